@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -133,57 +132,16 @@ class Decimal(_Words):
 
 
 @dataclass(frozen=True, slots=True)
-class Range(_Words):
-    """Two exact decimal numbers ``A-B``, the smaller one first, or one that is both."""
-
-    ends: Decimal
-
-    @property
-    def range(self) -> str:
-        return f"A or A-B in {self.ends.range}"
-
-    def parsed(self, text: str) -> Any:
-        low, dash, high = text.partition("-")
-        return low, high if dash else low
-
-    def checked(self, source: str, field: str, value: Any) -> tuple[Fraction, Fraction]:
-        low, high = value if isinstance(value, list | tuple) and len(value) == 2 else (value, value)
-        ends = self.ends.checked(source, field, low), self.ends.checked(source, field, high)
-        if ends[0] > ends[1]:
-            raise InputError(source, field, f"{low}-{high}: the first number is the larger one")
-        return ends
-
-
-@dataclass(frozen=True, slots=True)
-class Date(_Words):
-    """A day, YYYY-MM-DD."""
-
-    range: ClassVar[str] = "YYYY-MM-DD"
-
-    def checked(self, source: str, field: str, value: Any) -> date:
-        try:
-            return value if isinstance(value, date) else date.fromisoformat(value)
-        except (TypeError, ValueError):
-            raise InputError(source, field, f"{shorten(value)} is not a day YYYY-MM-DD") from None
-
-
-AUTO = "auto"
-
-
-@dataclass(frozen=True, slots=True)
 class Duration(_Words):
-    """A time such as 90s, 10m, 6h or 1d, in seconds; with `auto` that word, too."""
+    """A time such as 90s, 10m, 6h or 1d, in seconds."""
 
     low: int = 0
-    auto: bool = False
 
     @property
     def range(self) -> str:
-        return "time such as 90s, 10m, 6h" + ", above 0" * self.low + ", or auto" * self.auto
+        return "time such as 90s, 10m, 6h" + ", above 0" * self.low
 
-    def checked(self, source: str, field: str, value: Any) -> int | str:
-        if self.auto and value == AUTO:
-            return AUTO
+    def checked(self, source: str, field: str, value: Any) -> int:
         try:
             found = seconds_of(value) if isinstance(value, str) else value
         except ValueError as error:

@@ -23,17 +23,7 @@ from ratiobench.instances.io.plugins import ALGORITHMS, Plugin, plugins_of
 from ratiobench.online.modules import class_names, module_file, module_name
 from ratiobench.online.outcome import Constant, Source
 from ratiobench.online.remarks import Remarks
-from ratiobench.online.spec import (
-    EARLIER,
-    HANDED_OVER,
-    HISTORY,
-    YESTERDAY,
-    Entry,
-    Spec,
-    fraction,
-    suggest_commas,
-    version,
-)
+from ratiobench.online.spec import HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, suggest_commas, version
 
 _NAME_LIMIT = 1000  # Characters of an algorithm's name with its options: it stands in tables and messages
 Instance = TypeVar("Instance")
@@ -286,7 +276,7 @@ class Registry(Generic[Instance]):
             raise _not_handed_over(spec)
         if spec.prior == YESTERDAY:
             told_as = f"{YESTERDAY} ({self.content_hash(other)[:12]})"
-        elif spec.prior in (HISTORY, EARLIER):
+        elif spec.prior == HISTORY:
             told_as = ", ".join(filter(None, (getattr(other, "name", ""), self.content_hash(other)[:12])))
         if self.content_hash(other) == self.content_hash(instance):
             if spec.entry is not None and (spec.entry.public_constants or spec.entry.learns):
@@ -310,8 +300,8 @@ class Registry(Generic[Instance]):
             where = f"{error.field}: " if error.field else ""
             raise InputError("algorithm", spec.prior_field, where + error.problem) from None
 
-    def _read_days(self, spec: Spec, tested: Instance | None, checked: bool = True) -> list[tuple[str, Instance]]:
-        """The files that a prior names, with their instances, in their order; `checked` by `require_history`."""
+    def _read_days(self, spec: Spec, tested: Instance | None) -> list[tuple[str, Instance]]:
+        """The files that a prior names, with their instances, in their order."""
         text = spec.prior
         path = Path(text)
         names = [str(each) for each in list_instances(path)] if path.is_dir() else [*filter(None, text.split(";"))]
@@ -326,7 +316,7 @@ class Registry(Generic[Instance]):
                     break
                 first = " and the first of its folder" * path.is_dir()
                 raise InputError("algorithm", spec.prior_field, f"{shorten(name)} is the instance under test{first}")
-            learns = checked and spec.entry is not None and spec.entry.learns
+            learns = spec.entry is not None and spec.entry.learns
             if tested is not None and learns and self.require_history is not None:
                 try:
                     self.require_history(day, tested)
@@ -339,25 +329,6 @@ class Registry(Generic[Instance]):
                 raise InputError(name, spec.prior_field, problem)
             days.append((name, day))
         return days
-
-    def require_past(self, text: str, tested: Instance) -> str:
-        """Check that the prior of an algorithm's name is from the past of an instance, where files have dates."""
-        spec = self.parse(text)
-        if spec.prior in ("", *HANDED_OVER):
-            return ""
-        unknown = ""
-        for name, day in self._read_days(spec, tested, checked=False):
-            if self.content_hash(day) == self.content_hash(tested):
-                raise InputError(name, spec.prior_field, f"is the instance under test, {shorten(_name_of(tested))}")
-            try:
-                if self.require_history is not None:
-                    self.require_history(day, tested)
-                is_known = self.is_earlier is not None and self.is_earlier(day, tested)
-            except InputError as error:
-                where = "" if error.field == "start" else f"{error.field}: "
-                raise InputError(name, spec.prior_field, where + error.problem) from None
-            unknown = unknown or ("" if is_known else name)
-        return unknown
 
     def _describe_time(self, days: Sequence[tuple[str, Instance]], instance: Instance) -> str:
         """A remark where days of a history have no dates, or are not from before the instance; else empty."""
@@ -450,9 +421,9 @@ def require_prior(spec: Spec, prior: object) -> None:
 def _source(spec: Spec, other: object) -> Source:
     if other is None:
         return Source.ORACLE
-    return Source.HISTORY if spec.prior in (HISTORY, EARLIER) else Source.PRIOR
+    return Source.HISTORY if spec.prior == HISTORY else Source.PRIOR
 
 
 def _not_handed_over(spec: Spec) -> InputError:
-    what = "the other day of a suite" if spec.prior == YESTERDAY else "days before, which `backtest` knows"
+    what = "the other day of a suite" if spec.prior == YESTERDAY else "days before, which suites know"
     return InputError("algorithm", spec.prior_field, f"`{spec.prior}` is {what}; a file: `./{spec.prior}`")

@@ -62,8 +62,6 @@ class Remarks:
     isolated: str = ""
     overcharged: Part | None = None  # admitted arrivals that pay more than they bid, of all admitted
     single_node: bool = False  # every task had to stay on one node
-    # what is proved of the algorithm is not about arrivals of these kinds; no words beside the name.
-    unproved: bool = False
     repetitions: int = 0  # of a mean, the number of its runs; 0 of a single run
 
     def listed(self) -> Iterator[Remark]:
@@ -152,6 +150,6 @@ def _isolation(value: Any) -> str:
 
 _READERS = {
     "name": _text, "options": _texts, "limit": _part, "gap_ppm": _count, "notes": _texts, "solvers": _texts,
-    "starts": _texts, "isolated": _isolation, "overcharged": _part, "single_node": _flag, "unproved": _flag,
+    "starts": _texts, "isolated": _isolation, "overcharged": _part, "single_node": _flag,
     "repetitions": _count,
 }  # fmt: skip

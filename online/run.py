@@ -42,7 +42,6 @@ class Judgement:
     # admitted arrivals that pay more than they bid, of all admitted; None where there are none.
     overcharged: Part | None = None
     single_node: bool = False  # every arrival had to stay on one node
-    unproved: bool = False  # theorems about the algorithms do not cover arrivals of these kinds
     counts: Mapping[str, int] = field(default_factory=dict)  # things counted, beside those of the algorithm
 
 
@@ -98,13 +97,6 @@ class Environment(ABC, Generic[Instance]):
         """
         return None
 
-    def trace_of_ours(self, instance: Instance, trace: Any) -> Any:
-        """Return the state that a registered algorithm leaves for audits.
-
-        Returns the state; None where no theorem is about such instances.
-        """
-        return trace
-
 
 def run(
     environment: Environment[Instance],
@@ -157,7 +149,7 @@ def run_built(
         remarks=_remarks_of(algorithm, name).with_notes(*environment.remarks(constants)),
         arithmetic=getattr(algorithm, "arithmetic", "integer"),
         counts=dict(getattr(algorithm, "counts", {})),
-        trace=environment.trace_of_ours(instance, getattr(algorithm, "trace", None)),
+        trace=getattr(algorithm, "trace", None),
         history=getattr(algorithm, "history", ""),
         batch=hasattr(algorithm, "decide_batch"),
     )  # fmt: skip
@@ -222,9 +214,7 @@ def _told(
     judged = environment.judge(instance, log, violations)
     return OnlineRun(
         algorithm=name,
-        remarks=replace(
-            remarks, overcharged=judged.overcharged, single_node=judged.single_node, unproved=judged.unproved
-        ),
+        remarks=replace(remarks, overcharged=judged.overcharged, single_node=judged.single_node),
         version=version,
         valid=not judged.violations,
         violations=tuple(judged.violations),

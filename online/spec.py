@@ -23,8 +23,7 @@ from ratiobench.online.modules import module_file
 # The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file.
 YESTERDAY = "yesterday"
 HISTORY = "history"  # Another such prior: the days before the one under test, as one instance
-EARLIER = "earlier"  # All days before it, as one instance: what a backtest hands to algorithms that learn
-HANDED_OVER = (YESTERDAY, HISTORY, EARLIER)
+HANDED_OVER = (YESTERDAY, HISTORY)
 _FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
 
 
@@ -87,8 +86,6 @@ class Entry:
     # the backend that it asks (`ratiobench.formulations.backends`); empty where it asks none. Stored results depend on
     # the solver's version then.
     solver: str = ""
-    # what it can do beside what every algorithm of its family must, in words of that family.
-    forms: frozenset[str] = frozenset()
     # the files that its options name, `none` for none: stored results depend on what is in them.
     files: Callable[[Mapping[str, str]], Sequence[str]] = lambda options: ()
 

@@ -12,11 +12,10 @@ from ratiobench.bench.commands.evaluate import EVALUATE
 from ratiobench.bench.commands.explain import EXPLAIN
 from ratiobench.bench.commands.export import EXPORT
 from ratiobench.bench.commands.generate import GENERATE
-from ratiobench.bench.commands.imports import IMPORT
 from ratiobench.bench.commands.limit import LIMIT
 from ratiobench.bench.commands.listing import LIST
 from ratiobench.bench.commands.opt import OPT
-from ratiobench.bench.commands.run import BACKTEST, REPORT, RUN
+from ratiobench.bench.commands.run import REPORT, RUN
 from ratiobench.bench.commands.search import SEARCH
 from ratiobench.bench.commands.simulate import SIMULATE
 from ratiobench.bench.commands.standard import STANDARD
@@ -27,7 +26,6 @@ COMMANDS: dict[str, Command | Group] = {
     for each in (
         LIST,
         GENERATE,
-        IMPORT,
         OPT,
         CROSSCHECK,
         SIMULATE,
@@ -40,7 +38,6 @@ COMMANDS: dict[str, Command | Group] = {
         CHECK,
         EXPORT,
         RUN,
-        BACKTEST,
         STANDARD,
         REPORT,
         COMPARE,

@@ -255,8 +255,6 @@ def text(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     tasks = run.arrivals or len(family.solution_document(run.decisions)["decisions"])
     account = account_text(family, found.instance, run)
     yield from run_lines(run, family.objective, family.unit, tasks, account, proof_status_text(family, run))
-    if more := family.describe_run(found.instance, run):
-        yield more
 
 
 def _table_lines(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
@@ -287,9 +285,6 @@ def _table_lines(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     for run in found.ended:
         if known := proof_status_text(family, run):
             yield f"{run.label}: {known}"
-    for run in found.ended:
-        if more := family.describe_run(found.instance, run):
-            yield f"{run.label}: {more}"
     for run in found.ended:
         if not run.valid:
             yield f"{run.label}:"

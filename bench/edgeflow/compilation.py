@@ -11,7 +11,7 @@ from ratiobench.online.edgeflow.run import ENVIRONMENT, run
 from ratiobench.online.run import list_choices
 
 
-def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str] = ()) -> Sequence[Step]:
+def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
     """The steps for these algorithms and any solve; None for all there are. All kinds of arrivals need the same."""
     names = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
     ours = [name for name in names if ENVIRONMENT.registry.parse(name).entry is not None]

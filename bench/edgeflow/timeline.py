@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from ratiobench.bench.family.capabilities import ClassArrivals, Refusal, Timeline, TimeSeries
+from ratiobench.bench.family.capabilities import Refusal, Timeline, TimeSeries
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.edgeflow.model import CLOUD, Instance, Job
 from ratiobench.instances.edgeflow.quantities import is_hopeless, span
@@ -20,8 +20,6 @@ REASONS = {
     NEVER: "declined, or never given a GPU or a server before its deadline",
     LATE: "given GPUs or a server, but too few or too late",
 }
-SECONDS = ((3600, "up to 1 h"), (4 * 3600, "up to 4 h"), (12 * 3600, "up to 12 h"))
-OVER = "over 12 h"
 
 
 def timeline(instance: Instance, run: OnlineRun) -> Timeline:
@@ -56,7 +54,6 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
         unit=_unit(step), times=range(1, count + 1), loads=loads, prices={}, admitted=admitted, refused=refused,
         reasons=REASONS, clock=[_clock(k * step) for k in range(count)], clock_title="time since the instance began",
         asked=[Fraction(each, step * instance.gpus) for each in _use(_asked(instance, jobs), step, count)],
-        used=Fraction(sum(cloud), instance.gpus * step * count), classes=_classes(jobs, met),
     )  # fmt: skip
 
 
@@ -78,21 +75,6 @@ def _asked(instance: Instance, jobs: Sequence[Job]) -> Iterable[tuple[int, int, 
             if window > 0 and speed * window >= job.work:
                 yield job.submit, job.submit + model.overhead_s + -(-job.work // speed), gpus
                 break
-
-
-def _classes(jobs: Sequence[Job], met: Sequence[bool]) -> dict[str, list[ClassArrivals]]:
-    """Jobs by the share asked for and by the time to the deadline."""
-    shares: dict[str, list[bool]] = {}
-    for job, done in sorted(zip(jobs, met, strict=True), key=lambda pair: pair[0].gpus):
-        shares.setdefault(f"{job.gpus} GPUs" if job.gpus > 1 else "1 GPU", []).append(done)
-    times: dict[str, list[bool]] = {label: [] for label in (*(label for _, label in SECONDS), OVER)}
-    for job, done in zip(jobs, met, strict=True):
-        window = job.deadline - job.submit
-        times[next((label for most, label in SECONDS if window <= most), OVER)].append(done)
-    return {
-        "share asked for": [ClassArrivals(label, len(each), sum(each)) for label, each in shares.items()],
-        "time to the deadline": [ClassArrivals(label, len(each), sum(each)) for label, each in times.items()],
-    }
 
 
 def _unit(step: int) -> str:

@@ -15,21 +15,18 @@ Member of `Family` -> what is lost without it:
 * ``accounts`` -> cost and profit of a run
 * ``studies`` -> figures about bidding
 * ``compilation_steps`` -> `warm` compiles side by side, and only what the suites need
-* ``log_import`` -> `import`
-* ``proof_status``, ``bound_checks`` -> what is proved of an algorithm, on leaderboards and in backtests
-* ``join`` -> `backtest --history` above 1; ``load_setting``, ``start_time`` -> `backtest` sees which days belong to
-  different loads
+* ``proof_status`` -> what is proved of an algorithm, on leaderboards
+* ``join`` -> histories of several days
 * ``explainer`` -> `explain`, and the links from claims to their explained witnesses
-* ``timeline`` -> `simulate --timeline`; in backtests load, prices, reasons of rejections, classes of arrivals
+* ``timeline`` -> `simulate --timeline`
 * ``gantt`` -> the Gantt chart of `simulate --timeline`; `opt --timeline`
 * ``evaluation`` -> `evaluate`
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -52,7 +49,6 @@ __all__ = [
     "Bidding",
     "Certificates",
     "Claims",
-    "ClassArrivals",
     "CompilationSteps",
     "CounterexampleSearch",
     "EvaluationSupport",
@@ -61,12 +57,9 @@ __all__ = [
     "GanttBlock",
     "GanttFunction",
     "GanttTask",
-    "ImportReport",
-    "ImportSettings",
     "LimitCase",
     "LimitPrefix",
     "Limits",
-    "LogImport",
     "Loss",
     "LossReport",
     "MeasureFunction",
@@ -271,8 +264,6 @@ class Limits:
     case: Callable[[str, int], LimitCase]
     # (instance, run): what each arrival added to ALG, in the order of arrival.
     gains: Callable[[Any, OnlineRun], Sequence[Exact]]
-    # (run): why the theorems, which are about decisions at arrival, say nothing of a run; empty if they do.
-    outside: Callable[[OnlineRun], str]
 
 
 class MeasureFunction(Protocol):
@@ -318,11 +309,10 @@ class TimelineFunction(Protocol):
 class CompilationSteps(Protocol):
     """What `warm` compiles."""
 
-    def __call__(self, algorithms: Collection[str] | None, kinds: Collection[str] = (), /) -> Sequence[Step]:
+    def __call__(self, algorithms: Collection[str] | None, /) -> Sequence[Step]:
         """List the steps that compile all kernels of some algorithms and their audits.
 
-        `algorithms`: their names; None for all algorithms with all options; `kinds`: of the arrivals (`DayFacts.kind`):
-        only kernels for these are compiled; empty: not known.
+        `algorithms`: their names; None for all algorithms with all options.
         """
         ...
 
@@ -357,14 +347,6 @@ class Refusal:
     about: str  # figures to show, as text
 
 
-class ClassArrivals(NamedTuple):
-    """The arrivals of a class."""
-
-    label: str  # name of the class
-    arrivals: int  # their number
-    admitted: int  # number of those that were admitted
-
-
 @dataclass(frozen=True, slots=True)
 class Timeline:
     """What happened in one run, over time; every figure follows from the instance and the run exactly."""
@@ -381,9 +363,6 @@ class Timeline:
     clock_title: str = ""  # title of the clock, e.g. the time of day
     # what those that could be served would use if each ran at once, as a share of all capacity; may be above 1.
     asked: Sequence[Fraction] = ()
-    used: Fraction | None = None  # the share of all capacity that was used, over all times; None where it is not known
-    # criteria, each with its classes of arrivals in order.
-    classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)
 
 
 class GanttBlock(NamedTuple):
@@ -447,66 +426,6 @@ class Explainer:
     algorithm: str  # algorithm, claim: those that are explained where none is named
     claim: str
     limits: Mapping[str, int]  # largest figures of `describe` up to which a run is explained
-
-
-@dataclass(frozen=True, slots=True)
-class ImportSettings:
-    """Which part of a log of jobs is read, with values for missing data."""
-
-    form: str  # the format of the log
-    cluster: Path  # the file that says which nodes there are
-    # which column is what, for formats without names of their own.
-    columns: Mapping[str, str] = field(default_factory=dict)
-    skip_bad: bool = False  # count lines that cannot be read, and go on
-    days: int = 1  # days of submissions in an instance
-    first: date | None = None  # first, last: days that count; None for all
-    last: date | None = None
-    slot_seconds: int = 600  # length of a slot
-    # time behind the last day, in which nothing is submitted; ``auto``: until the last window ends.
-    tail_seconds: int | str = 21_600
-    # ``empty`` nodes when an instance begins, or ``full``: jobs of the log that run then hold theirs.
-    begin: str = "empty"
-    slack: Fraction = Fraction(3)  # a job without a deadline may take so many times the fewest slots
-    # range of dollars per GPU-hour of jobs without a price.
-    price: tuple[Fraction, Fraction] = (Fraction(1), Fraction(3))
-    list_price: Fraction | None = None  # dollars per GPU-hour of the price list; None where there is none
-    seed: str = "0"  # names the draws
-    # which schedules the jobs may have (``any``, ``one-node``, ``rigid``, ``gang``); None for what the log says.
-    run: str | None = None
-
-
-class ImportReport(Protocol):
-    """What became of the jobs of a log: complete when all its instances were made."""
-
-    def text(self) -> str:
-        """Write the report for reading: imported jobs, jobs left out by which rule, assumptions."""
-        ...
-
-    def document(self) -> Mapping[str, Any]:
-        """Convert the report to JSON values."""
-        ...
-
-    @property
-    def done(self) -> float:
-        """The part of the jobs that the instances made so far account for, 0 to 1."""
-        ...
-
-    @property
-    def prices(self) -> str:
-        """A file of list prices that an algorithm can post; empty where no list price is known."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class LogImport:
-    """Logs of real jobs as instances."""
-
-    formats: Callable[[], Sequence[NamedSummary]]  # those that can be read
-    # (log, settings, tell): the report, and the instances in the order of time. `tell` hears how many lines were read.
-    # InputError names the file, the line, the column and the value.
-    read: Callable[[Path, ImportSettings, Callable[[int], None]], tuple[ImportReport, Iterator[Any]]]
-    # a small synthetic log in the format ``csv``, and the text of a cluster for it; None where there is none.
-    example: Callable[[], tuple[str, str]] | None = None
 
 
 class SizeRange(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,14 +28,12 @@ from ratiobench.bench.family.capabilities import (
     Explainer,
     GanttFunction,
     Limits,
-    LogImport,
     MeasureFunction,
     Statement,
     Studies,
     TimelineFunction,
 )
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.family.day_facts import DayFacts
 from ratiobench.bench.family.plugin_claims import check_plugin_claims, plugin_claims
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.source import Source
@@ -51,7 +49,6 @@ from ratiobench.instances.io.keys import Form, Values
 from ratiobench.instances.io.plugins import CLAIMS, plugins_of
 from ratiobench.instances.io.recipe import PATH
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.remarks import Remarks
 
 if TYPE_CHECKING:
     from ratiobench.online.run import Environment
@@ -79,10 +76,6 @@ class SolutionReport(Protocol):
         A mapping with ``valid violations admitted`` and ``welfare`` at least.
         """
         ...
-
-
-# What is said of an algorithm in place of what is proved of it, where runs are `unproved`
-NOT_ABOUT_THESE = "not known for arrivals of these kinds"
 
 
 class Family(ABC):
@@ -283,96 +276,7 @@ class Family(ABC):
         ------
         InputError : they cannot be joined.
         """
-        raise InputError("--history", "", f"the family {self.name} joins no days to a longer one; 1 is possible")
-
-    def load_setting(self, instance: Any) -> Mapping[str, str]:
-        """Describe the setting that all days of one load have in common.
-
-        Returns
-        -------
-        Texts by heading; empty where the family has none.
-        """
-        return {}
-
-    def start_time(self, instance: Any) -> str:
-        """Return the time at which an instance begins.
-
-        Returns
-        -------
-        ISO 8601; empty where it is not known.
-        """
-        return ""
-
-    def day_facts(self, instance: Any) -> DayFacts:
-        """Return the facts of a day that a backtest needs beside its runs.
-
-        Returns
-        -------
-        The facts.
-        """
-        return DayFacts()
-
-    def list_changes(self, instance: Any, text: str) -> Sequence[str]:
-        """List the changes that a what-if names.
-
-        Parameters
-        ----------
-        text : the word of the command line.
-
-        Returns
-        -------
-        Changes, each as `change` takes it.
-
-        Raises
-        ------
-        InputError : such a change is not possible.
-        """
-        raise InputError("--what-if", "", f"the family {self.name} changes nothing")
-
-    def change(self, instance: Any, change: str) -> Any:
-        """Change an instance, for example by one more node.
-
-        Parameters
-        ----------
-        change : one of `list_changes`.
-
-        Returns
-        -------
-        The changed instance.
-
-        Raises
-        ------
-        InputError : such a change is not possible.
-        """
-        raise InputError("--what-if", "", f"the family {self.name} changes nothing")
-
-    @property
-    def assumption_changes(self) -> Mapping[str, str]:
-        """Changes of what instances assume, by which one sees what an answer rests on, and words of the assumption."""
-        return {}
-
-    @property
-    def capacity_change(self) -> str:
-        """The change that adds a machine of each type in turn; empty where there is none."""
-        return ""
-
-    def change_effect(self, change: str) -> str:
-        """Return the effect of a change on OPT.
-
-        Parameters
-        ----------
-        change : one of `list_changes`.
-
-        Returns
-        -------
-        ``more`` where OPT is never worse, ``less`` never better, ``same``; empty where it is not known.
-        """
-        return ""
-
-    @property
-    def log_import(self) -> LogImport | None:
-        """Reads logs of real jobs as instances."""
-        return None
+        raise InputError("history", "", f"the family {self.name} joins no days to a longer one")
 
     def make(self, recipe: Mapping[str, Any]) -> Any:
         """Make the instance of a recipe of any kind, `file` included.
@@ -674,33 +578,6 @@ class Family(ABC):
         """
         return NamedSummary.several(self._environment.registry.algorithms())
 
-    def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
-        """Return the algorithms of a backtest where none is named.
-
-        Parameters
-        ----------
-        kinds : of the arrivals of its days (`DayFacts.kind`).
-        prices : the file of the list prices that an import wrote; empty where there is none.
-
-        Returns
-        -------
-        Names.
-        """
-        return [each.name for each in self.algorithms()]
-
-    def refusal(self, algorithm: str, kind: str) -> str:
-        """Return the reason why an algorithm cannot run on days of a kind.
-
-        Parameters
-        ----------
-        kind : of the arrivals (`DayFacts.kind`).
-
-        Returns
-        -------
-        The reason; empty where it can run.
-        """
-        return ""
-
     def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
         """Run an algorithm under the referee.
 
@@ -808,37 +685,6 @@ class Family(ABC):
         options = algorithm.removeprefix(spec.head).startswith(":")
         return f"{algorithm}{',' if options else ':'}{prior}"
 
-    def prior_option(self, algorithm: str) -> str:
-        """Return the option that names an algorithm's prior, as its name has it.
-
-        Returns
-        -------
-        ``prior=...`` or ``history=...``; empty where there is none.
-
-        Raises
-        ------
-        InputError : an algorithm or option that does not exist.
-        """
-        spec = self._environment.registry.parse(algorithm)
-        return f"{spec.prior_word}={spec.prior}" if spec.prior else ""
-
-    def require_past(self, algorithm: str, instance: Any) -> str:
-        """Check that the files of an algorithm's prior are from the past of an instance, where they have dates.
-
-        Parameters
-        ----------
-        instance : on which the algorithm is judged.
-
-        Returns
-        -------
-        The first file of which no date shows that it lies before the instance; empty where there is none.
-
-        Raises
-        ------
-        InputError : naming the file and the option: it is the instance itself, of another cluster, or not from before.
-        """
-        return self._environment.registry.require_past(algorithm, instance)
-
     def is_randomised(self, algorithm: str) -> bool:
         """Whether repetitions of a run of the algorithm may differ.
 
@@ -906,16 +752,6 @@ class Family(ABC):
             return sandbox.choose(wanted)
         return sandbox.choose_for(self.environment.registry.protocol, wanted)
 
-    def is_learner(self, algorithm: str) -> bool:
-        """Whether the algorithm learns from whole days, as its entry says.
-
-        Returns
-        -------
-        True if it does.
-        """
-        entry = None if self.environment is None else self.environment.registry.parse(algorithm).entry
-        return entry is not None and entry.learns
-
     def is_slow(self, algorithm: str) -> bool:
         """Whether a run on a large instance takes much longer than others, as the algorithm's entry says.
 
@@ -969,15 +805,6 @@ class Family(ABC):
         """Exact figures about a run beside its objective."""
         return None
 
-    def describe_run(self, instance: Any, run: OnlineRun) -> str:
-        """Describe a run in one more line.
-
-        Returns
-        -------
-        The line; empty for nothing.
-        """
-        return ""
-
     @property
     def measure_names(self) -> Sequence[str] | None:
         """The names of the measures, of which some instances have the first only; None where they depend on the run."""
@@ -1003,42 +830,14 @@ class Family(ABC):
         """(algorithm): its proof status, by heading; the same headings for all."""
         return None
 
-    def proof_status_of(self, algorithm: str, remarks: Iterable[Remarks]) -> Mapping[str, str]:
-        """Return the theorems about an algorithm that hold for runs with these remarks.
-
-        Parameters
-        ----------
-        remarks : of the runs.
+    def proof_status_of(self, algorithm: str) -> Mapping[str, str]:
+        """Return what is proved of an algorithm.
 
         Returns
         -------
         Texts by heading; empty where nothing is known.
         """
-        known = {} if self.proof_status is None else self.proof_status(algorithm)
-        if not any(each.unproved for each in remarks):
-            return known
-        holds = self.proved_of_all_kinds(algorithm)
-        return {
-            name: holds.get(name, text if text.startswith("no") else NOT_ABOUT_THESE) for name, text in known.items()
-        }
-
-    def proved_of_all_kinds(self, algorithm: str) -> Mapping[str, str]:
-        """Return the theorems about an algorithm that hold for all kinds of arrivals.
-
-        Returns
-        -------
-        Texts by heading of `proof_status`; empty for nothing.
-        """
-        return {}
-
-    def bound_checks(self, algorithm: str) -> Sequence[str]:
-        """Return the checks that verify the proved guarantee of an algorithm.
-
-        Returns
-        -------
-        Names of checks; empty where no guarantee is proved.
-        """
-        return ()
+        return {} if self.proof_status is None else self.proof_status(algorithm)
 
     def readings(self) -> Sequence[str]:
         """Return how a paper is read where it is ambiguous.

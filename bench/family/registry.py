@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ratiobench import instances
-from ratiobench.bench.family.capabilities import Limits, LogImport, SearchFunction
+from ratiobench.bench.family.capabilities import Limits, SearchFunction
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
@@ -52,14 +52,6 @@ def _family_of(module: str) -> Family:
             ELSEWHERE, "", f"the module {shorten(module)} defines no FAMILY, a ratiobench.bench.family.contract.Family"
         )
     return family
-
-
-def find_importer(name: str | None) -> tuple[Family, LogImport]:
-    """The family of this name that reads logs of jobs, or the first that does; InputError where there is none."""
-    able = {each.name: (each, each.log_import) for each in families().values() if each.log_import is not None}
-    if not able or (name is not None and name not in able):
-        raise InputError("family", "", f"{shorten(name)} reads no logs; these do: {', '.join(able) or 'none'}")
-    return able[name] if name is not None else next(iter(able.values()))
 
 
 def claim_searches() -> dict[str, tuple[Family, SearchFunction]]:

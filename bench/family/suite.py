@@ -60,14 +60,10 @@ class SolveSettings:
 # In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test
 YESTERDAY = "prior=yesterday"
 HISTORY = "prior=history"  # The same, where the `prior` is the days before the one under test
-# The same, where the `prior` is all days before the one under test: of algorithms that learn, in a backtest
-EARLIER = "prior=earlier"
-# The kind of a study that is made along with the run it is about: what happened over time (`tables.courses`)
-TIMELINE = "timeline"
 
 
 # `history=` is an option of registered algorithms, whose names have no colon before their options
-_INFORMED = re.compile(r"(?:[:,]prior=|^[^:,]+:(?:[^:]*,)?history=)(yesterday|history|earlier)(?:,|$)")
+_INFORMED = re.compile(r"(?:[:,]prior=|^[^:,]+:(?:[^:]*,)?history=)(yesterday|history)(?:,|$)")
 
 
 def is_informed(algorithm: str) -> str:
@@ -80,7 +76,7 @@ def is_informed(algorithm: str) -> str:
 class Study:
     """A table about one algorithm on one instance beside its run, for a figure."""
 
-    kind: str  # what the family makes: ``curve``, ``charges``, ...; or `TIMELINE`
+    kind: str  # what the family makes: ``curve``, ``charges``, ...
     algorithm: str  # name with options
     task: int | None = None  # its number; None for all
 
@@ -99,7 +95,7 @@ class Case:
     algorithms: tuple[str, ...]  # names with options, in the order of the table
     solve: SolveSettings = SolveSettings()  # the settings of the reference
     group: str = "all"  # cases of one group are comparable; means are taken within a group
-    # recipe of the instance from which algorithms named with `YESTERDAY`, `HISTORY` or `EARLIER` take their constants.
+    # recipe of the instance from which algorithms named with `YESTERDAY` or `HISTORY` take their constants.
     prior: Mapping[str, Any] | None = None
     studies: tuple[Study, ...] = ()  # tables to be made beside the runs
     # recipe of several days before, as one instance, that `HISTORY` stands for instead.
@@ -200,18 +196,8 @@ class Suite:
     # is small enough (`Family.solve_printed`).
     crosscheck: bool = False
     file: str = ""  # the file that the suite was read from; empty for a shipped one
-    history: int = 0  # days of history of a backtest, of which every case is a day; 0 for all other suites
-    # what its answer is made of beside the rows (`ratiobench.bench.report.backtest.data`), JSON values.
-    backtest: Mapping[str, Any] = field(default_factory=dict)
-    # lines that are printed when it is run: of a backtest the order of its days, then why they may belong to different
-    # loads.
-    notes: tuple[str, ...] = ()
-    # the words after ``python -m ratiobench`` that run it, where they are not ``run NAME``.
-    command: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()  # of a sweep, the parameters that `--over` can choose
     over: tuple[str, ...] = ()  # names of the axes that were chosen; empty for the suite's own `cases`
-    # of the arrivals of all cases (`DayFacts.kind`), where they are known; empty: not known.
-    kinds: tuple[str, ...] = ()
 
     def select_axes(self, names: Sequence[str]) -> Suite:
         """Restrict a sweep to some axes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,18 +17,15 @@ from ratiobench.bench.family.capabilities import (
     CounterexampleSearch,
     GanttFunction,
     Limits,
-    LogImport,
     Studies,
     TimelineFunction,
 )
-from ratiobench.bench.family.day_facts import DayFacts
 from ratiobench.bench.family.packages import PackagedFamily
 from ratiobench.bench.family.suite import NamedSummary, Suite
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
 
 if TYPE_CHECKING:
     from ratiobench.instances.lora.model import Instance
-    from ratiobench.online.outcome import OnlineRun
 
 # Solvers, kernels and generators are imported where they are used, so that `list` and `check` start at once.
 
@@ -71,52 +68,6 @@ class LoraFamily(PackagedFamily):
 
         return join(instances)
 
-    def load_setting(self, instance: Instance) -> Mapping[str, str]:
-        from ratiobench.instances.lora.history import load_setting
-
-        return load_setting(instance)
-
-    def start_time(self, instance: Instance) -> str:
-        from ratiobench.instances.lora.history import start_time
-
-        return start_time(instance)
-
-    def day_facts(self, instance: Instance) -> DayFacts:
-        from ratiobench.bench.lora.days import day_facts
-
-        return day_facts(instance)
-
-    def list_changes(self, instance: Instance, text: str) -> Sequence[str]:
-        from ratiobench.instances.lora.changes import list_changes
-
-        return list_changes(instance, text)
-
-    def change(self, instance: Instance, change: str) -> Instance:
-        from ratiobench.instances.lora.changes import apply_change
-
-        return apply_change(instance, change)
-
-    @property
-    def assumption_changes(self) -> Mapping[str, str]:
-        from ratiobench.instances.lora.changes import ASSUMPTIONS
-
-        return ASSUMPTIONS
-
-    @property
-    def capacity_change(self) -> str:
-        return "nodes=+1"
-
-    def change_effect(self, change: str) -> str:
-        from ratiobench.instances.lora.changes import find_effect
-
-        return find_effect(change)
-
-    @property
-    def log_import(self) -> LogImport:
-        from ratiobench.bench.lora.log_import import LOG_IMPORT
-
-        return LOG_IMPORT
-
     # The optimum.
 
     def value_limit(self, instance: Instance) -> int:
@@ -135,10 +86,7 @@ class LoraFamily(PackagedFamily):
         return replace(super().certificates, sum_text=tell_sum)
 
     def without_migration(self, instance: Instance) -> Instance:
-        from ratiobench.instances.lora.restriction import restrict
-        from ratiobench.instances.lora.schedules import ScheduleKind
-
-        return restrict(instance, ScheduleKind.ONE_NODE)
+        return instance.without_migration()
 
     def crosscheck(
         self,
@@ -164,16 +112,6 @@ class LoraFamily(PackagedFamily):
         return solve_printed(instance)
 
     # Online algorithms.
-
-    def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
-        from ratiobench.bench.lora.days import default_policies
-
-        return default_policies(kinds, prices)
-
-    def refusal(self, algorithm: str, kind: str) -> str:
-        from ratiobench.bench.lora.days import refusal
-
-        return refusal(algorithm, kind)
 
     @property
     def compilation_steps(self) -> CompilationSteps:
@@ -243,31 +181,16 @@ class LoraFamily(PackagedFamily):
 
         return Studies(study, STUDIES)
 
-    def proved_of_all_kinds(self, algorithm: str) -> Mapping[str, str]:
-        from ratiobench.bench.lora.proof_status import proved_of_all_kinds
-
-        return proved_of_all_kinds(algorithm)
-
     @property
     def proof_status(self) -> Callable[[str], Mapping[str, str]]:
         from ratiobench.bench.lora.proof_status import proof_status
 
         return proof_status
 
-    def bound_checks(self, algorithm: str) -> Sequence[str]:
-        from ratiobench.bench.lora.proof_status import bound_checks
-
-        return bound_checks(algorithm)
-
     def readings(self) -> Sequence[str]:
         from ratiobench.bench.lora.readings import READINGS
 
         return READINGS
-
-    def describe_run(self, instance: Instance, run: OnlineRun) -> str:
-        from ratiobench.bench.lora.measures import describe_jobs
-
-        return describe_jobs(instance, run)
 
 
 FAMILY = LoraFamily()

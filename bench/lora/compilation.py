@@ -13,7 +13,6 @@ from functools import partial
 import numpy as np
 
 from ratiobench.bench.family.capabilities import AUDITS, SOLVES, Step
-from ratiobench.bench.lora.days import RUNS_ONLY
 from ratiobench.bench.lora.theory.basis import density, dual
 from ratiobench.bench.lora.theory.payments import cost_kernel
 from ratiobench.formulations.lora import batch, solve
@@ -21,41 +20,28 @@ from ratiobench.formulations.lora.bound.minimal_covers import list_minimal_cover
 from ratiobench.formulations.lora.covering.schedules import cheapest_cover
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.history import join
-from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.schedules import RUNS, ScheduleKind
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.online.lora import public_constants
 from ratiobench.online.lora.registry import parse
-from ratiobench.online.lora.run import ENVIRONMENT, RUNS_ENVIRONMENT, run
+from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.run import list_choices
 
 _BOUNDS, _SEARCH, _BATCH = "bounds on OPT", "the search for solutions", "bounds on a batch"
 _ONLINE, _AGAIN, _FACTS = "the online algorithms", "what audits find again", "what audits ask"
 _LEARNED, _CANONICAL = "prices that are learned", "units of money"
-_RUNS, _RUNS_ONLINE = "the search without pauses", "the online algorithms without pauses"
-_PLANNED = "plans of tasks that wait"
-# The algorithms that use the offline side's kernels: of the search for solutions, and of the search without pauses
-_BATCHES, _PLANS = "titan", "dual-plan"
+_BATCHES = "titan"  # The algorithm that uses the kernels of the search for solutions
 
 
-def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str] = ()) -> Sequence[Step]:
+def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
     """The steps for these algorithms, their audits and any solve; None for all there are.
 
     What audits or solves alone need is marked. Learned prices are dual prices of earlier days, and `titan` searches as
     solves do, so where one of these runs, the kernels of bounds, or of the search, are for the run as well.
 
-    Prices of single cells and the searches without migration or pauses serve some solves only, so they come with all
-    there are.
+    Prices of single cells and the search without migration serve some solves only, so they come with all there are.
     """
-    every = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
-    plans = [name for name in every if name.partition(":")[0] == _PLANS]
-    names = [name for name in every if name not in plans]
-    if algorithms is not None and kinds and set(kinds) <= {RUNS_ONLY, *(kind.value for kind in RUNS)}:
-        return [
-            Step(_RUNS, 28, solve.warm_runs),
-            Step(_RUNS_ONLINE, 15, partial(_run_possible, names, RUNS_ENVIRONMENT.small())),
-            *_plan_steps(plans, (_RUNS, _RUNS_ONLINE)),
-        ]
+    names = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
     shipped = [spec for spec in map(parse, names) if spec.entry is not None]
     online = [spec for spec in shipped if spec.entry is not None and spec.entry.name != _BATCHES]
     canonical = [spec.name for spec in online if spec.options.get("units") == "canonical"]
@@ -83,18 +69,7 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
         # The guard of learned prices lists patterns of a node, too.
         steps.append(Step("prices of single cells", 38, solve.warm_cells, (_LEARNED,)))
         steps.append(Step("the search without migration", 8, alone, (_SEARCH,)))
-        steps.append(Step(_RUNS, 28, solve.warm_runs, (_SEARCH,)))
-        runs = partial(_run_possible, names, RUNS_ENVIRONMENT.small())
-        steps.append(Step(_RUNS_ONLINE, 15, runs, (_LEARNED, "the best answer to a batch")))
-        steps += _plan_steps(plans, (_RUNS, _RUNS_ONLINE))
-    elif plans:
-        steps.append(Step(_RUNS, 28, solve.warm_runs, (_SEARCH,)))
-        steps += _plan_steps(plans, (_RUNS, *([_LEARNED] if learned else [_ONLINE])))
     return steps
-
-
-def _plan_steps(plans: Sequence[str], after: tuple[str, ...]) -> list[Step]:
-    return [Step(_PLANNED, 4, partial(_run_possible, plans, RUNS_ENVIRONMENT.small()), after)] if plans else []
 
 
 def _warm_covers() -> None:
@@ -105,18 +80,16 @@ def _warm_covers() -> None:
         cheapest_cover(task, public, cost, usable, node)
 
 
-def _run_possible(names: Sequence[str], instance: Instance | None = None) -> None:
-    """Run those that can run on a small instance; options such as a list of prices may be for the days alone."""
+def _run_possible(names: Sequence[str]) -> None:
+    """Run those that can run on a small instance."""
     for name in names:
         with suppress(InputError):
-            _run_each([name], instance)
+            _run_each([name])
 
 
-def _run_each(names: Sequence[str], instance: Instance | None = None) -> None:
-    """Run each on the instance; None: the small one of problem P."""
-    if instance is None:
-        _warm_covers()
-        instance = ENVIRONMENT.small()
+def _run_each(names: Sequence[str]) -> None:
+    _warm_covers()
+    instance = ENVIRONMENT.small()
     before = join([instance, instance])  # the instance itself is refused as its own prior
     for name in names:
         run(instance, name, prior=before)

@@ -83,8 +83,6 @@ def _worth(instance: Instance, i: int, decision: Decision) -> int:
     kind = instance.public("").type_of_node
     paid = 0 if decision.vendor is None else task.vendors[decision.vendor].price
     operation = sum(int(task.cost[kind[node], slot - 1]) for node, slot in decision.cells)
-    if decision.void:
-        return -max(0, operation)
     return task.bid - paid - operation
 
 
@@ -239,7 +237,7 @@ def _use(instance: Instance, decisions: Solution) -> float:
 EVALUATION = EvaluationSupport(
     tiny_recipe,
     {"parts": SizeRange(1, 100, 10), "days": SizeRange(101, 2000, 2)},
-    ("greedy", "eft", "learned", "queue:order=bid,backfill=easy"),
+    ("greedy", "eft", "learned"),
     explain_loss,
     draw_day,
 )

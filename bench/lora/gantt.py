@@ -7,18 +7,11 @@ from collections.abc import Sequence
 
 from ratiobench.bench.family.capabilities import Gantt, GanttBlock, GanttTask
 from ratiobench.bench.lora.timeline import clock_of
-from ratiobench.instances.lora.model import Instance, Labels, RunningJob
+from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution
 
-ONE_RUN, GANG, PAUSES, VOID = "one run on one node", "gang", "with pauses or moves", "void"
-BEFORE = "from before"
-KINDS = {
-    ONE_RUN: "slots in a row on one node",
-    GANG: "several nodes at the same time",
-    PAUSES: "not in a row, or not on one node",
-    VOID: "killed at its limit, or ended after its deadline: it takes capacity and earns nothing",
-    BEFORE: "a job that ran when the first slot began",
-}
+ONE_RUN, PAUSES = "one run on one node", "with pauses or moves"
+KINDS = {ONE_RUN: "slots in a row on one node", PAUSES: "not in a row, or not on one node"}
 Stretch = tuple[int, int, int]  # A node and the first and last slot of a stretch of slots in a row on it
 Part = tuple[int, int]  # An interval of a node's compute, in samples per slot
 
@@ -37,19 +30,7 @@ def gantt(instance: Instance, solution: Solution) -> Gantt:
             (first, -int(instance.rate[i, kind[node]]), i, number) for number, (node, first, _) in enumerate(each)
         ]
     places = _Places([instance.node_types[g].compute for g in kind])
-    tasks = [
-        GanttTask(
-            _title_before(job, j, kind, instance),
-            BEFORE,
-            [
-                GanttBlock(node, 0, job.last, low / compute, high / compute)
-                for node in job.nodes
-                for compute in [instance.node_types[kind[node]].compute]
-                for low, high in places.take(node, 1, job.last, job.compute)
-            ],
-        )
-        for j, job in enumerate(instance.running)
-    ]
+    tasks = []
     found: dict[tuple[int, int], list[Part]] = {}
     # In the order of their starts: what is free when a stretch begins stays free until whatever begins later.
     for first, size, i, number in sorted(starts):
@@ -63,11 +44,7 @@ def gantt(instance: Instance, solution: Solution) -> Gantt:
             blocks += [
                 GanttBlock(node, first - 1, last, low / compute, high / compute) for low, high in found[i, number]
             ]
-        decision = solution[i]
-        assert decision is not None
-        tasks.append(
-            GanttTask(_title(instance, i, decision, each, kind, clock), _kind(instance, i, decision, each), blocks)
-        )
+        tasks.append(GanttTask(_title(instance, i, each, kind, clock), ONE_RUN if len(each) <= 1 else PAUSES, blocks))
     return Gantt(
         unit="slot",
         times=range(1, instance.slots + 1),
@@ -130,33 +107,7 @@ def _give_back(free: list[Part], part: Part) -> None:
     insort(free, (low, high))
 
 
-def _kind(instance: Instance, i: int, decision: Decision, stretches: Sequence[Stretch]) -> str:
-    if decision.void:
-        return VOID
-    if instance.parts[i] > 1:
-        return GANG
-    return ONE_RUN if len(stretches) <= 1 else PAUSES
-
-
-def _title_before(job: RunningJob, number: int, kind: Sequence[int], instance: Instance) -> str:
-    names = ", ".join(f"{node}" for node in job.nodes[:8]) + ", ..." * (len(job.nodes) > 8)
-    whose = [f"user {job.labels.user}"] * bool(job.labels.user) + [f"group {job.labels.group}"] * bool(job.labels.group)
-    name = instance.node_types[kind[job.nodes[0]]].name
-    claimed = [f"planned until slot {job.planned}"] * (job.planned > job.last)
-    words = [f"node{'s' * (len(job.nodes) > 1)} {names} ({name})", f"until slot {job.last}", *claimed, *whose]
-    return f"from before, job {number}: {', '.join(words)}"
-
-
-def _title(
-    instance: Instance,
-    i: int,
-    decision: Decision,
-    stretches: Sequence[Stretch],
-    kind: Sequence[int],
-    clock: Sequence[str],
-) -> str:
-    labels = instance.labels.get(i, Labels())
-    whose = [f"{what} {name}" for what, name in (("user", labels.user), ("group", labels.group)) if name]
+def _title(instance: Instance, i: int, stretches: Sequence[Stretch], kind: Sequence[int], clock: Sequence[str]) -> str:
     nodes = sorted({node for node, _, _ in stretches})
     names = ", ".join(f"{node}" for node in nodes[:8]) + ", ..." * (len(nodes) > 8)
     types = " and ".join(dict.fromkeys(instance.node_types[kind[node]].name for node in nodes))
@@ -168,7 +119,5 @@ def _title(
         f"node{'s' * (len(nodes) > 1)} {names} ({types})",
         f"{when}, {waited} slot{'s' * (waited > 1)} after its arrival" if waited else f"{when}, at its arrival",
         f"bid {int(instance.bid[i]):,}",
-        *whose,
-        *(["earns nothing"] if decision.void else []),
     ]
     return f"task {i}: {', '.join(words)}"

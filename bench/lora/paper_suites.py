@@ -98,7 +98,7 @@ def days_before(recipe: dict[str, Any], trace: str, day: str, number: int) -> di
 
 def day_before(recipe: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The recipe of the day before: of the same trace, or with other draws of the same law; None for other recipes."""
-    if recipe.get("kind") != "paper" or "days" in recipe:
+    if recipe.get("kind") != "paper" or "days" in recipe or "counts" in recipe["arrivals"]:
         return None
     name, trace = f"before {recipe['name']}", recipe["arrivals"].get("trace")
     if trace is None:

@@ -6,18 +6,15 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ratiobench.bench.family.capabilities import ClassArrivals, Refusal, Timeline, TimeSeries
+from ratiobench.bench.family.capabilities import Refusal, Timeline, TimeSeries
 from ratiobench.formulations.kernels import compiled
 from ratiobench.instances.lora.feasibility import fewest_slots, first_slots, servable, usable_types
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.runs import find_earliest, first_slot
 from ratiobench.online.outcome import OnlineRun
 
 DAY = 86_400
@@ -50,10 +47,9 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
         for kind, row in zip(instance.node_types, used, strict=True)
         if kind.count * kind.compute
     ]
-    taken = np.array([decision is not None and not decision.void for decision in run.decisions], dtype=np.bool_)
+    taken = np.array([decision is not None for decision in run.decisions], dtype=np.bool_)
     admitted = np.bincount(instance.arrival[taken] - 1, minlength=instance.slots).tolist()
     capacity = sum(kind.count * kind.compute for kind in instance.node_types)
-    done = int(used.sum())
     trace = run.trace
     names = [name for name in AMOUNTS if hasattr(trace, name) and not getattr(trace, "problem", "")]
     shown = {AMOUNTS[name]: _courses(instance, getattr(trace, name)) for name in names}
@@ -65,8 +61,6 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
     return Timeline(
         "slot", slots, loads, shown, admitted, refused, REASONS, NOTE if shown else "", clock[:-1], title,
         asked=[Fraction(int(amount), capacity) for amount in asked(instance)],
-        used=Fraction(done, capacity * instance.slots),
-        classes=_classes(instance, taken),
     )  # fmt: skip
 
 
@@ -117,7 +111,7 @@ def _use(instance: Instance, cells: IntArray, start: IntArray) -> IntArray:
 def asked(instance: Instance) -> IntArray:
     """(T,) samples that the servable tasks would do if each ran alone at its fastest rate as soon as it can."""
     can = servable(instance)
-    rate = (instance.parts * np.where(usable_types(instance), instance.rate, 0).max(axis=1, initial=0))[can]
+    rate = np.where(usable_types(instance), instance.rate, 0).max(axis=1, initial=0)[can]
     first, needed, work = first_slots(instance)[can] - 1, fewest_slots(instance)[can], instance.work[can]
     change = np.zeros(instance.slots + 1, dtype=np.int64)
     last = first + needed - 1
@@ -126,35 +120,6 @@ def asked(instance: Instance) -> IntArray:
     np.add.at(change, last, rest - rate)
     np.add.at(change, last + 1, -rest)
     return np.asarray(np.cumsum(change)[:-1])
-
-
-PARTS = ((8, "up to 1/8 of a node"), (4, "up to 1/4"), (2, "up to 1/2"), (1, "up to a node"))
-HOURS = ((1, "up to 1 h"), (4, "up to 4 h"), (12, "up to 12 h"))
-NOWHERE = "fits on no node"
-
-
-def _classes(instance: Instance, taken: NDArray[np.bool_]) -> dict[str, list[ClassArrivals]]:
-    """Tasks by the least share of a node's compute that they take, and by how long they last at their fastest."""
-    usable = usable_types(instance)
-    fits = usable.any(axis=1)
-    compute = instance.public("").compute
-    size = [(label, (usable & (instance.rate * parts <= compute)).any(axis=1)) for parts, label in PARTS]
-    seconds = np.where(fits, fewest_slots(instance), 0) * instance.slot_seconds
-    length = [(label, fits & (seconds <= 3600 * hours)) for hours, label in HOURS]
-    return {
-        "share of a node": _counted([*size, (NOWHERE, ~fits)], taken),
-        "time at its fastest": _counted([*length, ("over 12 h", fits), (NOWHERE, ~fits)], taken),
-    }
-
-
-def _counted(classes: Sequence[tuple[str, Any]], taken: NDArray[np.bool_]) -> list[ClassArrivals]:
-    """Each task in the first class of which its entry in (I,) flags is set."""
-    found, left = [], np.ones(len(taken), dtype=np.bool_)
-    for label, among in classes:
-        chosen = left & among
-        found.append(ClassArrivals(label, int(chosen.sum()), int((chosen & taken).sum())))
-        left &= ~among
-    return found
 
 
 def _courses(instance: Instance, prices: Prices) -> list[TimeSeries]:
@@ -183,11 +148,9 @@ def find_reasons(instance: Instance, decisions: Sequence[Decision | None], one_n
 
     Room is what the tasks before it in the order of arrival had left. A task changes nodes for nothing, so a schedule
     fits if the best rates among the nodes with room, slot by slot from the fastest vendor's delay to the deadline, add
-    up to its work. With `one_node` the rates of one node have to, in the slots in which it has room. Tasks that may not
-    have every schedule of P need one of their kind.
+    up to its work. With `one_node` the rates of one node have to, in the slots in which it has room.
     """
-    if instance.run.any() and not one_node:
-        return _find_reasons_of_kinds(instance, decisions)
+    one_node = one_node or instance.schedules is ScheduleKind.ONE_NODE
     cells, start = _cells(decisions)
     public = instance.public("")
     kind = public.type_of_node
@@ -200,34 +163,6 @@ def find_reasons(instance: Instance, decisions: Sequence[Decision | None], one_n
     group = np.arange(len(kind) + 1) if one_node else np.array([0, len(kind)])
     found = _find_reasons(cells, start, taken, servable(instance), *tasks, kind, group, compute, memory)
     return {i: (IMPOSSIBLE, FULL, DEAR)[found[i]] for i in np.flatnonzero(~taken).tolist()}
-
-
-def _find_reasons_of_kinds(instance: Instance, decisions: Sequence[Decision | None]) -> dict[int, str]:
-    """The same where tasks are of several kinds, rigid ones or gangs."""
-    public, can = instance.public(""), servable(instance)
-    kind = public.type_of_node
-    compute, memory = (
-        np.repeat(amount[kind][:, None], instance.slots, axis=1) for amount in (public.compute, public.memory_mb)
-    )
-    found = {}
-    for i, decision in enumerate(decisions):
-        task = instance.task(i)
-        rate = task.rate[kind]
-        if decision is not None:
-            for node, slot in decision.cells:
-                compute[node, slot - 1] -= rate[node]
-                memory[node, slot - 1] -= task.memory_mb
-        elif not can[i]:
-            found[i] = IMPOSSIBLE
-        else:
-            span = slice(first_slot(task) - 1, task.deadline)
-            room = (rate[:, None] <= compute[:, span]) & (rate[:, None] > 0) & (task.memory_mb <= memory[:, span])
-            if task.run is ScheduleKind.ANY:
-                fits = bool(np.where(room, rate[:, None], 0).max(axis=0).sum() >= task.work)
-            else:
-                fits = find_earliest(task, public, first_slot(task), room) is not None
-            found[i] = DEAR if fits else FULL
-    return found
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Results of a folder and explanations as JSON documents: of `run`, `backtest`, `report` and `explain`."""
+"""Results of a folder and explanations as JSON documents: of `run`, `report` and `explain`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.explanation import Explanation, Figure, Listing, Moment, Sentence
 from ratiobench.bench.family.registry import families, find_suite_if_any
 from ratiobench.bench.report.answer.headline import make_headline
@@ -28,8 +27,6 @@ def results_document(folder: Path) -> dict[str, Any]:
     settled = summarise_claims(found, family)
     suite = find_suite_if_any(found.about)
     headline = make_headline(found, family, settled, {} if suite is None else suite.groups)
-    backtest = bool(found.about.get("history"))
-    page = folder / ("backtest.html" if backtest else "report.html")
     return {
         "suite": str(found.about.get("suite", "")),
         "family": family.name,
@@ -37,7 +34,7 @@ def results_document(folder: Path) -> dict[str, Any]:
         "unit": family.unit,
         "best": family.sense.best,
         "folder": str(folder),
-        "page": str(page),
+        "page": str(folder / "report.html"),
         "table": str(folder / "results.csv"),
         "provenance": _provenance(found),
         "rows": [_row(each) for each in found.records],
@@ -56,7 +53,6 @@ def results_document(folder: Path) -> dict[str, Any]:
             each.statement.name: {verdict.value: count for verdict, count in each.counts.items()} for each in settled
         },
         "answer": [_words(each) for each in (*headline.answers, *headline.verdicts, *headline.troubles)],
-        "recommendation": _recommendation(found, family) if backtest else None,
     }
 
 
@@ -103,32 +99,6 @@ def _row(row: Row) -> dict[str, Any]:
 
 def _number(value: Any) -> Any:
     return None if value is None else json_number(Fraction(value))
-
-
-def _recommendation(found: Results, family: Family) -> dict[str, Any]:
-    """Which policy a backtest recommends, why, and the exact totals of all."""
-    from ratiobench.bench.report.backtest.advice import advise
-    from ratiobench.bench.report.backtest.data import evaluate
-
-    judged = evaluate(found, family)
-    return {
-        "policy": judged.best or None,
-        "by": judged.criterion.name,
-        "days": list(judged.days),
-        "history": judged.history,
-        "policies": [
-            {
-                "name": each.name,
-                "value": _number(each.value),
-                "profit": _number(each.profit),
-                "days": len(each.values),
-                "share": None if each.share is None else [_number(end) for end in each.share],
-                "trouble": each.trouble,
-            }
-            for each in judged.policies
-        ],
-        "sentences": advise(judged, family),
-    }
 
 
 def explain_document(found: Explanation) -> dict[str, Any]:

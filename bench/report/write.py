@@ -7,14 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from textwrap import wrap
 
 import pandas as pd
 
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families, find_suite_if_any
 from ratiobench.bench.family.suite import SWEEP
-from ratiobench.bench.report.answer.text import WIDTH, answer_text, citation_lines
+from ratiobench.bench.report.answer.text import answer_text
 from ratiobench.bench.report.claims import verdicts
 from ratiobench.bench.report.claims.witnesses import read_explanations
 from ratiobench.bench.report.compare import significance
@@ -84,8 +82,7 @@ def write_report(
     write_atomically(folder / "report.html", render_page(found, family, settled, drawn, explained).encode())
     printed = "\n".join(filter(None, (each.text() for each in drawn)))
     text = "\n".join(filter(None, [results_text(found, family), printed, verdicts.text(settled)]))
-    backtest = _write_backtest(folder, found, family) if found.about.get("history") else None
-    show(escape_lines(text if backtest is None else backtest[0]))
+    show(escape_lines(text))
     show(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     sys.stdout.flush()
     failed = _warn(found)
@@ -93,30 +90,9 @@ def write_report(
         command = make_printable(str(found.about.get("command", "run SUITE")), CELL)
         message = f"explanations of {explanations.missing} violated claims are not stored"
         print(f"ratiobench: {message}; `{command} --out {folder}` makes them", file=sys.stderr)
-    answer = answer_text(found, family, settled, folder, groups) if backtest is None else backtest[1]
-    show(f"\n{escape_lines(answer)}")
+    show(f"\n{escape_lines(answer_text(found, family, settled, folder, groups))}")
     sys.stdout.flush()
     return 1 if failed else 0
-
-
-def _write_backtest(folder: Path, found: Results, family: Family) -> tuple[str, str]:
-    """Write backtest.html; what a terminal shows of it: the tables, and the answer."""
-    from ratiobench.bench.report.backtest.advice import advise
-    from ratiobench.bench.report.backtest.data import evaluate
-    from ratiobench.bench.report.backtest.page import backtest_text, basis_text, render_backtest
-
-    judged = evaluate(found, family)
-    page = folder / "backtest.html"
-    write_atomically(page, render_backtest(found, judged, family).encode())
-    lines = [
-        line
-        for each in advise(judged, family)
-        for line in wrap(make_printable(each, 1000), WIDTH, subsequent_indent="  ")
-    ]
-    basis = basis_text(judged, family)
-    rests = ["", *basis.splitlines(), ""] if basis else []
-    ends = [*citation_lines(found), f"Page:  {page.resolve().as_uri()}"]
-    return backtest_text(judged, family), "\n".join([*lines, *rests, *ends])
 
 
 def _warn(found: Results) -> int:

@@ -39,9 +39,7 @@ Say = Callable[[str], None]
 Choice = Collection[str] | None  # Names of algorithms; None for all there are
 
 
-def compile_all(
-    chosen: dict[str, Choice], say: Say | None = None, kinds: Collection[str] = (), without: Collection[str] = ()
-) -> list[Kernel]:
+def compile_all(chosen: dict[str, Choice], say: Say | None = None, without: Collection[str] = ()) -> list[Kernel]:
     """Compile and cache what the families need for these algorithms; returns what was not in the cache.
 
     Steps that wait for no other run side by side, as many as there are cores.
@@ -52,7 +50,7 @@ def compile_all(
     waiting = [
         (name, choice, step)
         for name, choice in chosen.items()
-        for step in select_steps(_steps(families()[name], choice, kinds), without)
+        for step in select_steps(_steps(families()[name], choice), without)
     ]
     if not waiting:
         return []
@@ -69,7 +67,7 @@ def compile_all(
             for each in ready[: workers - len(running)]:
                 waiting.remove(each)
                 with hide_main_module():
-                    future = pool.submit(_compile_step, each[0], each[1], kinds, each[2].name, say is not _silent)
+                    future = pool.submit(_compile_step, each[0], each[1], each[2].name, say is not _silent)
                 running[future] = each[0], each[2].name
             if not running:
                 raise ValueError(f"{waiting[0][2].name} waits for what is no step: {', '.join(waiting[0][2].after)}")
@@ -110,11 +108,7 @@ def _estimate(steps: Sequence[tuple[str, Choice, Step]], workers: int) -> float:
 
 
 def compile_missing(
-    family: Family,
-    algorithms: Collection[str],
-    quiet: bool = False,
-    kinds: Collection[str] = (),
-    without: Collection[str] = (),
+    family: Family, algorithms: Collection[str], quiet: bool = False, without: Collection[str] = ()
 ) -> None:
     """The same for the algorithms of a run, where the record does not say that it was done before.
 
@@ -127,12 +121,12 @@ def compile_missing(
     plain = dict.fromkeys(kernel_record.strip_prior(name) for name in algorithms)
     known = [name for name in plain if name.partition(":")[0] in shipped]
     algorithms = list(dict.fromkeys(_without_user_code(family, name) for name in known))
-    if kernel_record.is_compiled(family.name, algorithms, kinds, without):
+    if kernel_record.is_compiled(family.name, algorithms, without):
         return
     set_current("")  # it tells by itself
     with suppress(BrokenProcessPool, InputError):
-        compile_all({family.name: algorithms}, _silent if quiet else None, kinds, without)
-        kernel_record.record_compiled(family.name, algorithms, kinds, without)
+        compile_all({family.name: algorithms}, _silent if quiet else None, without)
+        kernel_record.record_compiled(family.name, algorithms, without)
 
 
 def _without_user_code(family: Family, name: str) -> str:
@@ -147,9 +141,9 @@ def _to_stderr(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _steps(family: Family, choice: Choice, kinds: Collection[str] = ()) -> list[Step]:
+def _steps(family: Family, choice: Choice) -> list[Step]:
     if family.compilation_steps is not None:
-        return list(family.compilation_steps(choice, kinds))
+        return list(family.compilation_steps(choice))
     return [Step(f"what {family.name} needs", 1, family.warm)]
 
 
@@ -165,9 +159,9 @@ def _shared(say: Say) -> list[Kernel]:
     return found
 
 
-def _compile_step(family: str, choice: Choice, kinds: Collection[str], name: str, telling: bool) -> list[Kernel]:
+def _compile_step(family: str, choice: Choice, name: str, telling: bool) -> list[Kernel]:
     say = _to_stderr if telling else _silent
-    step = next(each for each in _steps(families()[family], choice, kinds) if each.name == name)
+    step = next(each for each in _steps(families()[family], choice) if each.name == name)
     gc.disable()  # the compiler leaves little behind, and a tenth of its time goes into looking
     with collect_kernels(say) as found:
         say(f"  {step.name}, about {step.seconds:.0f} CPU seconds")

@@ -27,13 +27,8 @@ _LAYERS = ("bench", "formulations", "instances", "online")
 _PRIOR = re.compile(r"[:,](?:prior|history)=[^,]*")  # Where constants come from changes nothing that is compiled
 
 
-def is_compiled(
-    family: str, algorithms: Collection[str], kinds: Collection[str] = (), without: Collection[str] = ()
-) -> bool:
-    """Whether the record says that all was compiled for these; yes as well where no record can be kept.
-
-    `kinds`: of the arrivals, where only what these need was compiled; empty: what all need.
-    """
+def is_compiled(family: str, algorithms: Collection[str], without: Collection[str] = ()) -> bool:
+    """Whether the record says that all was compiled for these; yes as well where no record can be kept."""
     if not _given() and not os.access(_home("formulations"), os.W_OK):
         import_module("ratiobench.formulations.kernels")  # which chooses another place for the caches
     place = _place()
@@ -43,15 +38,13 @@ def is_compiled(
     if ALL in record.get(family, ()):
         return True
     parts = chain.from_iterable(combinations(sorted(without), count) for count in range(len(without) + 1))
-    entries = [record[entry] for part in parts if (entry := _entry(family, kinds, part)) in record]
+    entries = [record[entry] for part in parts if (entry := _entry(family, part)) in record]
     return bool(entries) and {strip_prior(name) for name in algorithms} <= set(chain(*entries))
 
 
-def record_compiled(
-    family: str, algorithms: Collection[str] | None, kinds: Collection[str] = (), without: Collection[str] = ()
-) -> None:
+def record_compiled(family: str, algorithms: Collection[str] | None, without: Collection[str] = ()) -> None:
     """Write down that all was compiled for these; None for all there are. Nothing where that cannot be written."""
-    entry = _entry(family, kinds, without)
+    entry = _entry(family, without)
     known = _read().get("algorithms", {})
     added = [ALL] if algorithms is None else [strip_prior(name) for name in algorithms]
     document = {
@@ -65,9 +58,8 @@ def record_compiled(
         write_atomically(_place() / FILE, json.dumps(document).encode())
 
 
-def _entry(family: str, kinds: Collection[str], without: Collection[str]) -> str:
-    entry = f"{family}: {', '.join(sorted(set(kinds)))}" if kinds else family
-    return f"{entry} without {', '.join(sorted(without))}" if without else entry
+def _entry(family: str, without: Collection[str]) -> str:
+    return f"{family} without {', '.join(sorted(without))}" if without else family
 
 
 def _read() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How a suite is run: the options that the commands `run` and `backtest` share, and those of `run`."""
+"""How a suite is run: options of the command `run`."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class CaseOptions(PartOfSuite):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExecutionOptions(Options):
-    """How cases are run: where to, by whom, with how much work."""
+class RunOptions(CaseOptions):
+    """How to run a suite: which cases, where to, by whom, with how much work."""
 
     audits: bool | None = option(
         "check the claims on every run, or do not (by default not in the standard sets)", Switch(), figures=True
@@ -103,12 +103,6 @@ class ExecutionOptions(Options):
     fresh: bool = switch("delete earlier results")
     retry_failed: bool = switch("repeat solves and runs that failed")
     quiet: bool = switch("print no progress")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOptions(ExecutionOptions, CaseOptions):
-    """How to run a suite."""
-
     # what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
 

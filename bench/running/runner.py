@@ -24,7 +24,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import require_algorithms
 from ratiobench.bench.family.standard import find_certificate, read_set
 from ratiobench.bench.family.standard_runs import StoredRun, read_runs
-from ratiobench.bench.family.suite import TIMELINE, Case, Study, Suite, is_informed
+from ratiobench.bench.family.suite import Case, Study, Suite, is_informed
 from ratiobench.bench.options import as_words
 from ratiobench.bench.running import provenance, work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
@@ -222,39 +222,29 @@ class _Sweep:
         """Queue the runs and audits of a case that are not in the store; OPT took so long in this run, if it did."""
         self._remember(OPT, reference.seconds)
         self._advance(case, OPT, seconds)
-        stories = {algorithm: key for kind, algorithm, _, key in case.studies if kind == TIMELINE}
         for name, repetition, key in case.runs():
             audit_key = case.audit_key(key)
-            story = stories.get(name, "") if repetition == 1 else ""
             online = self.store.get("online", case.instance, key)
             audit = self.store.get("audit", case.instance, audit_key)
-            is_stored = not story or self.store.get("study", case.instance, story) is not None
             if online is not None and self.rerun and online.ok and online.payload["seconds"] is None:
                 online = None
             known = self.stored.get((case.name, name))
-            if (
-                online is None
-                and not story
-                and known is not None
-                and (known.instance, known.key) == (case.instance, key)
-            ):
+            if online is None and known is not None and (known.instance, known.key) == (case.instance, key):
                 online = StoredResult("online", case.instance, key, True, known.run)
                 audit = StoredResult(
                     "audit", case.instance, audit_key, True, {"checks": [], "measures": known.measures}
                 )
                 self.store.put(online, audit)
-            if online is not None and audit is not None and is_stored:
+            if online is not None and audit is not None:
                 self._remember(name, online.seconds + audit.seconds)
                 self._advance(case, name, None)
             elif (case.instance, audit_key) in self.claimed:
                 self._advance(case, name, None)
             else:
                 self.claimed.add((case.instance, audit_key))
-                self.queue.append(self._run_job(case, name, repetition, key, audit_key, reference, story))
+                self.queue.append(self._run_job(case, name, repetition, key, audit_key, reference))
         for kind, algorithm, task, key in case.studies:
             study = Study(kind, algorithm, task)
-            if kind == TIMELINE:  # made with the run
-                continue
             piece = self.store.get("study", case.instance, key)
             if piece is not None:
                 self._remember(study.name, piece.seconds)
@@ -266,14 +256,7 @@ class _Sweep:
                 self.queue.append(self._study_job(case, study, key))
 
     def _run_job(
-        self,
-        case: StoredCase,
-        name: str,
-        repetition: int,
-        key: str,
-        audit_key: str,
-        reference: StoredResult,
-        story: str,
+        self, case: StoredCase, name: str, repetition: int, key: str, audit_key: str, reference: StoredResult
     ) -> _Job:
         own = {path: each for path, each in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
         terms = replace(self.terms, own=own, repetition=repetition)
@@ -281,7 +264,7 @@ class _Sweep:
         def call(executor: Executor) -> Future[tuple[StoredResult, ...]]:
             data, _ = read_bytes(self.path(case.instance))
             prior = self._prior(case, name)
-            known = (key, audit_key, reference, prior, terms, story, self.audited)
+            known = (key, audit_key, reference, prior, terms, self.audited)
             return executor.submit(work.measure, self.family.name, data, case.instance, name, *known)
 
         def done(pieces: Sequence[StoredResult]) -> None:
@@ -289,11 +272,8 @@ class _Sweep:
             self._advance(case, name, sum(piece.seconds for piece in pieces))
 
         def lost(error: BaseException) -> None:
-            pieces = [work.make_failed("online", case.instance, key, error)]
-            others = [("audit", audit_key), *([("study", story)] if story else [])]
-            done(
-                pieces + [work.make_failed(stage, case.instance, one, "the online run failed") for stage, one in others]
-            )
+            failed = work.make_failed("audit", case.instance, audit_key, "the online run failed")
+            done([work.make_failed("online", case.instance, key, error), failed])
 
         return _Job(call, done, lost, case.name, name, self._weight(case), self.family.is_slow(name))
 
@@ -375,7 +355,7 @@ class _Sweep:
 def list_work_kinds(case: Case, repeats: Mapping[str, int], crosscheck: bool = False) -> list[str]:
     """Pieces of progress in a case: the instance, OPT, several solvers' answers, every run with its audit, studies."""
     runs = [name for name in case.algorithms for _ in range(repeats.get(name, 1))]
-    studies = [study.name for study in case.studies if study.kind != TIMELINE]
+    studies = [study.name for study in case.studies]
     return [MAKING, OPT, *([SOLVERS] if crosscheck else []), *runs, *studies]
 
 
@@ -591,7 +571,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             if options.dask is None:
                 run = (name for case in cases for name in case.algorithms if (case.name, name) not in stored)
                 needed = list(dict.fromkeys([*run, *studied]))
-                compile_missing(family, needed, options.quiet, suite.kinds, _uncompiled(cases, audited))
+                compile_missing(family, needed, options.quiet, _uncompiled(cases, audited))
             if options.fresh or options.retry_failed:
                 store.clear(failed_only=not options.fresh)
             store.begin(
@@ -607,7 +587,6 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     **({"rows": list(rows)} if (rows := options.named if options.algorithms else options.rows) else {}),
                     "effort": options.effort,
                     "scale": options.scale,
-                    **({"history": suite.history, "backtest": dict(suite.backtest)} if suite.history else {}),
                     "plots": [asdict(plot) for plot in suite.plots],
                     "workers": pool.parallel(),
                     "provenance": provenance.collect(isolation),
@@ -618,8 +597,6 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             solvers_key = family.printed_key if suite.crosscheck else ""
             planned = {case.name: list_work_kinds(case, repeats, bool(solvers_key)) for case in cases}
             progress = Progress(planned, pool.parallel(), options.quiet)
-            for place, note in enumerate(suite.notes):
-                (progress.warn if place else progress.line)(f"ratiobench: {make_printable(note, 500)}")
             for note in list_left_out(suite, options):
                 progress.warn(f"ratiobench: {make_printable(note, 500)}")
             if isinstance(pool, DaskCluster):
@@ -656,7 +633,7 @@ def _stored_runs(cases: Iterable[Case]) -> dict[tuple[str, str], StoredRun]:
 
 def _uncompiled(cases: Sequence[Case], audited: bool) -> list[str]:
     """What no kernels are compiled for (`Step.only_for`): audits where there are none, solves where certificates do."""
-    if audited or any(study.kind != TIMELINE for case in cases for study in case.studies):
+    if audited or any(case.studies for case in cases):
         return []
     return [AUDITS, *([SOLVES] if all(case.certificate for case in cases) else [])]
 
@@ -669,7 +646,7 @@ def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:
 
 def command(suite: Suite, options: RunOptions) -> str:
     """The command that makes the same table anywhere: what is run, and not where or by whom."""
-    words = ["python", "-m", "ratiobench", *(suite.command or ("run", Path(suite.file).name or suite.name))]
+    words = ["python", "-m", "ratiobench", "run", Path(suite.file).name or suite.name]
     words += [word for name in suite.over for word in ("--over", name)]
     return shlex.join([*words, *as_words(options)])
 

@@ -18,7 +18,6 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings, Study
-from ratiobench.bench.report.timeline.data import list_timelines
 from ratiobench.bench.results.ratios import beats_bound
 from ratiobench.bench.storage.payload import format_error, report_payload, restore_report, run_payload
 from ratiobench.bench.storage.store import StoredResult
@@ -27,7 +26,6 @@ from ratiobench.formulations.timing import Stopwatch, excluded_from_timing
 from ratiobench.instances.io.disk_cache import code_mark, recall, store
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json, read_bytes
-from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee.arrival_count import Tell, counted_arrivals
 from ratiobench.online.run_context import RunContext, run_context
 
@@ -83,8 +81,7 @@ def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
     """The files that recipes name, by path: instances may be made on a machine that does not have them.
 
     ``{"kind": "file", "path": PATH}`` is the instance in a file, of any family; ``{"kind": "joined", "recipes":
-    [...]}`` are several, one after another in time, as one instance, ``{"kind": "changed", "change": CHANGE, "recipe":
-    ...}`` is one after a change (`Family.change`).
+    [...]}`` are several, one after another in time, as one instance.
 
     What cannot be read is not there: whoever makes the instance says so.
     """
@@ -103,15 +100,12 @@ def paths_of(*recipes: Mapping[str, Any] | None) -> list[str]:
 def _paths(recipe: Mapping[str, Any]) -> list[str]:
     if recipe.get("kind") == "file":
         return [str(recipe.get("path", ""))]
-    inner = [recipe["recipe"]] if recipe.get("kind") == "changed" else []
-    return [path for each in (recipe["recipes"] if recipe.get("kind") == "joined" else inner) for path in _paths(each)]
+    return [path for each in (recipe["recipes"] if recipe.get("kind") == "joined" else ()) for path in _paths(each)]
 
 
 def _generate(family: Family, recipe: Mapping[str, Any], given: Mapping[str, bytes]) -> Any:
     if recipe.get("kind") == "joined":
         return family.join([_generate(family, each, given) for each in recipe["recipes"]])
-    if recipe.get("kind") == "changed":
-        return family.change(_generate(family, recipe["recipe"], given), str(recipe["change"]))
     path = str(recipe.get("path", ""))
     if recipe.get("kind") != "file" or path not in given:
         return family.make(recipe)
@@ -200,29 +194,11 @@ def measure(
     reference: StoredResult,
     prior: bytes | None = None,
     terms: RunContext = FREE,
-    story: str = "",
     audited: bool = True,
 ) -> tuple[StoredResult, ...]:
-    """One online run and its audit against the reference, as two pieces of work; the audit checks nothing if not asked.
-
-    With `story`, the key of a study, a third one: what happened in the run over time
-    (`ratiobench.bench.report.timeline.data`).
-    """
+    """One online run and its audit against the reference, two pieces of work; the audit checks nothing if not asked."""
     with run_context(terms):
-        pieces, run = _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior, audited)
-    return (*pieces, _tell(family, data, identity, run, story)) if story else pieces
-
-
-def _tell(family: str, data: bytes, identity: str, run: OnlineRun | None, key: str) -> StoredResult:
-    watch = Stopwatch()
-    try:
-        timeline = families()[family].timeline
-        if run is None:
-            return make_failed("study", identity, key, "there is no valid run")
-        rows = [] if timeline is None else list_timelines(timeline(_instance(family, data), run))
-        return StoredResult("study", identity, key, True, {"rows": rows}, None, watch.seconds())
-    except Exception as error:
-        return make_failed("study", identity, key, error, watch.seconds())
+        return _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior, audited)
 
 
 def _measure(
@@ -235,7 +211,7 @@ def _measure(
     reference: StoredResult,
     prior: bytes | None,
     audited: bool,
-) -> tuple[tuple[StoredResult, ...], OnlineRun | None]:
+) -> tuple[StoredResult, ...]:
     watch = Stopwatch()
     contract = families()[family]
     try:
@@ -254,12 +230,12 @@ def _measure(
         )
     except Exception as error:
         piece = make_failed("online", identity, online_key, error, watch.seconds())
-        return (piece, make_failed("audit", identity, audit_key, "the online run failed")), None
+        return piece, make_failed("audit", identity, audit_key, "the online run failed")
     online = StoredResult("online", identity, online_key, True, run_payload(run, accounts), None, seconds)
     if not reference.ok:
-        return (online, make_failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")), run
+        return online, make_failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")
     if not run.valid:  # the theory says nothing about it
-        return (online, StoredResult("audit", identity, audit_key, True, {"checks": []})), None
+        return online, StoredResult("audit", identity, audit_key, True, {"checks": []})
     with excluded_from_timing():
         _ = contract.claims if audited else None  # loads what audits
     watch = Stopwatch()
@@ -273,9 +249,9 @@ def _measure(
         if contract.measures is not None:
             values = contract.measures(instance, run, checks)
             found["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
-        return (online, StoredResult("audit", identity, audit_key, True, found, None, watch.seconds())), run
+        return online, StoredResult("audit", identity, audit_key, True, found, None, watch.seconds())
     except Exception as error:
-        return (online, make_failed("audit", identity, audit_key, error, watch.seconds())), run
+        return online, make_failed("audit", identity, audit_key, error, watch.seconds())
 
 
 def study(

@@ -134,63 +134,6 @@ def _result(solver: highspy.Highs, model: LinearModel, seconds: float) -> Backen
     )
 
 
-class Master:
-    """A linear programme that grows, to be maximised; it is solved again from where it was."""
-
-    def __init__(self, high: FloatArray) -> None:
-        """Rows sum <= high, without columns yet."""
-        self._solver = new_solver(Limits())
-        empty, none = np.zeros(0, dtype=np.int32), np.zeros(0)
-        low = np.full(len(high), -highspy.kHighsInf)
-        self._solver.addRows(len(high), low, high, 0, np.zeros(len(high), dtype=np.int32), empty, none)
-        self._solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
-
-    def add(self, objective: float, rows: list[int], values: list[float]) -> None:
-        """A column from 0 to infinity."""
-        place, value = np.array(rows, dtype=np.int32), np.array(values, dtype=np.float64)
-        self._solver.addCol(objective, 0.0, highspy.kHighsInf, len(rows), place, value)
-
-    def close(self, columns: list[int], closed: bool) -> None:
-        """Close columns at 0, or open them again."""
-        high = np.full(len(columns), 0.0 if closed else highspy.kHighsInf)
-        self._solver.changeColsBounds(len(columns), np.array(columns, dtype=np.int32), np.zeros(len(columns)), high)
-
-    def solve(self) -> tuple[float, FloatArray, FloatArray]:
-        """(optimum, columns' values, rows' prices)."""
-        return _optimum(self._solver)
-
-
-class RowMaster:
-    """A linear programme over columns from 0 to 1 that gains rows, to be maximised; it is solved again from there."""
-
-    def __init__(self, objective: FloatArray) -> None:
-        """Columns with these values, without rows yet."""
-        self._solver = new_solver(Limits())
-        size, none = len(objective), np.zeros(0)
-        no_index = np.zeros(0, dtype=np.int32)
-        starts = np.zeros(size, dtype=np.int32)
-        self._solver.addCols(size, objective, np.zeros(size), np.ones(size), 0, starts, no_index, none)
-        self._solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
-
-    def add(self, columns: list[int], values: list[float], high: float) -> None:
-        """A row sum <= high."""
-        place, value = np.array(columns, dtype=np.int32), np.array(values, dtype=np.float64)
-        self._solver.addRow(-highspy.kHighsInf, high, len(columns), place, value)
-
-    def solve(self) -> tuple[float, FloatArray, FloatArray]:
-        """(optimum, columns' values, rows' prices)."""
-        return _optimum(self._solver)
-
-
-def _optimum(solver: highspy.Highs) -> tuple[float, FloatArray, FloatArray]:
-    """(optimum, columns' values, rows' prices) of a linear programme."""
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        raise ArithmeticError(f"HiGHS: {solver.modelStatusToString(solver.getModelStatus())}")
-    found = solver.getSolution()
-    return solver.getObjectiveValue(), np.array(found.col_value), np.array(found.row_dual)
-
-
 def optimum_of_file(path: str) -> tuple[float, bool]:
     """Read an MPS or LP file and solve it: the optimum as the file states it, and whether it is a maximisation."""
     solver = new_solver(Limits())

@@ -14,11 +14,6 @@ preorder. A number is a leaf and its table. `[i]` decides task i: out in the bra
 `[i, t]`: the offer by which task i is pre-processed lets it begin in slot t or before in the branch that follows, and
 later in the next. `[i, g, t, k]` with t = 0: task i has at most k cells on type g in the branch that follows, and more
 in the next.
-
-`ratiobench/lora-certificate/5` is a tree, of one leaf at least, whose decisions are about rigid tasks and gangs, which
-are never paused; tasks of other kinds may stand in the instance. `[i]` is as above. `[i, t]`: the run of task i begins
-in slot t or before in the branch that follows, and later in the next. `[i, g, 0]`: task i does not run on type g in the
-branch that follows, and does in the next. It has no prices of single cells, and so no field `cells`.
 """
 
 from __future__ import annotations
@@ -36,14 +31,13 @@ from ratiobench.instances.lora.solution import Solution, parse_solution, solutio
 FORMAT = "ratiobench/lora-certificate/2"
 TREE_FORMAT = "ratiobench/lora-certificate/3"
 CELL_FORMAT = "ratiobench/lora-certificate/4"
-RUN_FORMAT = "ratiobench/lora-certificate/5"
 PRICE_LIMIT = 2**62
 
 _KEYS = ("format", "instance", "unit", "lam", "phi", "classes", "upper", "lower", "decisions", "sha256")
 _PRICE_KEYS = ("lam", "phi", "classes")
 _TREE_KEYS = (*_KEYS, "more", "tree")
 _CELL_KEYS = (*_TREE_KEYS, "cells")
-_FIELDS = {FORMAT: _KEYS, TREE_FORMAT: _TREE_KEYS, CELL_FORMAT: _CELL_KEYS, RUN_FORMAT: _TREE_KEYS}
+_FIELDS = {FORMAT: _KEYS, TREE_FORMAT: _TREE_KEYS, CELL_FORMAT: _CELL_KEYS}
 # The lengths of decisions in a tree of each format, and the message for others
 _NODES = {
     TREE_FORMAT: ((1, 3), "neither a task nor a task, a type and a slot"),
@@ -51,7 +45,6 @@ _NODES = {
         (1, 2, 3, 4),
         "none of: a task; a task, a type and a slot; a task and a slot; a task, a type, 0 and a number of cells",
     ),
-    RUN_FORMAT: ((1, 2, 3), "none of: a task; a task and a slot; a task, a type and 0"),
 }
 _LISTED_KEYS = ("task", "type", "first", "price")
 _CLASS_KEYS = ("type", "rate", "memory_mb", "price")
@@ -84,8 +77,7 @@ class Prices(NamedTuple):
     cells: tuple[CellPrice, ...] = ()
 
 
-# A leaf's table; or what an inner node decides: (task,), (task, slot), (task, type, slot), (task, type, 0, cells); of
-# runs (task,), (task, slot), (task, type, 0)
+# A leaf's table; or what an inner node decides: (task,), (task, slot), (task, type, slot), (task, type, 0, cells)
 Node = int | tuple[int, ...]
 
 
@@ -105,11 +97,6 @@ class Certificate:
     more: tuple[Prices, ...] = ()  # the tables of prices behind the first
     tree: tuple[Node, ...] = ()  # nodes in preorder; without any, the first table is the proof
     cells: tuple[CellPrice, ...] = ()  # prices of single cells, of the first table; only with a tree
-    runs: bool = False  # whether the decisions of the tree are about runs of tasks that are never paused: format `/5`
-
-    def __post_init__(self) -> None:
-        if self.runs and (not self.tree or any(table.cells for table in self.tables)):
-            raise ValueError("a certificate of runs has a tree, and no prices of single cells")
 
     @property
     def tables(self) -> tuple[Prices, ...]:
@@ -118,9 +105,7 @@ class Certificate:
 
     @property
     def format(self) -> str:
-        """The oldest format that can say it; decisions about runs are of one format only."""
-        if self.runs:
-            return RUN_FORMAT
+        """The oldest format that can say it."""
         if any(table.cells for table in self.tables) or any(_is_new(node) for node in self.tree):
             return CELL_FORMAT
         return TREE_FORMAT if self.tree else FORMAT
@@ -170,7 +155,7 @@ def seal(certificate: Certificate) -> str:
 def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
     version = data.get("format") if isinstance(data, dict) else None
-    version = version if version in (TREE_FORMAT, CELL_FORMAT, RUN_FORMAT) else FORMAT
+    version = version if version in (TREE_FORMAT, CELL_FORMAT) else FORMAT
     branched, priced = version != FORMAT, version == CELL_FORMAT
     data = checksums.open_document(data, source, version, _FIELDS[version])
     more, tree = (items(source, key, data[key], None, "") if branched else [] for key in ("more", "tree"))
@@ -185,7 +170,6 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
         upper=integer(source, "upper", data["upper"], 0, PRICE_LIMIT),
         lower=integer(source, "lower", data["lower"], 0, PRICE_LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
-        runs=version == RUN_FORMAT,
     )
     return found, checksums.require_digest(source, "sha256", data["sha256"])
 

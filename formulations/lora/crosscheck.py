@@ -15,20 +15,18 @@ from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compar
 from ratiobench.formulations.lora.certificate import Certificate, document
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.direct_solve import solve_direct
-from ratiobench.formulations.lora.models import rigid
 from ratiobench.formulations.lora.models.formulation import registry
-from ratiobench.formulations.lora.solve import BUILD_COLUMNS, TINY_COLUMNS, solve
+from ratiobench.formulations.lora.solve import BUILD_COLUMNS, TINY_COLUMNS, require_any, solve
 from ratiobench.formulations.lora.verify import verify
 from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.restriction import exclude_killed, require_runs
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 
 CERTIFIED = "certificate"  # Name of the row of the certified interval, in the place of a formulation
 # The order of the rows; other formulations stand behind these
-ORDER = ("printed", "printed-ortools", "tight", "cpsat", rigid.NAME, rigid.CPSAT_NAME)
+ORDER = ("printed", "printed-ortools", "tight", "cpsat")
 
 # Units of work of a solver per unit of effort: about as long as the 100 nodes of CBC take (others: 1)
 EFFORTS = {"highs": 20, "cpsat": 4}
@@ -52,18 +50,12 @@ def crosscheck(
 ) -> CrossCheck:
     """Solve P in every formulation with every solver that goes with it, and compare the answers.
 
-    Where all tasks are rigid or gangs, the formulations are those of runs.
-
     `effort`: units of work for each solver, >= 1; tiny instances are solved to the end, whatever it is.
     """
-    schedules = ScheduleKind.ANY
-    if instance.run.any() or instance.running:
-        require_runs(instance, "solvers are compared on instances whose tasks are all `any` on empty nodes, or on")
-        schedules = ScheduleKind.RIGID
-    instance = exclude_killed(instance)
+    require_any(instance, "solvers are compared")
     check_settings(effort, 0.0, seconds)
     rows = []
-    chosen = pairs(schedules)
+    chosen = pairs()
     for number, pair in enumerate(chosen):
         tell(f"{number} of {len(chosen) + 1} rows done, now {pair.formulation} with {pair.backend}")
         rows.append(solve_pair(instance, pair, effort, seconds))
@@ -72,9 +64,9 @@ def crosscheck(
     return compare_answers(rows, upper=rows[-1].bound if rows[-1].certified else None)
 
 
-def pairs(schedules: ScheduleKind = ScheduleKind.ANY) -> list[Pair]:
-    """The exact formulations of these tasks with their solvers, those of optional extras where they are installed."""
-    known = [each for each in registry().values() if each.schedules is schedules]
+def pairs() -> list[Pair]:
+    """The exact formulations of P with their solvers, those of optional extras where they are installed."""
+    known = [each for each in registry().values() if each.schedules is ScheduleKind.ANY]
     return [
         Pair(each.name, backend)
         for each in sorted(known, key=lambda each: ORDER.index(each.name) if each.name in ORDER else len(ORDER))
@@ -97,9 +89,8 @@ def solve_pair(instance: Instance, pair: Pair, effort: int = 1, seconds: float |
 
 def solve_printed(instance: Instance) -> list[CrossCheckRow]:
     """P as printed, built with PuLP, by HiGHS and CBC with a unit of effort; empty where it is too large or not P."""
-    if instance.run.any() or instance.running or registry()["printed"].columns(instance) > PRINTED_COLUMNS:
+    if instance.schedules is not ScheduleKind.ANY or registry()["printed"].columns(instance) > PRINTED_COLUMNS:
         return []
-    instance = exclude_killed(instance)
     return [solve_pair(instance, pair) for pair in PRINTED]
 
 

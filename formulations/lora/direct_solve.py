@@ -52,7 +52,6 @@ def solve_direct(
     start: Solution | None = None,
     *,
     reduced: bool = False,
-    arguments: tuple[Any, ...] = (),
     run: Callable[[Callable[[], BackendResult]], BackendResult] = lambda solve: solve(),
 ) -> DirectSolve:
     """Build the formulation, hand it to the solver, verify what it finds.
@@ -60,7 +59,7 @@ def solve_direct(
     `start`: a solution to begin from; None for none.
     """
     began = time.perf_counter()
-    built = build(instance, formulation, limits, *arguments)
+    built = build(instance, formulation, limits)
     building = time.perf_counter() - began
     solver = backends.installed_version(backend)
     if isinstance(built, BackendResult):
@@ -116,12 +115,12 @@ def safe_floor(bound: float, *, exact: bool) -> int:
     return math.floor(Fraction(bound) + Fraction(abs(bound) * RELATIVE_SLACK) + Fraction(ABSOLUTE_SLACK))
 
 
-def build(instance: Instance, formulation: Formulation, limits: Limits | None = None, *arguments: Any) -> Any:
+def build(instance: Instance, formulation: Formulation, limits: Limits | None = None) -> Any:
     """The formulation's model; a `BackendResult` that says why not, when it is built in a worker that fails."""
     if formulation.home is None:
         module, _, name = formulation.build.partition(":")
-        return getattr(__import__(module, fromlist=[name]), name)(instance, *arguments)
-    reply = backends.call(formulation.home, formulation.build, instance, *arguments, limits=limits)
+        return getattr(__import__(module, fromlist=[name]), name)(instance)
+    reply = backends.call(formulation.home, formulation.build, instance, limits=limits)
     if reply.termination is not None:
         return BackendResult(reply.termination, message=reply.message)
     return reply.value

@@ -17,12 +17,7 @@ away what all cells pay gives, for all prices lam, phi, pi >= 0,
 
     OPT <= sum_gt K_g W_gt + sum_i max(0, max_l b_i - q_l - sum_(g,t) in l (e_igt + p_ct)).
 
-A task that may not have every schedule of P chooses among fewer: one that stays on a node among cells of one type, a
-rigid task or a gang of m parts among runs on one type, slots in a row and as many as the work takes, which pay m times
-what one part pays. The m nodes of a gang each hold a pattern, so the same sum bounds OPT.
-
-What jobs from before hold of a node, which run when the first slot begins, no task can have: a node earns lam and phi
-for what is left. What fits on the rest of a node fits on a whole one, so patterns are those of whole nodes.
+A task that stays on one node chooses among fewer schedules: those of cells of one type.
 
 The best pattern is found by listing those to which no cell can be added: no other earns more than all of them do.
 
@@ -38,13 +33,6 @@ a leaf the bound holds with what is decided: a task that is out earns 0, one tha
 use, more cells than some number or a late begin earns its best reduced profit even where that is negative, schedules
 are those that the decisions allow, and no node holds a cell of a task that must not have one there. OPT is at most the
 largest bound of a leaf, and no less than 0.
-
-A tree about tasks that are never paused decides a task (out, or admitted), when its run begins (in a slot or before, or
-later) or whether it runs on a type (not, or it does). A task that is rejected has no run, so it does not begin later
-and runs on no type. In a leaf such a task chooses among the runs that are left: the best reduced profit of them, and 0
-where it is not known to be admitted. A task that is admitted and has no run left makes the leaf empty. All runs are
-listed once, with the cheapest offer by which they can begin; sums of prices up to each slot give what each of them pays
-at a table of prices.
 """
 
 from __future__ import annotations
@@ -52,9 +40,9 @@ from __future__ import annotations
 import sys
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from itertools import accumulate, chain, product
+from itertools import accumulate, chain
 from math import inf
 from operator import mul
 from typing import Any
@@ -77,7 +65,7 @@ PROVES = (
 
 Table = tuple[tuple[int, ...], ...]
 # What is decided of a task: () stands for its admission, (slot,) for its begin, (type, slot) for a cell, (type, 0, k)
-# for the number of its cells, and (type, 0) for a run on a type
+# for the number of its cells
 TaskDecisions = tuple[tuple[tuple[int, ...], bool], ...]
 NodeDecisions = dict[int, TaskDecisions]
 Counts = dict[tuple[int, int, int], Any]
@@ -96,8 +84,6 @@ SETS = 3_000  # Sets of each number of items that are kept in the search for the
 # Compute has k eighths of the weight of both constraints, memory the others, for each k. Weights are whole numbers of
 # which a node has `ROOM`.
 WEIGHTS, ROOM = 8, 2**26
-# Most runs of all tasks where a tree decides about runs. Steps of a run, and of a decision, at a leaf.
-RUNS_LIMIT, RUN, DECISION = 5_000_000, 16, 256
 # How many steps an entry of a table of a split counts, the sorting of an amount or slot, and a step in Python's
 # integers, where 64 bits do not do
 SPLIT, SORT, PYTHON = 4, 16, 64
@@ -111,7 +97,7 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
         lower = welfare(instance, certificate.decisions)
         require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the schedule is worth {lower}")
         tables, tree = certificate.tables, certificate.tree
-        proved = tree_bound(instance, certificate.unit, tables, tree, certificate.runs) if tree else None
+        proved = tree_bound(instance, certificate.unit, tables, tree) if tree else None
         upper = dual_bound(instance, certificate.unit, *tables[0][:3]) if proved is None else proved
         require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the prices prove {upper}")
         require(lower <= upper, f"lower {lower} is above upper {upper}")
@@ -146,10 +132,8 @@ def welfare(instance: Instance, decisions: Solution) -> int:
     for i, decision in enumerate(decisions):
         if decision is None or i in plain.tasks:
             continue
-        outlay = _outlay(instance, i, decision, ends)
-        total -= max(0, outlay) if decision.void else outlay - int(instance.bid[i])
-        _require_kind(instance, i, decision, ends)
-    if len(plain.tasks) < sum(decision is not None for decision in decisions) or instance.running or plain.overload:
+        total += int(instance.bid[i]) - _outlay(instance, i, decision, ends)
+    if len(plain.tasks) < sum(decision is not None for decision in decisions) or plain.overload:
         _require_room(instance, decisions, ends)
     return total
 
@@ -158,10 +142,6 @@ def _require_room(instance: Instance, decisions: Solution, ends: list[int]) -> N
     """(4f) and (4g) of all nodes and slots, one after the other."""
     compute: defaultdict[tuple[int, int], int] = defaultdict(int)
     memory: defaultdict[tuple[int, int], int] = defaultdict(int)
-    for job in instance.running:
-        for cell in product(job.nodes, range(1, job.last + 1)):
-            compute[cell] += job.compute
-            memory[cell] += job.memory_mb
     for i, decision in enumerate(decisions):
         for node, slot in () if decision is None else decision.cells:
             compute[node, slot] += int(instance.rate[i, bisect_right(ends, node)])
@@ -178,21 +158,19 @@ def _require_room(instance: Instance, decisions: Solution, ends: list[int]) -> N
 class _Plain:
     """The decisions that keep (4a) to (4e) and (4h) to (4k) beyond doubt, what they earn, and whether they have room.
 
-    Tasks of other kinds than `any`, those whose costs are given cell by cell, and whatever might not fit into 64 bits
-    are left to be looked at one by one.
+    Tasks that stay on one node, those whose costs are given cell by cell, and whatever might not fit into 64 bits are
+    left to be looked at one by one.
     """
 
     def __init__(self, instance: Instance, decisions: Solution, ends: list[int]) -> None:
         self.tasks: set[int] = set()
         self.total, self.overload = 0, False
-        usual = (instance.run == 0) & (instance.parts == 1)
-        usual &= (instance.limit == 0) | (instance.limit >= instance.work)
         some: list[int] = []
         first: list[int] = []
         price: list[int] = []
-        for i in np.flatnonzero(usual).tolist():
+        for i in range(0 if _is_one_node(instance) else instance.tasks):
             decision = decisions[i]
-            if decision is None or decision.void or not decision.cells or i in instance.explicit_cost:
+            if decision is None or not decision.cells or i in instance.explicit_cost:
                 continue
             offers, vendor = instance.vendors(i), decision.vendor
             if (vendor is None) == (not offers) and (vendor is None or 0 <= vendor < len(offers)):
@@ -246,11 +224,7 @@ def _has_room(instance: Instance, node: Any, slot: Any, kind: Any, rate: Any, ta
 
 
 def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> int:
-    """Vendor price plus operational cost of one task's schedule, which must keep (4a)-(4e) and (4h)-(4k).
-
-    A void one may break (4d) and (4e): it ended too late, or before its work was done. A task with more work than its
-    limit has no other.
-    """
+    """Vendor price plus operational cost of one task's schedule, which must keep (4a)-(4e), (4h)-(4k), (R2)."""
     offers, cost = instance.vendors(i), instance.cost(i)
     require((decision.vendor is None) == (not offers), f"(4a, 4j) task {i}: vendor {decision.vendor}")
     require(decision.vendor is None or 0 <= decision.vendor < len(offers), f"(4h) task {i}: vendor {decision.vendor}")
@@ -259,48 +233,24 @@ def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> 
         first += offers[decision.vendor].delay
         spent += offers[decision.vendor].price
     require(len(set(decision.cells)) == len(decision.cells), f"(4h) task {i}: a cell stands twice")
-    if instance.parts[i] == 1:
-        slots = {slot for _, slot in decision.cells}
-        require(len(slots) == len(decision.cells), f"(4b) task {i}: two cells in one slot")
+    slots = {slot for _, slot in decision.cells}
+    require(len(slots) == len(decision.cells), f"(4b) task {i}: two cells in one slot")
     for node, slot in decision.cells:
         require(0 <= node < ends[-1], f"(4h) task {i}: there is no node {node}")
-        last = instance.slots if decision.void else instance.deadline[i]
-        require(first <= slot <= last, f"(4c, 4d) task {i}: slot {slot} is outside its window")
+        require(first <= slot <= instance.deadline[i], f"(4c, 4d) task {i}: slot {slot} is outside its window")
         g = bisect_right(ends, node)
         require(instance.rate[i, g] > 0, f"(4k) task {i}: rate 0 on node {node}")
         done += int(instance.rate[i, g])
         spent += int(cost[g, slot - 1])
-    require(decision.void or not _killed(instance, i), f"(4e) task {i}: its limit is below its work")
-    require(decision.void or done >= instance.work[i], f"(4e) task {i}: {done} of {instance.work[i]} samples done")
+    require(done >= instance.work[i], f"(4e) task {i}: {done} of {instance.work[i]} samples done")
+    nodes = {node for node, _ in decision.cells}
+    require(len(nodes) == 1 or not _is_one_node(instance), f"(R2) task {i}: {len(nodes)} nodes in all, not 1")
     return spent
 
 
-def _killed(instance: Instance, i: int) -> bool:
-    """Whether the task is ended at the limit that its user claims before its work is done."""
-    return 0 < int(instance.limit[i]) < int(instance.work[i])
-
-
-def _require_kind(instance: Instance, i: int, decision: Decision, ends: list[int]) -> None:
-    """(R1) to (R4) of a schedule that keeps (4a) to (4e); (R5) is (4c) and (4d) of its first and last slot."""
-    kind, parts = _KINDS[int(instance.run[i])], int(instance.parts[i])
-    if kind == "any":
-        return
-    nodes, slots = {node for node, _ in decision.cells}, {slot for _, slot in decision.cells}
-    if decision.void and not nodes:
-        return
-    require(len(nodes) == parts, f"(R2) task {i}: {len(nodes)} nodes in all, not {parts}")
-    require(len(decision.cells) == parts * len(slots), f"(R1) task {i}: not on all its nodes in every slot")
-    types = {bisect_right(ends, node) for node in nodes}
-    require(len(types) == 1, f"(R3) task {i}: nodes of two types")
-    if kind != "one-node":
-        length = -(-int(instance.work[i]) // (parts * int(instance.rate[i, types.pop()])))
-        require(max(slots) - min(slots) + 1 == len(slots), f"(R4) task {i}: a pause")
-        exact = len(slots) == length or (decision.void and len(slots) < length)
-        require(exact, f"(R4) task {i}: {len(slots)} slots, its work takes {length}")
-
-
-_KINDS = ("any", "one-node", "rigid", "gang")  # What the numbers in an instance's column `run` stand for
-_RUNS = ("rigid", "gang")  # The kinds of tasks that are never paused
+def _is_one_node(instance: Instance) -> bool:
+    """Whether every task stays on one node."""
+    return instance.schedules.value == "one-node"
 
 
 def dual_bound(instance: Instance, unit: int, lam: Table, phi: Table, classes: tuple[ClassPrice, ...]) -> int:
@@ -313,7 +263,7 @@ def dual_bound(instance: Instance, unit: int, lam: Table, phi: Table, classes: t
 def tell_sum(instance: Instance, data: Any, source: str = "<document>") -> str:
     """The upper end of a valid certificate as a sum in numbers: what all nodes earn, and what each task gains."""
     certificate, _ = parse(data, source)
-    if len(certificate.tree) > 1 or certificate.runs:
+    if len(certificate.tree) > 1:
         leaves = sum(isinstance(node, int) for node in certificate.tree)
         return f"in numbers: {certificate.upper} is the largest bound of {leaves} branch{'es' if leaves > 1 else ''}"
     unit, steps = certificate.unit, Steps(instance.tasks)
@@ -346,26 +296,20 @@ def _amount(value: int, unit: int) -> str:
     return f"{whole}.{places:03d}" + "..." * bool(cut)
 
 
-def tree_bound(
-    instance: Instance, unit: int, tables: tuple[Prices, ...], tree: tuple[Node, ...], runs: bool = False
-) -> int:
+def tree_bound(instance: Instance, unit: int, tables: tuple[Prices, ...], tree: tuple[Node, ...]) -> int:
     """The largest bound of a leaf in micro-dollars, 0 at least.
 
     `unit`: prices are in 1/unit micro-dollars.
     """
     _require_unit(unit)
-    require(runs or not instance.run.any(), "tree: decisions are about tasks that may have any schedule")
+    require(not _is_one_node(instance), "tree: decisions are about tasks that may have any schedule")
     steps = Steps(instance.tasks)
     names = ["", *(f"more[{j}]." for j in range(len(tables) - 1))]
     shared = _Shared(instance)
-    if runs:
-        for prices, name in zip(tables, names, strict=True):
-            require(not prices.cells, f"{name}cells: a tree about runs has no prices of single cells")
-        shared.runs = _Runs(instance, shared.usable, steps)
     priced = [_Priced(instance, unit, prices, name, steps, shared) for prices, name in zip(tables, names, strict=True)]
     usual = _present(instance, {}, {}, shared)
     upper = 0
-    for table, decided in _leaves(instance, len(tables), tree, steps, runs):
+    for table, decided in _leaves(instance, len(tables), tree, steps):
         steps.take(PYTHON * instance.tasks, "tree")
         present = None
         if priced[table].patterns:
@@ -393,17 +337,14 @@ def _require_unit(unit: int) -> None:
 
 
 def _leaves(
-    instance: Instance, tables: int, tree: tuple[Node, ...], steps: Steps, runs: bool
+    instance: Instance, tables: int, tree: tuple[Node, ...], steps: Steps
 ) -> Iterator[tuple[int, NodeDecisions]]:
     """Table and decisions of every leaf; CertificateError where a branch has none, or a path decides a thing twice."""
     tasks, types, slots, none = (
         range(instance.tasks), range(len(instance.node_types)), range(1, instance.slots + 1), range(1)
     )  # fmt: skip
-    shapes: dict[int, tuple[range, ...]] = {1: (tasks,), 2: (tasks, slots)}
-    if runs:
-        shapes[3] = tasks, types, none
-    else:
-        shapes |= {3: (tasks, types, slots), 4: (tasks, types, none, range(instance.slots + 1))}
+    counts = range(instance.slots + 1)
+    shapes = {1: (tasks,), 2: (tasks, slots), 3: (tasks, types, slots), 4: (tasks, types, none, counts)}
     waiting: list[NodeDecisions] = [{}]
     for at, node in enumerate(tree):
         require(bool(waiting), f"tree[{at}]: there is no branch left for it")
@@ -416,10 +357,8 @@ def _leaves(
         shape = shapes.get(len(node), ())
         known = len(node) == len(shape) and all(value in each for value, each in zip(node, shape, strict=True))
         ranges = f": tasks are 0 to {len(tasks) - 1}, types 0 to {len(types) - 1}, slots 1 to {len(slots)}"
-        require(known, f"tree[{at}]: there is no task or {'run' if runs else 'cell'} {list(node)}{ranges}")
+        require(known, f"tree[{at}]: there is no task or cell {list(node)}{ranges}")
         task, what = node[0], node[1:]
-        kind = _KINDS[int(instance.run[task])]
-        require(not runs or kind in _RUNS, f"tree[{at}]: task {task} is neither rigid nor a gang: {kind}")
         before = decided.get(task, ())
         require(what not in dict(before), f"tree[{at}]: {list(node)} is decided twice")
         waiting += [decided | {task: (*before, (what, side))} for side in (True, False)]
@@ -435,7 +374,6 @@ class _Shared:
         self.surplus: dict[Any, int | None] = {}
         self.worth: dict[Any, int] = {}
         self.patterns: dict[Any, Any] = {}
-        self.runs: _Runs | None = None  # of a tree about runs
 
 
 def _present(instance: Instance, decided: NodeDecisions, usual: Counts, shared: _Shared) -> Counts:
@@ -454,10 +392,7 @@ def _present(instance: Instance, decided: NodeDecisions, usual: Counts, shared: 
                 for _, slot in (
                     cell for cell, side in decisions.items() if len(cell) == 2 and cell[0] == g and not side
                 ):
-                    if slot:
-                        row[slot - 1] -= window.start < slot <= window.stop
-                    else:  # no run on this type
-                        row[window] -= 1
+                    row[slot - 1] -= window.start < slot <= window.stop
             else:
                 row[window] -= 1
     return present
@@ -523,11 +458,6 @@ class _Priced:
                 if key not in shared.patterns:
                     shared.patterns[key] = _maximal_patterns(sizes, node.compute, memory_mb, steps)
                 self.patterns.append((node.count, listed, shared.patterns[key]))
-        ends = list(accumulate(node.count for node in instance.node_types))
-        for job in instance.running:
-            for g in (bisect_right(ends, node) for node in job.nodes):
-                self.linear -= job.compute * sum(prices.lam[g][: job.last])
-                self.linear -= job.memory_mb * sum(prices.phi[g][: job.last])
         self.known: dict[Any, int | None] = {}
         self.base = shared.bases.setdefault(prices[:3], len(shared.bases))
         self.paid: list[tuple[CellPrice, ...]] = [()] * instance.tasks
@@ -625,13 +555,7 @@ class _Priced:
         for nodes, listed, count in self.patterns:
             total += nodes * _patterns_worth(listed, count, present, self.steps)
         total += self._sets_worth(decided)
-        others: Iterable[int] = range(self.instance.tasks)
-        if (runs := self.shared.runs) is not None:
-            gain = runs.gain(self.unit, self.lam, self.phi, self.pi, decided, self.steps)
-            if gain is None:
-                return 0
-            total, others = total + gain, runs.others
-        for i in others:
+        for i in range(self.instance.tasks):
             key = i, decided.get(i, ())
             if key not in self.known:
                 known, priced = self.shared.surplus, (*key, self.base, self.paid[i])
@@ -823,11 +747,9 @@ def _usable(instance: Instance, i: int) -> tuple[list[int], dict[int, int]]:
         slot = int(instance.arrival[i]) + delay
         if slot <= deadline:
             cheapest[slot] = min(price, cheapest.get(slot, price))
-    parts = int(instance.parts[i])
-    usable = [g for g in usable if parts <= instance.node_types[g].count]
-    if not usable or not cheapest or _killed(instance, i):
+    if not usable or not cheapest:
         return [], {}
-    in_time = (deadline - min(cheapest) + 1) * parts * int(instance.rate[i, usable].max()) >= instance.work[i]
+    in_time = (deadline - min(cheapest) + 1) * int(instance.rate[i, usable].max()) >= instance.work[i]
     return (usable, cheapest) if in_time else ([], {})
 
 
@@ -860,8 +782,8 @@ def _surplus(
     window = slice(first - 1, deadline)
     steps.take(instance.slots * len(instance.node_types) + PYTHON * len(usable) * width, f"task {i}")
     cost = priced.cell_costs(i, usable, window)
-    if instance.run[i]:
-        return _surplus_of_kind(i, instance, unit, cost.astype(object), rate, cheapest, steps)
+    if _is_one_node(instance):
+        return _surplus_on_one_node(i, instance, unit, cost.astype(object), rate, cheapest, steps)
     # No sum of costs of cells, and no profit, exceeds `limit`; with `far` above all of them, an amount that cannot be
     # done in time stays above them too, whatever negative costs take off. Else Python integers are used.
     limit = width * int(np.abs(cost).max()) + unit * (bid + max(cheapest.values())) + 1
@@ -904,131 +826,26 @@ def _surplus(
     return best
 
 
-def _surplus_of_kind(
+def _surplus_on_one_node(
     i: int, instance: Instance, unit: int, cost: Any, rate: Any, cheapest: dict[int, int], steps: Steps
 ) -> int:
-    """Best reduced profit, 0 at least, of a task that stays on one node or runs without a pause.
+    """Best reduced profit, 0 at least, of a task that stays on one node.
 
-    `cost`: (types, slots of the widest window) what a cell of one part pays and costs, Python integers; `rate`:
-    (types,) samples per cell; `cheapest`: price of the cheapest offer by first slot.
+    `cost`: (types, slots of the widest window) what a cell pays and costs, Python integers; `rate`: (types,) samples
+    per cell; `cheapest`: price of the cheapest offer by first slot.
     """
-    kind, parts, work = _KINDS[int(instance.run[i])], int(instance.parts[i]), int(instance.work[i])
-    first, width, best = min(cheapest), cost.shape[1], 0
+    work, first, width, best = int(instance.work[i]), min(cheapest), cost.shape[1], 0
     for row, speed in zip(cost, rate.tolist(), strict=True):
-        length = -(-work // (parts * speed))
-        sums = np.concatenate([np.zeros(1, dtype=object), np.cumsum(row)])
+        length = -(-work // speed)
         for slot, price in cheapest.items():
             begin = slot - first
             if width - begin < length:
                 continue
-            if kind == "one-node":
-                steps.take(SORT * PYTHON * (width - begin), f"task {i}")
-                cells = sorted(row[begin:].tolist())
-                spent = sum(cells[:length]) + sum(each for each in cells[length:] if each < 0)
-            else:
-                steps.take(PYTHON * (width - begin), f"task {i}")
-                spent = parts * int((sums[begin + length :] - sums[begin : width + 1 - length]).min())
+            steps.take(SORT * PYTHON * (width - begin), f"task {i}")
+            cells = sorted(row[begin:].tolist())
+            spent = sum(cells[:length]) + sum(each for each in cells[length:] if each < 0)
             best = max(best, unit * (int(instance.bid[i]) - price) - spent)
     return best
-
-
-class _Runs:
-    """The runs of all tasks that are never paused, one after the other: columns of one entry for each run.
-
-    A run is a task, a type and the slot in which it begins, with the cheapest offer that lets it begin there.
-    """
-
-    def __init__(self, instance: Instance, usable: list[tuple[list[int], dict[int, int]]], steps: Steps) -> None:
-        never_paused = [_KINDS[run] in _RUNS for run in instance.run.tolist()]
-        self.others = [i for i, never in enumerate(never_paused) if not never]
-        self.rows: dict[int, slice] = {}  # of the tasks that have a run
-        places: dict[tuple[int, int, int], int] = {}
-        entries: list[tuple[int, ...]] = []
-        nets: list[Any] = []
-        size = 0
-        for i in (i for i, never in enumerate(never_paused) if never and usable[i][1]):
-            begin, parts, memory = size, int(instance.parts[i]), int(instance.memory_mb[i])
-            types, cheapest = usable[i]
-            first, deadline, top = min(cheapest), int(instance.deadline[i]), max(cheapest.values())
-            slots, costs = range(first, deadline + 1), instance.cost(i)
-            steps.take(PYTHON * len(types) * len(slots), f"task {i}")
-            price = np.array(list(accumulate((cheapest.get(slot, top) for slot in slots), min)), dtype=object)
-            for g in types:
-                rate = int(instance.rate[i, g])
-                length = -(-int(instance.work[i]) // (parts * rate))
-                number = len(slots) - length + 1
-                if number > 0:
-                    sums = _sums(costs[g : g + 1, first - 1 : deadline].astype(object))
-                    nets.append(int(instance.bid[i]) - price[:number] - parts * (sums[length:] - sums[:number]))
-                    place = places.setdefault((g, rate, memory), len(places))
-                    entries.append((number, g, first, length, parts, parts * rate, parts * memory, place))
-                    size += number
-            require(size <= RUNS_LIMIT, f"task {i}: more than {RUNS_LIMIT} runs, too many to check")
-            if size > begin:
-                self.rows[i] = slice(begin, size)
-        columns = [_in_64_bits(list(column)) for column in zip(*entries, strict=True)] or [np.zeros(0, np.int64)] * 8
-        self.kind, begin_of_first, run_length, self.parts, self.rate, self.memory, self.place = (
-            np.repeat(column, columns[0]) for column in columns[1:]
-        )
-        before = np.cumsum(columns[0]) - columns[0]
-        self.begin = begin_of_first + np.arange(size) - np.repeat(before, columns[0])
-        self.net = _in_64_bits(list(chain.from_iterable(nets)))
-        self.first = np.array([rows.start for rows in self.rows.values()], dtype=np.int64)
-        self.at = self.kind * (instance.slots + 1) + self.begin - 1  # in sums of prices, type by type
-        self.to = self.at + run_length
-        self.classes = list(places)
-        columns = [self.net, self.rate, self.memory, self.parts]
-        self.most = [max(1, *map(abs, column.tolist())) if size else 1 for column in columns]
-
-    def gain(
-        self, unit: int, lam: Any, phi: Any, pi: dict[tuple[int, int, int], Any], decided: NodeDecisions, steps: Steps
-    ) -> int | None:
-        """Sum of the best reduced profits of all tasks in 1/unit micro-dollars; None where an admitted one has no run.
-
-        `lam`, `phi`: (types, slots) prices, Python integers; `pi`: prices of classes, slot by slot.
-        """
-        listed = [key for key in self.classes if key in pi]
-        tables = [lam, phi, np.array([pi[key] for key in listed], dtype=object)]
-        # No profit exceeds `limit`, and none of the sums and products on the way to it.
-        tops = [unit, *(max(1, *table.sum(axis=1).tolist()) if len(table) else 1 for table in tables)]
-        limit = sum(most * top for most, top in zip(self.most, tops, strict=True))
-        exact = np.int64 if limit < 2**62 else object
-        entries = RUN * len(self.net) + 2 * SPLIT * sum(table.size for table in tables)
-        steps.take(entries * (PYTHON if exact is object else 1), "tree")
-        steps.take(DECISION * sum(map(len, decided.values())), "tree")
-        at, to = self.at, self.to
-        net, rate, memory, parts = (
-            column.astype(exact, copy=False) for column in (self.net, self.rate, self.memory, self.parts)
-        )
-        sums = [_sums(table.astype(exact)) for table in tables[:2]]
-        profit = unit * net
-        profit -= rate * (sums[0][to] - sums[0][at])
-        profit -= memory * (sums[1][to] - sums[1][at])
-        if listed:
-            width = lam.shape[1] + 1
-            more = _sums(np.concatenate([np.zeros_like(lam[:1]), tables[2]]).astype(exact))
-            row = {key: 1 + j for j, key in enumerate(listed)}
-            move = np.array([row.get(key, 0) - key[0] for key in self.classes])[self.place] * width
-            profit -= parts * (more[to + move] - more[at + move])
-        best = dict(zip(self.rows, np.maximum.reduceat(profit, self.first).tolist() if self.rows else (), strict=True))
-        total = sum(int(value) for value in best.values() if value > 0)
-        for i, decisions in decided.items():
-            rows = self.rows.get(i, slice(0, 0))
-            left = np.full(rows.stop - rows.start, dict(decisions).get((), True))
-            for what, side in decisions:
-                if what:
-                    left &= (self.kind[rows] == what[0] if len(what) == 2 else self.begin[rows] > what[0]) == side
-            some = profit[rows][left].tolist()
-            admitted = any(side for _, side in decisions)
-            if admitted and not some:
-                return None
-            total += (max(some) if admitted else max([0, *some])) - max(0, best.get(i, 0))
-        return total
-
-
-def _in_64_bits(values: list[int]) -> Any:
-    """An array of 64-bit integers where all values are below 2**62, of Python integers where they are not."""
-    return np.array(values, dtype=np.int64 if max(map(abs, values), default=0) < 2**62 else object)
 
 
 def _sums(prices: Any) -> Any:

@@ -427,8 +427,6 @@ def fill_folder(folder: Path) -> Iterator[Path]:
 
 
 SUFFIXES = (".json.gz", ".json")  # Of instance files
-IMPORT_REPORT = "import.json"  # What `import` writes beside the days that it makes: no instance
-PRICE_LIST = "prices.toml"  # The list prices that it writes beside them, where it knows any
 
 
 def bare_name(path: Path) -> str:
@@ -443,5 +441,5 @@ def list_instances(folder: Path) -> list[Path]:
         parts = re.split(r"(\d+)", bare_name(path))
         return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
-    found = (path for path in folder.iterdir() if path.name.endswith(SUFFIXES) and path.name != IMPORT_REPORT)
+    found = (path for path in folder.iterdir() if path.name.endswith(SUFFIXES))
     return sorted(found, key=order)

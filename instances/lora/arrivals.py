@@ -5,13 +5,19 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, ClassVar
 
 from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import integer
+from ratiobench.instances.io.keys import Text
+from ratiobench.instances.io.text_files import open_text, rows
 from ratiobench.instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, Trace, list_traces, read_arrivals
 
 DATA = Path(__file__).with_name("data")
+COUNTED_SLOTS, COUNT_LIMIT = 1_000_000, 1_000_000  # Most slots of a file of counts, and most tasks in one of them
 
 __all__ = ["SLOTS_PER_DAY", "Trace", "day_counts", "days", "read_arrivals", "scale_counts", "span_counts", "traces"]
 
@@ -100,6 +106,45 @@ def scale_counts(counts: Sequence[int], total: int) -> tuple[int, ...]:
         result.append(upto - placed)
         placed = upto
     return tuple(result)
+
+
+@dataclass(frozen=True, slots=True)
+class CountsFile(Text):
+    """The name of a CSV file of tasks per slot, or its counts, which stand in its place once it was read."""
+
+    path: bool = True
+    lists: ClassVar[bool] = True
+
+    def checked(self, source: str, field: str, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [integer(source, f"{field}[{j}]", each, 0, COUNT_LIMIT) for j, each in enumerate(value)]
+        return read_counts(Text(path=True).checked(source, field, value))
+
+
+def read_counts(path: str | os.PathLike[str]) -> list[int]:
+    """Tasks in slot 1, 2, ... of a CSV file with the columns slot and count; slots that are left out have none."""
+    counts: dict[int, int] = {}
+    with open_text(path) as file:
+        lines = rows(file, str(path))
+        number, header = next(lines, (1, []))
+        if header != ["slot", "count"]:
+            raise InputError(str(path), f"line {number}", f"{shorten(','.join(header))} is not the header slot,count")
+        for number, row in lines:
+            where = f"line {number}"
+            if len(row) != 2:
+                raise InputError(str(path), where, f"{len(row)} fields; 2 needed")
+            slot, count = (
+                integer(str(path), f"{where} {name}", int(text) if text.isdecimal() else text, low, high)
+                for name, text, low, high in zip(
+                    ("slot", "count"), row, (1, 0), (COUNTED_SLOTS, COUNT_LIMIT), strict=True
+                )
+            )
+            if slot in counts:
+                raise InputError(str(path), f"{where} slot", f"{slot} stands twice")
+            counts[slot] = count
+    if not counts:
+        raise InputError(str(path), "", "has no counts")
+    return [counts.get(slot, 0) for slot in range(1, max(counts) + 1)]
 
 
 def _shipped(trace: str) -> dict[str, tuple[int, ...]]:

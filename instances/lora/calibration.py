@@ -19,7 +19,7 @@ from typing import Any
 
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import Fields
-from ratiobench.instances.io.files import load_json, read_bytes, sha256_of
+from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.io.keys import Text, join_path
 
 FORMAT = "ratiobench/lora/calibration/1"
@@ -62,19 +62,11 @@ class Calibration:
     """A table: the GPUs in it, and what tasks take of them."""
 
     source: str  # where the figures come from, and what of them is derived
-    # model, tokens per sample and rank of LoRA: rates that were measured in different ways do not compare.
-    way: tuple[str, int, int]
     base_memory_mb: int  # r_b, the frozen base model
     gpus: Mapping[str, Gpu]  # the node types by name
     profiles: tuple[Profile, ...]  # every co-location degree and batch that fitted the GPU, in the table's order
     document: Mapping[str, Any] | None = None  # the file, decoded; None for the shipped table
     notes: tuple[str, ...] = ()  # what must be known of instances that are made of it
-
-    @property
-    def method_text(self) -> str:
-        """How it was measured, in words."""
-        model, tokens, rank = self.way
-        return f"{model}, {tokens} tokens, rank {rank}"
 
     @property
     def tasks(self) -> tuple[int, ...]:
@@ -124,7 +116,7 @@ def read_shipped() -> Calibration:
         )
         for row in table["rows"]
     )
-    return Calibration(table["source"], ("gpt2", 1024, 8), base, gpus, profiles)
+    return Calibration(table["source"], base, gpus, profiles)
 
 
 def _profile(
@@ -189,13 +181,12 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
         )
         for row in rows
     )
-    way = (texts["model"], sizes["tokens"], sizes["rank"])
     text = (
-        f"Measured on {texts['device']}: LoRA fine-tuning of {way[0]} ({way[1]} tokens per sample, "
-        f"{texts['dtype']}, rank {way[2]}), PyTorch {texts['torch']}; power {texts['power']}."
+        f"Measured on {texts['device']}: LoRA fine-tuning of {texts['model']} ({sizes['tokens']} tokens per sample, "
+        f"{texts['dtype']}, rank {sizes['rank']}), PyTorch {texts['torch']}; power {texts['power']}."
     )
     unknown = f"The power of {name} is not known ({texts['power']}): tasks cost no energy."
-    return Calibration(text, way, base, {name: gpu}, profiles, data, (unknown,) if watts is None else ())
+    return Calibration(text, base, {name: gpu}, profiles, data, (unknown,) if watts is None else ())
 
 
 def _row(source: str, path: str, raw: Any, base: int, memory: int) -> dict[str, int]:
@@ -242,8 +233,3 @@ class CalibrationFile(Text):
         if isinstance(value, Mapping):
             return parse(value, source, field).document
         return read_calibration(Text(path=True).checked(source, field, value)).document
-
-
-def fingerprint(table: Calibration) -> str:
-    """SHA-256 of the content of a file."""
-    return sha256_of(table.document)

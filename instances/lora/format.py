@@ -1,56 +1,50 @@
 """The file formats `ratiobench/lora/1` and `/2`: one JSON document, validated on reading, identified by its content.
 
-`/2` says in addition which schedules a task may have (`run`, `nodes`), what its user claims as work (`limit`), and
-whose it is (`user`, `group`, `queue`, `priority`); and which jobs run when the first slot begins (`running`): the nodes
-that they hold, how much of each, until when, and until when by their users' claims (`planned`). A document of `/1` is
-one of `/2` with all of these at their defaults: it is written and hashed as `/1`.
+`/2` has tasks with `"run": "one-node"`, all of them or none: such a task runs on the same node in all its slots. A
+document of `/2` without them is written and hashed as `/1`.
 
 Nothing is clipped or guessed: whatever is not allowed is an `InputError` that names the file, the field and the value.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ratiobench.instances.io.documents import Documents, require_format
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import LIMIT, Fields, integer, items, origin_of
 from ratiobench.instances.io.files import sha256_of
-from ratiobench.instances.lora.model import NO_LABELS, Instance, IntArray, Labels, NodeType, RunningJob, freeze
-from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
+from ratiobench.instances.lora.model import Instance, IntArray, NodeType, freeze
+from ratiobench.instances.lora.schedules import ScheduleKind
 
 FORMAT = "ratiobench/lora/1"
 FORMAT_2 = "ratiobench/lora/2"
 BID_SUM_LIMIT = 2**52
 SLOT_LIMIT = 20_000
-PARTS_LIMIT, LABEL_LIMIT = 10**6, 80  # Most nodes of a gang, and most characters of a label
-# No gang costs more in operation: nodes times slots times the largest amount that a cell of it costs
-GANG_COST_LIMIT = 2**53
 SCHEMA = Path(__file__).with_name("schema.json")
 
 _TOP = {"format", "name", "origin", "slots", "slot_seconds", "base_memory_mb", "node_types", "tasks"}
 _NODE = {"name", "count", "compute", "memory_mb", "tariff"}
 _TASK = {"arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh", "cost", "vendors"}
-_KIND_NUMBERS = {kind.value: number for number, kind in enumerate(KINDS)}
-_LABELS = ("user", "group", "queue")
-_TASK_2 = {"run", "nodes", "limit", "priority", *_LABELS}
 _VENDOR = {"price", "delay"}
-_RUNNING = {"nodes", "compute", "memory_mb", "last", "planned", *_LABELS}
+# Fields and kinds of `/2` in version 0.2: rigid tasks, gangs, time limits, labels, jobs that run when slot 1 begins
+_REMOVED = ("running", "nodes", "limit", "user", "group", "queue", "priority")
+_REMOVED_KINDS = ("rigid", "gang")
+_GONE = "removed in 0.3.0; see family cluster"
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance."""
     second = isinstance(data, dict) and data.get("format") == FORMAT_2
-    if not second:
+    if second:
+        _refuse_removed(data, source)
+    else:
         require_format(data, source, FORMAT)
-    allowed, optional = _TASK | _TASK_2 if second else _TASK, {"valuation", "energy_wh", "cost", *_TASK_2}
-    top = Fields(source, "", data, _TOP | ({"running"} if second else set()), {"origin", "running"})
+    allowed, optional = _TASK | {"run"} if second else _TASK, {"valuation", "energy_wh", "cost", "run"}
+    top = Fields(source, "", data, _TOP, {"origin"})
     name = top.text("name")
     origin = origin_of(source, top.data.get("origin", {}))
     slots = top.integer("slots", 1, SLOT_LIMIT)
@@ -60,10 +54,9 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     if not raw_types:
         raise InputError(source, "node_types", "empty; at least one node type is needed")
     node_types = tuple(_node_type(source, f"node_types[{g}]", raw, slots, base) for g, raw in enumerate(raw_types))
-    running = _running(source, top.items("running"), node_types, slots, base) if "running" in top.data else ()
     raw_tasks = top.items("tasks")
-    columns: dict[str, list[Any]] = {key: [] for key in _TASK | {"price", "delay", "run", "parts", "limit"}}
-    labels: dict[int, Labels] = {}
+    columns: dict[str, list[Any]] = {key: [] for key in _TASK | {"price", "delay"}}
+    kinds: list[ScheduleKind] = []
     starts = [0]
     explicit: dict[int, IntArray] = {}
     peak = [max(1, max(abs(int(price)) for price in node.tariff)) for node in node_types]
@@ -94,14 +87,10 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         columns["valuation"].append(task.integer("valuation", 0) if "valuation" in task.data else bid)
         columns["rate"].append(task.integers("rate", 0, len(node_types), "one per node type"))
         columns["energy_wh"].append(_energy(task, i, node_types, peak, slots, explicit))
-        run, parts = _schedules(task, node_types, explicit.get(i), peak, slots, columns)
-        columns["run"].append(run)
-        columns["parts"].append(parts)
-        columns["limit"].append(task.integer("limit", 1) if "limit" in task.data else 0)
-        if not _TASK_2.isdisjoint(task.data):
-            found = _labels(task)
-            if found != NO_LABELS:
-                labels[i] = found
+        kinds.append(_kind(task))
+        if kinds[-1] is not kinds[0]:
+            text = f"{kinds[-1].value}, and that of tasks[0] is {kinds[0].value}; all tasks are of one kind"
+            raise InputError(source, f"{path}.run", text)
         for n, offer in enumerate(task.items("vendors")):
             vendor = Fields(source, f"{path}.vendors[{n}]", offer, _VENDOR, set())
             columns["price"].append(vendor.integer("price", 0))
@@ -127,94 +116,29 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         vendor_start=freeze(starts),
         vendor_price=freeze(columns["price"]),
         vendor_delay=freeze(columns["delay"]),
-        run=_freeze_kinds(columns["run"]),
-        parts=freeze(columns["parts"]),
-        limit=freeze(columns["limit"]),
-        labels=labels,
-        running=running,
+        schedules=kinds[0] if kinds else ScheduleKind.ANY,
     )
 
 
-def _running(
-    source: str, given: list[Any], node_types: tuple[NodeType, ...], slots: int, base: int
-) -> tuple[RunningJob, ...]:
-    """The jobs that run when the first slot begins. All hold what they hold in that slot, so it must fit there."""
-    ends = list(accumulate(node.count for node in node_types))
-    used: dict[int, tuple[int, int]] = {}
-    found = []
-    for j, raw in enumerate(given):
-        job = Fields(source, f"running[{j}]", raw, _RUNNING, {"planned", *_LABELS})
-        nodes = job.items("nodes")
-        if not nodes:
-            raise InputError(source, job.at("nodes"), "empty; a job that runs is on some node")
-        last = job.integer("last", 1, slots)
-        compute, memory = job.integer("compute", 1), job.integer("memory_mb", 0)
-        before = -1
-        for n, value in enumerate(nodes):
-            where = f"{job.at('nodes')}[{n}]"
-            node = integer(source, where, value, 0, ends[-1] - 1)
-            if node <= before:
-                raise InputError(source, where, f"{node} is not above {before}; the nodes stand in ascending order")
-            before = node
-            kind = node_types[bisect_right(ends, node)]
-            busy, full = used.get(node, (0, 0))
-            used[node] = busy + compute, full + memory
-            for name, amount, limit in (
-                ("compute", busy + compute, kind.compute),
-                ("memory_mb", full + memory, kind.memory_mb - base),
-            ):
-                if amount > limit:
-                    problem = f"with it jobs hold {amount} of node {node}, which has {limit}"
-                    raise InputError(source, job.at(name), problem)
-        planned = job.integer("planned", last, slots) if "planned" in job.data else last
-        found.append(RunningJob(tuple(nodes), compute, memory, last, planned, _labels(job)))
-    return tuple(found)
+def _refuse_removed(data: dict[str, Any], source: str) -> None:
+    tasks = data.get("tasks")
+    parts = [("", data), *((f"tasks[{i}].", task) for i, task in enumerate(tasks if isinstance(tasks, list) else ()))]
+    for path, part in parts:
+        if not isinstance(part, dict):
+            continue
+        for field in _REMOVED:
+            if field in part:
+                raise InputError(source, f"{path}{field}", f"{shorten(part[field])}: {_GONE}")
+        if part.get("run") in _REMOVED_KINDS:
+            raise InputError(source, f"{path}run", f"{part['run']}: {_GONE}")
 
 
-def _freeze_kinds(values: list[int]) -> NDArray[np.int8]:
-    kinds = np.array(values, dtype=np.int8)
-    kinds.setflags(write=False)
-    return kinds
-
-
-def _schedules(
-    task: Fields, types: tuple[NodeType, ...], cost: IntArray | None, peak: list[int], slots: int,
-    columns: dict[str, list[Any]],
-) -> tuple[int, int]:  # fmt: skip
-    """The number of the kind in `run`, and `nodes`; a gang's nodes must leave its rates and costs within the limits."""
+def _kind(task: Fields) -> ScheduleKind:
     name = task.data.get("run", ScheduleKind.ANY.value)
-    if not isinstance(name, str) or name not in _KIND_NUMBERS:
-        raise InputError(task.source, task.at("run"), f"{shorten(name)} is not one of {', '.join(_KIND_NUMBERS)}")
-    gang = name == ScheduleKind.GANG.value
-    if not gang:
-        if "nodes" in task.data:
-            raise InputError(task.source, task.at("nodes"), f"only a gang has nodes; this task is {name}")
-        return _KIND_NUMBERS[name], 1
-    if "nodes" not in task.data:
-        raise InputError(task.source, task.at("nodes"), "the field is missing; a gang needs it")
-    parts = task.integer("nodes", 2, PARTS_LIMIT)
-    fastest = max(columns["rate"][-1])
-    if parts * fastest > LIMIT:
-        raise InputError(task.source, task.at("nodes"), f"{parts} times the rate {fastest} is over 2^40")
-    if cost is not None:
-        largest = int(np.abs(cost).max())
-    else:
-        largest = max(energy * price for energy, price in zip(columns["energy_wh"][-1], peak, strict=True))
-    if parts * largest * slots > GANG_COST_LIMIT:
-        text = f"{parts} nodes at up to {largest} micro-dollars in each of {slots} slots are over 2^53"
-        raise InputError(task.source, task.at("nodes"), text)
-    return _KIND_NUMBERS[name], parts
-
-
-def _labels(task: Fields) -> Labels:
-    texts: dict[str, str] = {}
-    for key in _LABELS:
-        text = task.text(key) if key in task.data else ""
-        if len(text) > LABEL_LIMIT:
-            raise InputError(task.source, task.at(key), f"{shorten(text)} is longer than {LABEL_LIMIT} characters")
-        texts[key] = text
-    priority = task.integer("priority", -(2**31), 2**31 - 1) if "priority" in task.data else 0
-    return Labels(texts["user"], texts["group"], texts["queue"], priority)
+    known = [kind.value for kind in ScheduleKind]
+    if name not in known:
+        raise InputError(task.source, task.at("run"), f"{shorten(name)} is not one of {', '.join(known)}")
+    return ScheduleKind(name)
 
 
 def _node_type(source: str, path: str, raw: Any, slots: int, base: int) -> NodeType:
@@ -272,8 +196,7 @@ def document(instance: Instance) -> dict[str, Any]:
 
 
 def _format_of(instance: Instance) -> str:
-    second = instance.run.any() or instance.limit.any() or instance.labels or instance.running
-    return FORMAT_2 if second else FORMAT
+    return FORMAT if instance.schedules is ScheduleKind.ANY else FORMAT_2
 
 
 def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
@@ -292,21 +215,9 @@ def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
         else:
             task["energy_wh"] = columns["energy_wh"][i]
         task["vendors"] = [vendor._asdict() for vendor in instance.vendors(i)]
-        if instance.run[i]:
-            task["run"] = KINDS[instance.run[i]].value
-        if instance.parts[i] > 1:
-            task["nodes"] = int(instance.parts[i])
-        if instance.limit[i]:
-            task["limit"] = int(instance.limit[i])
-        if i in instance.labels:
-            task |= {key: value for key, value in instance.labels[i]._asdict().items() if value}
+        if instance.schedules is not ScheduleKind.ANY:
+            task["run"] = instance.schedules.value
         tasks.append(task)
-    running = [
-        {"nodes": list(job.nodes), "compute": job.compute, "memory_mb": job.memory_mb, "last": job.last}
-        | ({"planned": job.planned} if job.planned > job.last else {})
-        | {key: value for key, value in job.labels._asdict().items() if value}
-        for job in instance.running
-    ]
     return {
         "slots": instance.slots,
         "slot_seconds": instance.slot_seconds,
@@ -321,7 +232,6 @@ def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
             }
             for node in instance.node_types
         ],
-        **({"running": running} if running else {}),
         "tasks": tasks,
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,21 +15,17 @@ from ratiobench.instances.lora.model import Instance, IntArray, Public
 
 
 def join(days: Sequence[Instance]) -> Instance:
-    """The days one after another in time, on the nodes of all of them; a task stays within its own day.
-
-    What jobs from before (`running`) held when a day began is left out: history is what tasks asked for, and public
-    constants are about tasks on empty nodes. So they are the same with and without such jobs.
-    """
+    """The days one after another in time, on the nodes of all of them; a task stays within its own day."""
     first, slots = days[0], sum(day.slots for day in days)
     if slots > SLOT_LIMIT:
         problem = f"{len(days)} days have {slots} slots together; more than {SLOT_LIMIT} cannot be history"
-        raise InputError("--history", first.name, problem)
+        raise InputError("history", first.name, problem)
     tasks: list[dict[str, Any]] = []
     tariffs: list[list[int]] = [[] for _ in first.node_types]
     before, forms = 0, [FORMAT]
     for day in days:
         if _cluster(day) != _cluster(first):
-            raise InputError("--history", day.name, f"its nodes or slots are not those of {first.name}; 1 is possible")
+            raise InputError("history", day.name, f"its nodes or slots are not those of {first.name}")
         content = document(day)
         forms.append(content["format"])
         for task in content["tasks"]:
@@ -61,14 +57,8 @@ def join(days: Sequence[Instance]) -> Instance:
     )
 
 
-def load_setting(day: Instance) -> Mapping[str, str]:
-    """What days of one load have in common: their nodes, and their slots."""
-    nodes = (f"{kind.count} x {kind.name} of {kind.compute} a slot and {kind.memory_mb} MB" for kind in day.node_types)
-    return {"nodes": ", ".join(nodes), "slots": f"{day.slots} of {day.slot_seconds} s"}
-
-
 def start_time(day: Instance) -> str:
-    """When its first slot begins, in ISO 8601: of the log that it was imported from, or of the trace; else empty."""
+    """When its first slot begins, in ISO 8601: as `start` of its origin says, or of the trace; else empty."""
     origin = day.origin or {}
     recipe = origin.get("recipe")
     arrivals = recipe.get("arrivals") if isinstance(recipe, dict) else None
@@ -98,7 +88,7 @@ _DATE = "%Y-%m-%d %H:%M"
 
 
 def _read_date(day: Instance) -> tuple[str, datetime | None]:
-    """The trace whose days it counts, empty for a log, and when its first slot begins, None where that is not known."""
+    """The trace whose days it counts, empty for none, and when its first slot begins, None where that is not known."""
     origin = day.origin or {}
     recipe = origin.get("recipe")
     arrivals = recipe.get("arrivals") if isinstance(recipe, dict) and not origin.get("start") else None
@@ -180,7 +170,7 @@ def choose(instance: Instance, result: IntArray) -> Instance:
     spans = [np.arange(instance.vendor_start[i], instance.vendor_start[i + 1]) for i in result.tolist()]
     vendors = np.concatenate([np.zeros(0, np.int64), *spans])
     columns = (
-        "arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh", "run", "parts", "limit"
+        "arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh"
     )  # fmt: skip
     given = instance.explicit_cost
     return replace(
@@ -190,7 +180,6 @@ def choose(instance: Instance, result: IntArray) -> Instance:
         vendor_start=np.concatenate([[0], np.cumsum(count)]).astype(np.int64),
         vendor_price=instance.vendor_price[vendors],
         vendor_delay=instance.vendor_delay[vendors],
-        labels={row: instance.labels[i] for row, i in enumerate(result.tolist()) if i in instance.labels},
         cache={},
     )
 

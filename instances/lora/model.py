@@ -7,17 +7,16 @@ Instances are immutable: frozen dataclasses over read-only NumPy arrays. They ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ratiobench.instances.arrays import IntArray as IntArray
 from ratiobench.instances.arrays import freeze as freeze
 from ratiobench.instances.io.errors import make_printable
-from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
+from ratiobench.instances.lora.schedules import ScheduleKind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,44 +60,6 @@ class Option(NamedTuple):
     first: int
 
 
-class Labels(NamedTuple):
-    """Whose a task is, for metrics, quotas and queues; no constraint of P reads them.
-
-    Parameters
-    ----------
-    user, group, queue : names, empty where none is given.
-    priority : for policies that order by it; 0 where none is given.
-    """
-
-    user: str = ""
-    group: str = ""
-    queue: str = ""
-    priority: int = 0
-
-
-NO_LABELS = Labels()
-
-
-class RunningJob(NamedTuple):
-    """A job from before that runs when the first slot begins, and holds a part of some nodes until it ends.
-
-    Parameters
-    ----------
-    nodes : numbers of its nodes, ascending.
-    compute, memory_mb : samples per slot and MB that it holds on each of them.
-    last : the last slot in which it runs.
-    planned : the last slot by what its user claims, at least `last`; policies see it hold its nodes until then.
-    labels : its user, group and queue.
-    """
-
-    nodes: tuple[int, ...]
-    compute: int
-    memory_mb: int
-    last: int
-    planned: int
-    labels: Labels = NO_LABELS
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """Task i as known on arrival; the valuation is the bidder's own and is not here.
@@ -107,16 +68,12 @@ class Task:
     ----------
     index : position in the arrival order, from 0.
     arrival, deadline : a_i and d_i, slots.
-    memory_mb : r_i, of one part.
-    work : M_i, samples of the whole task.
+    memory_mb : r_i.
+    work : M_i, samples.
     bid : b_i, micro-dollars.
-    rate : (G,) s_ik per node type, samples per slot of one part; 0 where the task cannot run.
-    cost : (G, T) e_ikt per node type and slot of one part, micro-dollars; column t-1 is slot t.
+    rate : (G,) s_ik per node type, samples per slot; 0 where the task cannot run.
+    cost : (G, T) e_ikt per node type and slot, micro-dollars; column t-1 is slot t.
     vendors : offers; empty when f_i = 0.
-    run : which schedules it may have.
-    parts : m_i, nodes that it takes at once; 1 unless it is a gang.
-    limit : samples that its user claims as work; None where `work` is known at arrival.
-    labels : its user, group, queue and priority.
     """
 
     index: int
@@ -128,10 +85,6 @@ class Task:
     rate: IntArray
     cost: IntArray
     vendors: tuple[Vendor, ...]
-    run: ScheduleKind = ScheduleKind.ANY
-    parts: int = 1
-    limit: int | None = None
-    labels: Labels = NO_LABELS
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -152,6 +105,7 @@ class Public:
     base_memory_mb : r_b, memory of the base model.
     node_types : G types, with their tariffs.
     seed : names the random stream of algorithms that draw (the instance hash unless a replay fixes it).
+    schedules : which schedules the tasks may have.
     """
 
     slots: int
@@ -159,6 +113,7 @@ class Public:
     base_memory_mb: int
     node_types: tuple[NodeType, ...]
     seed: str
+    schedules: ScheduleKind = ScheduleKind.ANY
 
     @property
     def nodes(self) -> int:
@@ -225,12 +180,7 @@ class Instance:
     explicit_cost : {i: (G, T)} for the tasks given by `cost` instead of `energy_wh`.
     vendor_start : (I+1,); vendors of task i are vendor_start[i] .. vendor_start[i+1]-1 in the two arrays below.
     vendor_price, vendor_delay : all vendors, task by task.
-    run : (I,) which schedules each task may have, as positions in `schedules.KINDS`.
-    parts : (I,) m_i, nodes that a task takes at once; 1 unless it is a gang. memory_mb, rate, energy_wh and cost are
-        those of one part, work, bid and vendors those of the whole task.
-    limit : (I,) samples that the user claims as work; 0 where `work` is known at arrival.
-    labels : {i: user, group, queue and priority} of the tasks that have any.
-    running : jobs from before that run when the first slot begins; no task can have what they hold.
+    schedules : which schedules the tasks may have; `ANY` without tasks.
     cache : derived figures of the format's code; not part of the identity.
     """
 
@@ -252,11 +202,7 @@ class Instance:
     vendor_start: IntArray
     vendor_price: IntArray
     vendor_delay: IntArray
-    run: NDArray[np.int8]
-    parts: IntArray
-    limit: IntArray
-    labels: Mapping[int, Labels]
-    running: tuple[RunningJob, ...] = ()
+    schedules: ScheduleKind = ScheduleKind.ANY
     cache: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -270,8 +216,6 @@ class Instance:
         facts = {
             "tasks": self.tasks,
             "with vendors": int(np.count_nonzero(np.diff(self.vendor_start))),
-            "gangs": int(np.count_nonzero(self.parts > 1)),
-            **({"jobs that run when it begins": len(self.running)} if self.running else {}),
             "slots": f"{self.slots} of {self.slot_seconds} s",
             "nodes": self.nodes,
             "sum of bids, micro-dollars": format_number(sum(map(int, self.bid))),
@@ -289,24 +233,13 @@ class Instance:
         """K, the number of nodes."""
         return sum(node.count for node in self.node_types)
 
-    def held(self) -> IntArray:
-        """Compute the capacity that running jobs hold.
-
-        Returns
-        -------
-        (2, K, T) samples and MB of each node and slot; (2, 0, 0) where none runs.
-        """
-        if not self.running:
-            return np.zeros((2, 0, 0), dtype=np.int64)
-        table = np.zeros((2, self.nodes, self.slots), dtype=np.int64)
-        for job in self.running:
-            table[0, list(job.nodes), : job.last] += job.compute
-            table[1, list(job.nodes), : job.last] += job.memory_mb
-        return table
+    def without_migration(self) -> Instance:
+        """The same instance whose tasks may not move from node to node."""
+        return replace(self, schedules=ScheduleKind.ONE_NODE, cache={}) if self.tasks else self
 
     def public(self, seed: str) -> Public:
         """What is known before the first arrival; `seed` names the random stream of algorithms that draw."""
-        return Public(self.slots, self.slot_seconds, self.base_memory_mb, self.node_types, seed)
+        return Public(self.slots, self.slot_seconds, self.base_memory_mb, self.node_types, seed, self.schedules)
 
     def cost(self, i: int) -> IntArray:
         """(G, T) operational costs e_ikt of task i, from 0, in micro-dollars: energy times tariff, or as given."""
@@ -349,8 +282,4 @@ class Instance:
             rate=self.rate[i],
             cost=self.cost(i),
             vendors=self.vendors(i),
-            run=KINDS[self.run[i]],
-            parts=int(self.parts[i]),
-            limit=int(self.limit[i]) or None,
-            labels=self.labels.get(i, NO_LABELS),
         )

@@ -36,7 +36,15 @@ from ratiobench.instances.io.keys import (
 )
 from ratiobench.instances.io.recipe import SOURCE
 from ratiobench.instances.io.seeds import Stream
-from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, days, list_earlier_days, scale_counts, span_counts, traces
+from ratiobench.instances.lora.arrivals import (
+    SLOTS_PER_DAY,
+    CountsFile,
+    days,
+    list_earlier_days,
+    scale_counts,
+    span_counts,
+    traces,
+)
 from ratiobench.instances.lora.calibration import MOST, Calibration, CalibrationFile, read_shipped
 from ratiobench.instances.lora.calibration import parse as parse_calibration
 from ratiobench.instances.lora.format import FORMAT, parse
@@ -82,7 +90,21 @@ def keys() -> tuple[Key, ...]:
         Key("arrivals.trace", Choice(tuple(name for name, _ in traces())), "real arrivals: `list traces`"),
         Key("arrivals.day", Day(), "first day of the trace", None, "", "the first one shipped"),
         Key("arrivals.file", Text(path=True), "the trace's own file, with all its days", None, "", "the shipped days"),
-        Key("arrivals.mean", Integer(1, 5_000), "rescale the trace to this mean", None, "tasks per slot", "as it is"),
+        Key(
+            "arrivals.counts",
+            CountsFile(),
+            "your own arrivals, also of earlier days for a history: a CSV file with the columns slot and count; slots "
+            "are of slot_minutes, the first one begins the first day",
+            default_text="none",
+        ),
+        Key(
+            "arrivals.mean",
+            Integer(1, 5_000),
+            "rescale trace or counts to this mean",
+            None,
+            "tasks per slot",
+            "as they are",
+        ),
         Key("tasks", Integer(0, 1_000_000), "exact number of tasks", None, "tasks", "as arrivals have it"),
         Key("data", Span(1, 10**7), "training samples", (5_000, 20_000), "samples"),
         Key("epochs", Span(1, 1_000), "epochs; work is samples times epochs", (1, 5)),
@@ -145,7 +167,7 @@ def forms() -> tuple[Form, ...]:
     }
     short |= {place: rename_key(known[place], name) for place, name in _SHORT.items()}
     short["arrivals.trace"] = replace(short["arrivals.trace"], default="philly")
-    left = ("name", "arrivals.poisson", "vendors.count")
+    left = ("name", "arrivals.poisson", "arrivals.counts", "vendors.count")
     named = tuple(short.get(key.name, key) for key in keys() if key.name not in left)
     first = ("trace", "day", "days", "slot", "tasks", "mean", "nodes", "seed")
     ordered = (
@@ -186,7 +208,8 @@ class Recipe:
     # ``{"trace": NAME, "day": "YYYY-MM-DD"}``: that day's submissions (default: the first shipped day), as they are or,
     # with ``"mean": m`` = 1..5000, rescaled to exactly m per slot on average (quiet slots do not count); with ``"file":
     # PATH`` the days are read from the trace's own file. Several days follow one another, and begin again where the
-    # trace ends. Shipped counts are per ten minutes: in shorter slots a submission's minute within them is drawn.
+    # trace ends. Shipped counts are per ten minutes: in shorter slots a submission's minute within them is drawn. Or
+    # ``{"counts": [n, ...]}``: own arrivals in each slot from the begin of the first day on, ``mean`` as of a trace.
     arrivals: Mapping[str, Any]
     # the exact number of tasks, 0..1,000,000, or None. Trace arrivals are rescaled to it by cumulative rounding
     # (`arrivals.scaled`); Poisson arrivals are conditioned on it, which makes them uniform over the slots.
@@ -366,16 +389,26 @@ def _nodes(found: Values, data: Mapping[str, Any], measured: Calibration) -> dic
 
 
 def _arrivals(found: Values, data: Mapping[str, Any]) -> dict[str, Any]:
-    given = {name: found[f"arrivals.{name}"] for name in ("trace", "day", "file", "mean", "poisson")}
+    given = {name: found[f"arrivals.{name}"] for name in ("trace", "day", "file", "counts", "mean", "poisson")}
     given = {name: value for name, value in given.items() if value is not None}
+    kinds = [name for name in ("poisson", "trace", "counts") if name in given]
+    if len(kinds) > 1:
+        raise InputError(
+            SOURCE,
+            f"arrivals.{kinds[0]}",
+            f"both arrivals.{kinds[0]} and arrivals.{kinds[1]} are given; one is allowed",
+        )
+    if kinds == ["counts"]:
+        for name in given.keys() - {"counts", "mean"}:
+            raise InputError(SOURCE, f"arrivals.{name}", "goes with arrivals.trace only")
+        return {name: given[name] for name in ("counts", "mean") if name in given}
     if "trace" not in given:
         if "arrivals" in data and "poisson" not in given:
             raise InputError(SOURCE, "arrivals.poisson", "the key is missing, and arrivals.trace as well")
         for name in given.keys() - {"poisson"}:
-            raise InputError(SOURCE, f"arrivals.{name}", "goes with arrivals.trace only")
+            where = "arrivals.trace or arrivals.counts" if name == "mean" else "arrivals.trace only"
+            raise InputError(SOURCE, f"arrivals.{name}", f"goes with {where}")
         return {"poisson": given.get("poisson", 50)}
-    if "poisson" in given:
-        raise InputError(SOURCE, "arrivals.poisson", "both a trace and Poisson arrivals are given; one is allowed")
     if "day" not in given:
         if "file" in given:
             raise InputError(SOURCE, "arrivals.day", "the key is missing; arrivals.file needs it")
@@ -389,7 +422,7 @@ def _name(
     seed: tuple[str | int, ...], nodes: Mapping[str, int], arrivals: Mapping[str, Any], tasks: int | None, slots: int
 ) -> str:
     """What a person needs to tell the instances of a suite apart."""
-    source = f"{arrivals['trace']}-{arrivals['day']}" if "trace" in arrivals else "poisson"
+    source = f"{arrivals['trace']}-{arrivals['day']}" if "trace" in arrivals else next(iter(arrivals))
     size = f"n{tasks}" if tasks is not None else f"m{arrivals.get('poisson', arrivals.get('mean', ''))}"
     fleet = "-".join(f"{count}x{name}" for name, count in nodes.items())
     return "-".join(["paper", source, size, fleet, f"t{slots}", *map(str, seed)])
@@ -460,18 +493,25 @@ def _origin(recipe: Recipe, notes: list[str]) -> dict[str, Any]:
 def _arrival_slots(recipe: Recipe) -> tuple[IntArray, bool]:
     """(I,) arrival slots in order, and whether days of the trace recur."""
     slots = np.arange(1, recipe.busy + 1)
-    if "trace" in recipe.arrivals:
-        counts, recurs = _submissions(recipe)
+    if "poisson" not in recipe.arrivals:
+        counts, recurs = _submissions(recipe) if "trace" in recipe.arrivals else (_own_counts(recipe), False)
         wanted = recipe.arrivals["mean"] * recipe.busy if "mean" in recipe.arrivals else recipe.tasks
         if wanted is not None:
             if wanted and not any(counts):
-                span = f"slots {recipe.start}..{recipe.start + recipe.busy - 1} of {recipe.arrivals['day']}"
-                raise InputError(SOURCE, "arrivals.day", f"no submissions in {span}")
+                key = "day" if "trace" in recipe.arrivals else "counts"
+                span = f"slots {recipe.start}..{recipe.start + recipe.busy - 1}"
+                of = f" of {recipe.arrivals['day']}" if key == "day" else ""
+                raise InputError(SOURCE, f"arrivals.{key}", f"no submissions in {span}{of}")
             counts = list(scale_counts(counts, wanted))
         return np.repeat(slots, counts), recurs
     if recipe.tasks is not None:
         return np.sort(recipe.stream("arrival").integers(1, recipe.busy, recipe.tasks)), False
     return np.repeat(slots, recipe.stream("arrival").poisson(recipe.arrivals["poisson"], recipe.busy)), False
+
+
+def _own_counts(recipe: Recipe) -> list[int]:
+    counts = list(recipe.arrivals["counts"])[recipe.start - 1 : recipe.start - 1 + recipe.busy]
+    return counts + [0] * (recipe.busy - len(counts))
 
 
 def _submissions(recipe: Recipe) -> tuple[list[int], bool]:

@@ -25,14 +25,11 @@ class Decision(NamedTuple):
     vendor : 0-based index into the task's vendors; None exactly when it has none.
     cells : (node, slot) pairs in slot order; nodes from 0, slots from 1.
     payment : charge in micro-dollars, or None for an algorithm without a payment rule.
-    void : the run was ended at its limit or by the last slot, or ended after the deadline: it takes what it takes and
-        costs what it costs, if that is more than nothing, and earns nothing.
     """
 
     vendor: int | None
     cells: tuple[tuple[int, int], ...]
     payment: int | None = None
-    void: bool = False
 
 
 Solution = tuple[Decision | None, ...]
@@ -48,7 +45,6 @@ def solution_document(solution: Solution) -> dict[str, Any]:
                 "vendor": decision.vendor,
                 "cells": [[node, slot] for node, slot in decision.cells],
                 "payment": decision.payment,
-                **({"void": True} if decision.void else {}),
             }
             for decision in solution
         ]
@@ -72,8 +68,8 @@ def _decision(source: str, path: str, raw: Any) -> Decision | None:
     if not isinstance(raw, dict):
         raise InputError(source, path, f"{shorten(raw)} is neither null nor an object")
     for key in raw:
-        if key not in {"vendor", "cells", "payment", "void"}:
-            raise InputError(source, f"{path}.{key}", "unknown field; allowed: cells, payment, vendor, void")
+        if key not in {"vendor", "cells", "payment"}:
+            raise InputError(source, f"{path}.{key}", "unknown field; allowed: cells, payment, vendor")
     for key in ("vendor", "cells"):
         if key not in raw:
             raise InputError(source, f"{path}.{key}", "the field is missing")
@@ -84,10 +80,7 @@ def _decision(source: str, path: str, raw: Any) -> Decision | None:
     payment = raw.get("payment")
     if payment is not None:
         payment = integer(source, f"{path}.payment", payment, -PAYMENT_LIMIT, PAYMENT_LIMIT)
-    void = raw.get("void", False)
-    if not isinstance(void, bool):
-        raise InputError(source, f"{path}.void", f"{shorten(void)} is neither true nor false")
-    return Decision(vendor, cells, payment, void)
+    return Decision(vendor, cells, payment)
 
 
 def _cells(source: str, path: str, given: list[Any]) -> tuple[tuple[int, int], ...]:

@@ -11,6 +11,7 @@ from ratiobench.formulations.lora.bound.minimal_covers import list_minimal_cover
 from ratiobench.instances.lora.feasibility import fewest_slots, usable_types
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.online.lora import public_constants
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.simulator import Simulator
@@ -39,10 +40,10 @@ def canonical_money(instance: Instance) -> tuple[Fraction, str]:
     """The unit of money that makes the least bbar 1: max (S + xi R) / b_il over minimal covers.
 
     Where a minimal cover has b_il <= 0 no unit does; then over the schedules with F > 0 of a first run with the units
-    given, and the detail says so; so, too, where a task may not have every schedule of P.
+    given, and the detail says so; so, too, where tasks stay on one node.
     """
     memory = canonical_memory(instance)
-    if instance.run.any():
+    if instance.schedules is not ScheduleKind.ANY:
         return _observed_money(instance, memory), OBSERVED
     largest = Fraction(0)
     for covers in list_minimal_covers(instance):

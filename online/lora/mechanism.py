@@ -27,13 +27,11 @@ from numpy.typing import NDArray
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, space
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.lora.model import IntArray, Public, Task
-from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.one_node import RUNS, NodeAnswer, with_one_node
+from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
 from ratiobench.online.lora.roots import share_above
-from ratiobench.online.lora.runs import find_cheapest, first_slot
 from ratiobench.online.lora.search.additive import (
     Cluster,
     cheapest_schedule,
@@ -263,22 +261,9 @@ class Mechanism:
 
     def find(self, task: Task, view: View) -> NodeAnswer | None:
         """The cheapest schedule with room."""
-        if task.run is ScheduleKind.ANY:
-            free = FreeCapacity(view.compute, view.memory_mb) if self._rule.tested else None
-            quote = self._prices.cheapest(task, free)
-        else:
-            quote = self._cheapest_of_kind(task, view)
+        free = FreeCapacity(view.compute, view.memory_mb) if self._rule.tested else None
+        quote = self._prices.cheapest(task, free)
         return None if quote is None else NodeAnswer((quote.cost, quote.option, len(quote.cells)), quote.cells, quote)
-
-    def _cheapest_of_kind(self, task: Task, view: View) -> Quote | None:
-        first = first_slot(task)
-        if first > task.deadline:
-            return None
-        room = view.room(task, self._public)[:, first - 1 : task.deadline]
-        if not self._rule.tested:
-            room = np.ones_like(room)
-        found = find_cheapest(task, self._public, self._prices.cells(task, first - 1), room)
-        return None if found is None else Quote(*found)
 
     def cell_prices(self, task: Task, first: int) -> NDArray[Any]:
         """(K, W) lambda s + phi r of the task from slot `first` (from 0) to its deadline."""
@@ -363,7 +348,6 @@ def register_mechanism(
                 settle=_arithmetic,
                 public_constants=True,
                 standing=lambda _, oracle: {"guarantee": guarantee, "truthful": ORACLE if oracle else TRUTHFUL},
-                forms=frozenset({RUNS}),
             )
         )
     )

@@ -21,14 +21,11 @@ import numpy as np
 
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Public, Task
-from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, Spec, entries
 
 _OPTION = "migrate"
-# The form of algorithms that take tasks of every kind: rigid ones and gangs, too (`ratiobench.online.lora.runs`)
-RUNS = "runs"
 
 
 def is_one_node(spec: Spec) -> bool:
@@ -36,18 +33,13 @@ def is_one_node(spec: Spec) -> bool:
     return spec.entry is not None and spec.options.get(_OPTION) == "no"
 
 
-def restrict(spec: Spec, kind: ScheduleKind | None) -> Spec:
-    """The name of the form for tasks of this kind (None: of several); InputError for an algorithm of ours without one.
+def restrict(spec: Spec) -> Spec:
+    """The name of the form for tasks that stay on one node; InputError for an algorithm of ours without one.
 
-    Anyone's own algorithm reads the kind of each task itself.
+    Anyone's own algorithm reads that in the public part itself.
     """
-    if spec.entry is None or kind is ScheduleKind.ANY:
+    if spec.entry is None:
         return spec
-    if RUNS in spec.entry.forms and (kind is not ScheduleKind.ONE_NODE or _OPTION not in spec.entry.options):
-        return spec
-    if kind is not ScheduleKind.ONE_NODE:
-        able = ", ".join(name for name, entry in entries().items() if RUNS in entry.forms)
-        raise InputError("", spec.head, f"it has no form for tasks that are rigid or gangs; {able} have one")
     if _OPTION not in spec.entry.options:
         able = ", ".join(name for name, entry in entries().items() if _OPTION in entry.options)
         raise InputError("--no-migration", spec.head, f"no form that keeps tasks on one node; {able} have one")
@@ -109,13 +101,9 @@ class OneNode:
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """The best node's answer."""
-        tasks = [
-            replace(task, rate=task.rate[g : g + 1], cost=task.cost[g : g + 1], run=ScheduleKind.ANY)
-            for g in range(len(self._parts))
-        ]
+        tasks = [replace(task, rate=task.rate[g : g + 1], cost=task.cost[g : g + 1]) for g in range(len(self._parts))]
         span = slice(task.arrival - 1, task.deadline)
-        # Jobs from before may run on a node on which nothing has been settled.
-        used: list[bool] = np.logical_or.reduce(self._settled[:, span] | (view.tasks[:, span] > 0), axis=1).tolist()
+        used: list[bool] = np.logical_or.reduce(self._settled[:, span], axis=1).tolist()
         transcript: set[int] = set()
         best: tuple[tuple[Any, ...], int, NodeAnswer, View] | None = None
         for k, g in enumerate(self._kind):
@@ -124,7 +112,7 @@ class OneNode:
                     continue
                 transcript.add(g)
             tables = view.compute, view.memory_mb, view.tasks
-            part = View(view.slot, *(table[k : k + 1] for table in tables))  # type: ignore[arg-type]
+            part = View(view.slot, *(table[k : k + 1] for table in tables))
             found = self._own.get(k, self._blank[g]).find(tasks[g], part)
             if found is not None:
                 key = (*found.key, [(slot, k) for _, slot in found.cells])

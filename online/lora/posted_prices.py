@@ -275,7 +275,7 @@ class PostedPrices:
 def _most_worth(task: Task) -> int:
     """At least what any schedule of a task is worth: its bid, and all that slots of negative cost can pay it."""
     paid = -task.cost[:, task.arrival - 1 : task.deadline].min(axis=0, initial=0).sum()
-    return int(task.bid) + task.parts * int(paid)
+    return int(task.bid) + int(paid)
 
 
 def _is_wide(task: Task) -> bool:

@@ -5,18 +5,6 @@ part, the constants that it declares, one arrival at a time and the room that is
 referee reads after the run: `label` (str, what must be said beside the name), `arithmetic` (str), `counts` (mapping of
 ints), `trace` (for audits).
 
-An algorithm may decide later: it answers an arrival by `WAIT`, and says by `at_slot(view)` which of the waiting tasks
-(`view.waiting`) run or are rejected: a mapping from task to Decision or None, or such a mapping and a later slot in
-which it wants to be asked. It is asked after the arrivals of a slot, as long as tasks wait, where something has changed
-(an arrival, a run's end, a task that left) or it wanted to be. A decision is final; its cells are in `view.slot` or
-later. The referee rejects tasks that no schedule can serve any more.
-
-A task with a `limit` shows that as its `work`. The run that the limit asks for is booked, and the rest of it is free
-again when the work is done (`view.ended`). A run that reaches its limit before that is ended, and earns nothing. The
-payment is for what was booked, unless the algorithm has a method `at_settle(settlement, view)`: it is called in the
-slot after a run that ended early, with the task and the cells that it used (`Settlement`), and returns the payment in
-micro-dollars, or None to leave it as it is.
-
 Anyone's algorithm that is given options (``mine:Class:margin=3/2``) is built with a mapping of them, text to text; one
 that neither its constructor nor `start` reads is refused as misspelt.
 
@@ -32,8 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
-from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -41,93 +28,13 @@ from ratiobench.instances.io.errors import make_printable
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import PAYMENT_LIMIT, Decision
 from ratiobench.online.answers import InvalidAnswer, locate_error, read_part, shorten
-from ratiobench.online.lora.final_schedule import SETTLE
 
 __all__ = [
-    "SETTLE", "SLOT", "WAIT", "Algorithm", "BatchAlgorithm", "Decision", "Ended", "Posted", "Public", "Running",
-    "Settlement", "Starts", "Task", "Usage", "View", "excess", "exposed", "first_free_node", "plain", "plain_starts",
-    "posted",
+    "Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "excess", "exposed",
+    "first_free_node", "plain", "posted",
 ]  # fmt: skip
 
-MOST_STARTS = 1_000_000  # Tasks that one answer may decide
 NUMBER_LIMIT = 2**53  # No vendor, node or slot in an answer is larger, and no price that is shown
-WAIT: Final = "wait"  # The answer to an arrival that is decided later
-# The event, other than arrivals, at which an algorithm is asked while tasks wait, by its method `at_slot`
-SLOT = "slot"
-
-
-class Settlement(NamedTuple):
-    """A run that ended before what was booked for its limit.
-
-    Parameters
-    ----------
-    task : as it was shown at its arrival: `work` is its limit.
-    booked : the decision that was booked.
-    used : the (node, slot) cells in which it ran, in slot order.
-    """
-
-    task: Task
-    booked: Decision
-    used: tuple[tuple[int, int], ...]
-
-
-class Running(NamedTuple):
-    """A task that was admitted and has not ended.
-
-    Parameters
-    ----------
-    task : its number.
-    first : its first slot, which may lie ahead.
-    last : the last slot that is booked for it.
-    """
-
-    task: int
-    first: int
-    last: int
-
-
-class Ended(NamedTuple):
-    """A task that ended or left the system.
-
-    Parameters
-    ----------
-    task : its number.
-    slot : the first slot after its end.
-    how : `done` (its work is done), `killed` (at its limit), `left` (no schedule could serve it any more).
-    """
-
-    task: int
-    slot: int
-    how: str
-
-
-class Usage(NamedTuple):
-    """Node-slots that tasks have used so far.
-
-    Parameters
-    ----------
-    user : by the name of their user.
-    group : by the name of their group.
-    """
-
-    user: Mapping[str, int]
-    group: Mapping[str, int]
-
-
-NO_USAGE = Usage({}, {})
-
-
-class Starts(NamedTuple):
-    """An answer to the event `SLOT` in builtin types.
-
-    Parameters
-    ----------
-    decisions : (task, its Decision or None), in the order of tasks.
-    wake : a later slot in which it wants to be asked, if any task waits then; None for none.
-    """
-
-    decisions: tuple[tuple[int, Decision | None], ...]
-    wake: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,20 +47,12 @@ class View:
     compute : (K, T) samples per slot still free on each node; column t-1 is slot t.
     memory_mb : (K, T) MB still free, the base model already taken off.
     tasks : (K, T) number of tasks on the node in the slot.
-    waiting : the tasks that were answered by `WAIT` and are not decided, in order; shown to `at_slot` alone.
-    running : the admitted tasks that have not ended.
-    ended : what ended or left since the last question at an earlier time, in order.
-    usage : of users and groups.
     """
 
     slot: int
     compute: IntArray
     memory_mb: IntArray
     tasks: IntArray
-    waiting: tuple[Task, ...] = ()
-    running: tuple[Running, ...] = ()
-    ended: tuple[Ended, ...] = ()
-    usage: Usage = NO_USAGE
 
     def room(self, task: Task, public: Public) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
         """Find the cells that can take a task: rate > 0 and enough free compute and memory.
@@ -236,7 +135,7 @@ class Algorithm(Protocol):
         """
         ...
 
-    def decide(self, task: Task, view: View) -> Decision | str | None:
+    def decide(self, task: Task, view: View) -> Decision | None:
         """Decide about the task that arrives.
 
         Parameters
@@ -246,7 +145,7 @@ class Algorithm(Protocol):
 
         Returns
         -------
-        The final decision: vendor, cells and payment; None to reject the task; `WAIT` to decide later.
+        The final decision: vendor, cells and payment; None to reject the task.
         """
         ...
 
@@ -265,7 +164,7 @@ class BatchAlgorithm(Protocol):
         """
         ...
 
-    def decide_batch(self, tasks: Sequence[Task], view: View) -> Sequence[Decision | str | None]:
+    def decide_batch(self, tasks: Sequence[Task], view: View) -> Sequence[Decision | None]:
         """Decide about all tasks that arrive in the view's slot.
 
         Parameters
@@ -380,7 +279,7 @@ def _cells(name: str, table: Any, public: Public) -> dict[tuple[int, int], Fract
     return cells
 
 
-def plain(answer: Any) -> Decision | Starts | str | int | None:
+def plain(answer: Any) -> Decision | None:
     """Copy an answer in builtin types; an answer that nothing can alter is returned as it is.
 
     Parameters
@@ -389,34 +288,26 @@ def plain(answer: Any) -> Decision | Starts | str | int | None:
 
     Returns
     -------
-    The answer: a decision, an answer of `at_slot` or `at_settle`, `WAIT` or None.
+    The decision, or None.
 
     Raises
     ------
-    InvalidAnswer : it is neither None, `WAIT`, nor (vendor, cells, payment) in integers, nor an answer of `at_slot` or
-        `at_settle`. Exceptions of the algorithm's own types, when they are unpacked, are passed on.
+    InvalidAnswer : it is neither None nor (vendor, cells, payment) in integers. Exceptions of the algorithm's own
+        types, when they are unpacked, are passed on.
 
     Examples
     --------
     >>> from ratiobench.online.lora.protocol import plain
     >>> plain([None, [[0, 1]], 7])
-    Decision(vendor=None, cells=((0, 1),), payment=7, void=False)
+    Decision(vendor=None, cells=((0, 1),), payment=7)
     """
     if answer is None:
         return None
-    if type(answer) is str and answer == WAIT:
-        return WAIT
-    if type(answer) is int and abs(answer) <= PAYMENT_LIMIT:
-        return answer
-    if isinstance(answer, Mapping | Starts) or (_is_pair(answer) and isinstance(answer[0], Mapping)):
-        return plain_starts(answer)
     if _settled(answer):
         return answer  # type: ignore[no-any-return]
-    if not isinstance(answer, tuple | list) or len(answer) not in (3, 4):
+    if not isinstance(answer, tuple | list) or len(answer) != 3:
         raise InvalidAnswer("not (vendor, cells, payment)")
-    vendor, cells, payment = answer[:3]
-    if len(answer) == 4 and answer[3] is not False:
-        raise InvalidAnswer("whether a run is void is not its algorithm's to say")
+    vendor, cells, payment = answer
     if not isinstance(cells, tuple | list | np.ndarray):
         raise InvalidAnswer(f"cells {shorten(cells)[:40]} are no list")
     return Decision(
@@ -424,61 +315,6 @@ def plain(answer: Any) -> Decision | Starts | str | int | None:
         tuple(map(_cell, cells)),
         None if payment is None else read_part("payment", payment, PAYMENT_LIMIT),
     )
-
-
-def plain_starts(answer: Any) -> Starts | None:
-    """Copy an answer to the event `SLOT` in builtin types.
-
-    Parameters
-    ----------
-    answer : a mapping of tasks to decisions, (mapping, wake), or a result of this function.
-
-    Returns
-    -------
-    The answer; None for none.
-
-    Raises
-    ------
-    InvalidAnswer : it has another form.
-    """
-    if answer is None or (type(answer) is Starts and _is_settled(answer)):
-        return answer
-    named, wake = answer, None
-    if _is_pair(answer):
-        named, wake = answer
-    if isinstance(named, Mapping):
-        named = list(named.items())
-    if not isinstance(named, tuple | list):
-        raise InvalidAnswer("not a mapping of tasks to decisions")
-    decisions = []
-    for each in named:
-        if not _is_pair(each):
-            raise InvalidAnswer(f"{shorten(each)[:40]} is not (task, decision)")
-        decision = plain(each[1])
-        if decision is not None and not isinstance(decision, Decision):
-            raise InvalidAnswer(f"task {shorten(each[0])[:40]} gets neither a Decision nor None")
-        decisions.append((read_part("task", each[0], NUMBER_LIMIT), decision))
-    decisions.sort(key=lambda each: each[0])
-    if any(one[0] == other[0] for one, other in pairwise(decisions)):
-        raise InvalidAnswer("a task is named twice")
-    return Starts(tuple(decisions), None if wake is None else read_part("the wake", wake, NUMBER_LIMIT))
-
-
-def _is_pair(answer: Any) -> bool:
-    return isinstance(answer, tuple | list) and len(answer) == 2
-
-
-def _is_settled(answer: Starts) -> bool:
-    if type(answer.decisions) is not tuple or not (answer.wake is None or type(answer.wake) is int):
-        return False
-    last = -1
-    for each in answer.decisions:
-        if type(each) is not tuple or len(each) != 2 or type(each[0]) is not int or not last < each[0]:
-            return False
-        if each[1] is not None and not _settled(each[1]):
-            return False
-        last = each[0]
-    return True
 
 
 def excess(answer: Any, public: Public) -> str | None:
@@ -493,13 +329,7 @@ def excess(answer: Any, public: Public) -> str | None:
     -------
     What is wrong, in words; None for nothing.
     """
-    if isinstance(answer, Mapping | Starts) or (_is_pair(answer) and isinstance(answer[0], Mapping)):
-        named = answer if isinstance(answer, Mapping) else answer[0]
-        if len(named) > MOST_STARTS:
-            return f"{len(named)} tasks are named; at most {MOST_STARTS} are allowed"
-        given = list(named.values()) if isinstance(named, Mapping) else [each[1] for each in named]
-        return next(filter(None, (excess(each, public) for each in given)), None)
-    cells = answer[1] if isinstance(answer, tuple | list) and len(answer) in (3, 4) else None
+    cells = answer[1] if isinstance(answer, tuple | list) and len(answer) == 3 else None
     if isinstance(cells, tuple | list | np.ndarray) and len(cells) > public.slots * public.nodes:
         return f"{len(cells)} cells, there are {public.slots} slots of {public.nodes} nodes"
     return None
@@ -524,10 +354,7 @@ def _settled(answer: Any) -> bool:
             return False
         if not (-NUMBER_LIMIT <= node <= NUMBER_LIMIT and -NUMBER_LIMIT <= slot <= NUMBER_LIMIT):
             return False
-    return (
-        all(
-            value is None or (type(value) is int and abs(value) <= limit)
-            for value, limit in ((answer.vendor, NUMBER_LIMIT), (answer.payment, PAYMENT_LIMIT))
-        )
-        and answer.void is False
+    return all(
+        value is None or (type(value) is int and abs(value) <= limit)
+        for value, limit in ((answer.vendor, NUMBER_LIMIT), (answer.payment, PAYMENT_LIMIT))
     )

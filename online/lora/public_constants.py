@@ -17,9 +17,8 @@ import numpy as np
 from ratiobench.formulations.kernels import compiled, sort_stably
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
 from ratiobench.instances.lora.feasibility import first_slots, servable, usable_types
-from ratiobench.instances.lora.model import Instance, IntArray, Public, freeze
-from ratiobench.instances.lora.schedules import KINDS, RUNS, ScheduleKind
-from ratiobench.online.lora.runs import find_cheapest, zero_prices
+from ratiobench.instances.lora.model import Instance, IntArray, Task, freeze
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
 
 
@@ -30,16 +29,14 @@ class ServedTask(NamedTuple):
     bid: int
     work: int
     memory_mb: int
-    worth: int  # b_i + m_i sum_t max(0, -min_k e_ikt)
+    worth: int  # b_i + sum_t max(0, -min_k e_ikt)
     slowest: int  # slowest, fastest: least and largest rate
     fastest: int
     # cells, samples: no schedule that can be cheapest has more: of a minimal cover n <= ceil(M / s_min) and S <= M +
-    # s_max - 1; where a cost is negative, of any cover n <= W and S <= W s_max. Of a run on m nodes n <= m ceil(M / (m
-    # s_min)) and S <= M + m s_max - 1.
+    # s_max - 1; where a cost is negative, of any cover n <= W and S <= W s_max.
     cells: int
     samples: int
     net: int  # b_il is no less: the bid less the dearest vendor and the `cells` dearest slots; at least 1 micro-dollar
-    parts: int = 1  # m_i
 
 
 @compiled
@@ -77,18 +74,17 @@ def list_served(instance: Instance) -> tuple[ServedTask, ...]:
         rates = instance.rate[i, usable].tolist()
         slowest, fastest = min(rates), max(rates)
         bid, work, deadline = int(instance.bid[i]), int(instance.work[i]), int(instance.deadline[i])
-        parts, is_run = int(instance.parts[i]), KINDS[instance.run[i]] in RUNS
-        length, width = -(-work // (parts * slowest)), deadline - int(first[i]) + 1
+        length, width = -(-work // slowest), deadline - int(first[i]) + 1
         # Compiled, kernels give Python's integers; run as plain Python (NUMBA_DISABLE_JIT=1) NumPy's, which overflow.
         credit, least, dearest = map(int, _window(instance.cost(i), usable, int(first[i]), deadline, length, high))
         within = instance.arrival[i] + instance.vendor_delay[_vendors(instance, i)] <= deadline
         vendor = int(instance.vendor_price[_vendors(instance, i)][within].max(initial=0))
-        cells, samples = parts * width, parts * width * fastest
-        if least >= 0 or is_run:
-            cells, samples = parts * min(length, width), min(samples, work + parts * fastest - 1)
-        worth, net = bid + parts * credit, max(1, bid - vendor - parts * dearest)
+        cells, samples = width, width * fastest
+        if least >= 0:
+            cells, samples = min(length, width), min(samples, work + fastest - 1)
+        worth, net = bid + credit, max(1, bid - vendor - dearest)
         memory = int(instance.memory_mb[i])
-        found.append(ServedTask(i, bid, work, memory, worth, slowest, fastest, cells, samples, net, parts))
+        found.append(ServedTask(i, bid, work, memory, worth, slowest, fastest, cells, samples, net))
     return tuple(found)
 
 
@@ -142,8 +138,8 @@ def spread(instance: Instance) -> Fraction:
 
 
 def _fewest(each: ServedTask) -> int:
-    """Cells needed at the fastest usable rate, m ceil(M / (m s_max))."""
-    return each.parts * -(-each.work // (each.parts * each.fastest))
+    """Cells needed at the fastest usable rate, ceil(M / s_max)."""
+    return -(-each.work // each.fastest)
 
 
 def memory_density(instance: Instance) -> Fraction:
@@ -184,47 +180,39 @@ def median_bbar(instance: Instance) -> Fraction:
     return lower_median(found)
 
 
-@lru_cache(maxsize=64)
-def _with_few_nodes(instance: Instance, parts: int) -> Public:
-    """The cluster with no more nodes of a type than a task of so many parts needs."""
-    public = instance.public("")
-    few = (replace(kind, count=min(kind.count, parts)) for kind in public.node_types)
-    return replace(public, node_types=tuple(few))
-
-
 def _value_alone(
     instance: Instance, each: ServedTask, alone: tuple[IntArray, IntArray], memory: tuple[IntArray, ...]
 ) -> tuple[int, int]:
     """(b_il, S + R) of the cheapest schedule when every type has an empty node."""
     task = instance.task(each.task)
-    if task.run is not ScheduleKind.ANY:
-        public = _with_few_nodes(instance, task.parts)
-        price = zero_prices(task, public)
-        cheapest = find_cheapest(task, public, price, np.ones(price.shape, np.bool_))
-        assert cheapest is not None
-        return task.bid - int(cheapest.cost), cheapest.work + task.memory_mb * len(cheapest.cells)
+    choices = [task.rate]
+    if instance.schedules is ScheduleKind.ONE_NODE:
+        able = np.flatnonzero(usable_types(instance)[each.task])
+        choices = [np.where(np.arange(len(task.rate)) == g, task.rate, 0) for g in able]
+    found = [_cheapest_alone(instance, replace(task, rate=rate), alone, memory) for rate in choices]
+    cost, _, work, cells = min(each for each in found if each is not None)
+    return task.bid - cost, work + task.memory_mb * cells
+
+
+def _cheapest_alone(
+    instance: Instance, task: Task, alone: tuple[IntArray, IntArray], memory: tuple[IntArray, ...]
+) -> tuple[int, int, int, int] | None:
+    """(cost, option, samples, cells) of the cheapest schedule on empty nodes; None without one."""
     starts, prices = offers(task)
     if int(prices.max()) + instance.slots * int(np.abs(task.cost).max()) < DOUBLES:
+        load = task.memory_mb, task.work, task.deadline
         total, option, cells, work, _ = first_schedule(
-            *memory,
-            alone,
-            (task.memory_mb, task.work, task.deadline),
-            task.rate,
-            task.cost,
-            starts,
-            prices,
-            STATE_LIMIT,
+            *memory, alone, load, task.rate, task.cost, starts, prices, STATE_LIMIT
         )
         if option == -2:
             raise too_large(task)
-        return task.bid - int(total), int(work) + task.memory_mb * len(cells)
-    public = instance.public("")
+        return None if option == -1 else (int(total), int(option), int(work), len(cells))
     everywhere = np.ones(task.cost.shape, np.bool_)
     node = np.repeat(np.arange(len(task.rate))[:, None], instance.slots, axis=1)
-    cover = cheapest_cover(task, public, task.cost, everywhere, node)
-    assert cover is not None
-    work = sum(int(task.rate[g]) for g, _ in cover.cells)
-    return task.bid - int(cover.cost), work + task.memory_mb * len(cover.cells)
+    cover = cheapest_cover(task, instance.public(""), task.cost, everywhere, node)
+    if cover is None:
+        return None
+    return int(cover.cost), cover.option, sum(int(task.rate[g]) for g, _ in cover.cells), len(cover.cells)
 
 
 @lru_cache(maxsize=8)

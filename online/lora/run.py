@@ -7,21 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from ratiobench.formulations.lora.check import check
-from ratiobench.instances.io.errors import InputError, explain_unknown_name
-from ratiobench.instances.lora.format import FORMAT, FORMAT_2, document, parse
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.lora.format import FORMAT, document, parse
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.restriction import find_kind, only_runs
-from ratiobench.instances.lora.restriction import restrict as restrict_instance
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.online import run as runs
 from ratiobench.online.lora.constants import OBSERVED
-from ratiobench.online.lora.final_schedule import settle_log
 from ratiobench.online.lora.one_node import is_one_node, restrict
 from ratiobench.online.lora.protocol import posted
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.simulator import Simulator
-from ratiobench.online.lora.traces import GreedyTrace, LinearTrace
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
 from ratiobench.online.referee.simulator import Log
 from ratiobench.online.remarks import Part
@@ -32,41 +28,32 @@ from ratiobench.online.spec import Spec
 CELL_LIMIT = 20_000_000
 # The count of admitted tasks that are charged more than they bid; it is there where it is not 0
 CHARGED_ABOVE = "charged_above_bid"
-# The count of tasks that were told to wait, with `left`, `killed` and `late`: each is there where it is not 0
-WAITED = "waited"
-# Values of the option `leave` of algorithms that decide later: whether tasks wait on after their deadline
-LEAVE = {"deadline": False, "never": True}
 
 
 class LoraEnvironment(Environment[Instance]):
     """Tasks on nodes and slots, task by task or slot by slot.
 
-    `one_node`: every task is kept on one node, as an algorithm of the form `migrate=no` does; `late`: no task leaves at
-    its deadline, as with the option `leave=never` of algorithms that decide later; anyone's own algorithm sets it so,
-    too, and is handed it as all options; `runs`: every task is rigid or a gang.
+    `one_node`: every task is kept on one node, as an algorithm of the form `migrate=no` does.
     """
 
     registry = REGISTRY
 
-    def __init__(self, one_node: bool = False, late: bool = False, runs: bool = False) -> None:
-        self._one_node, self._late, self._runs = one_node, late, runs
+    def __init__(self, one_node: bool = False) -> None:
+        self._one_node = one_node
 
     def _judged(self, instance: Instance) -> Instance:
-        return restrict_instance(instance, ScheduleKind.ONE_NODE) if self._one_node else instance
+        return instance.without_migration() if self._one_node else instance
 
     def admit(self, instance: Instance, spec: Spec) -> tuple[LoraEnvironment, Spec]:
         """InputError for a cluster too large, or an algorithm that has no form for these schedules."""
-        # On nodes on which jobs run when the first slot begins, as on tasks of several kinds.
-        spec = restrict(spec, None if instance.running else find_kind(instance))
+        stays = instance.schedules is ScheduleKind.ONE_NODE
+        if stays:
+            spec = restrict(spec)
         cells = instance.nodes * instance.slots
         if cells > CELL_LIMIT:
             problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
             raise InputError(instance.name, "node_types", problem)
-        leave = spec.options.get("leave", "deadline")
-        if leave not in LEAVE:
-            raise InputError("algorithm", f"{spec.head}:leave", explain_unknown_name(leave, LEAVE))
-        one_node = is_one_node(spec) or (find_kind(instance) is ScheduleKind.ONE_NODE and not instance.running)
-        return _ENVIRONMENTS[one_node, LEAVE[leave], only_runs(instance)], spec
+        return ONE_NODE_ENVIRONMENT if stays or is_one_node(spec) else ENVIRONMENT, spec
 
     def arrivals(self, instance: Instance) -> int:
         """Tasks."""
@@ -74,7 +61,7 @@ class LoraEnvironment(Environment[Instance]):
 
     def table(self, instance: Instance, seed: str) -> Simulator:
         """The books of the cluster."""
-        return Simulator(self._judged(instance), seed, late=self._late)
+        return Simulator(self._judged(instance), seed)
 
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
@@ -87,35 +74,26 @@ class LoraEnvironment(Environment[Instance]):
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """Welfare, by `ratiobench.formulations.lora.check`."""
-        ran = settle_log(instance, log)
-        verdict = check(self._judged(instance), ran.solution)
+        solution = solution_of(instance, log)
+        verdict = check(self._judged(instance), solution)
         found = list(violations) + [Violation(*breach) for breach in verdict.violations]
-        later = {WAITED: ran.waited, "left": ran.left, "killed": ran.killed, "late": ran.late}
-        counts = {name: number for name, number in later.items() if number}
-        above = _charged_above_bid(instance, ran.solution)
-        if above:
-            # No rule of the problem forbids it, but no bidder would agree, so it stands beside the name wherever that
-            # does.
-            counts[CHARGED_ABOVE] = above
+        # No rule of the problem forbids it, but no bidder would agree, so it stands beside the name wherever that does.
+        above = _charged_above_bid(instance, solution)
         return Judgement(
-            ran.solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
+            solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
             Part(above, verdict.admitted) if above else None,
-            self._one_node, self._is_of_kinds(instance), counts,
+            self._one_node, {CHARGED_ABOVE: above} if above else {},
         )  # fmt: skip
 
     def small(self) -> Instance:
-        """Two nodes of two types, two tasks; a rigid one and a gang with time limits where all tasks are such."""
+        """Two nodes of two types, two tasks."""
         task = {
             "arrival": 1, "deadline": 3, "memory_mb": 1, "work": 3, "bid": 9, "rate": [2, 1], "energy_wh": [1, 1],
             "vendors": [{"price": 0, "delay": 0}, {"price": 1, "delay": 1}],
         }  # fmt: skip
-        tasks = [task, task]
-        if self._runs:
-            limited = task | {"limit": 4, "user": "u"}
-            tasks = [limited | {"run": "rigid"}, limited | {"run": "gang", "nodes": 2}]
         return parse(
             {
-                "format": FORMAT_2 if self._runs else FORMAT,
+                "format": FORMAT,
                 "name": "warm",
                 "slots": 3,
                 "slot_seconds": 600,
@@ -123,7 +101,7 @@ class LoraEnvironment(Environment[Instance]):
                 "node_types": [
                     {"name": str(g), "count": 2, "compute": 4, "memory_mb": 4, "tariff": [0, 0, 0]} for g in range(2)
                 ],
-                "tasks": tasks,
+                "tasks": [task, task],
             },
             "warm",
         )
@@ -144,32 +122,17 @@ class LoraEnvironment(Environment[Instance]):
         return (OBSERVED,) if any(OBSERVED in constant.detail for constant in constants) else ()
 
     def trace(self, instance: Instance, exposed: Any) -> Any:
-        """Final prices, where tasks may have every schedule of P on empty nodes: what they prove is about these."""
-        return None if self._is_of_kinds(instance) else posted(exposed, instance.public(""))
-
-    def trace_of_ours(self, instance: Instance, trace: Any) -> Any:
-        """What it left, where every task may have every schedule of P; of others what theorems about all kinds read.
-
-        Nothing where jobs run when the first slot begins, or time limits are shown in place of the work: nothing is
-        proved there.
-        """
-        if not self._is_of_kinds(instance):
-            return trace
-        unknown = instance.running or ((instance.limit > 0) & (instance.limit != instance.work)).any()
-        return trace if isinstance(trace, LinearTrace | GreedyTrace) and not unknown else None
-
-    @staticmethod
-    def _is_of_kinds(instance: Instance) -> bool:
-        return bool(instance.running) or find_kind(instance) not in (ScheduleKind.ANY, ScheduleKind.ONE_NODE)
+        """Final prices."""
+        return posted(exposed, instance.public(""))
 
 
-ENVIRONMENT, RUNS_ENVIRONMENT = LoraEnvironment(), LoraEnvironment(runs=True)
-_ENVIRONMENTS = {
-    (one_node, late, runs): LoraEnvironment(one_node=one_node, late=late, runs=runs)
-    for one_node in (False, True)
-    for late in (False, True)
-    for runs in (False, True)
-} | {(False, False, False): ENVIRONMENT, (False, False, True): RUNS_ENVIRONMENT}
+ENVIRONMENT, ONE_NODE_ENVIRONMENT = LoraEnvironment(), LoraEnvironment(one_node=True)
+
+
+def solution_of(instance: Instance, log: Log) -> Solution:
+    """The decisions in the log of a run."""
+    found = {entry.about: entry.answer for entry in log}
+    return tuple(found.get(i) for i in range(instance.tasks))
 
 
 def _charged_above_bid(instance: Instance, solution: Solution) -> int:

@@ -21,7 +21,7 @@ from ratiobench.online.outcome import Violation
 from ratiobench.online.referee.arrival_count import start_counting
 
 ARRIVAL = "arrival"  # The event that every family has: something arrives, and `decide` says what is done with it
-# An algorithm answers another event by its method of this name with the event behind it: `at_change`, `at_slot`
+# An algorithm answers another event by its method of this name with the event behind it: `at_change`, `at_tick`
 HANDLER = "at_"
 
 

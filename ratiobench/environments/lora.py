@@ -192,8 +192,9 @@ class _Episode:
     """An instance as arrays, and what is free in the present episode."""
 
     def __init__(self, instance: Instance, ends: tuple[int, int] | None) -> None:
-        if instance.run.any() or (instance.limit > 0).any():
-            raise InputError(instance.name, "run", f"only tasks of the kind {ScheduleKind.ANY} with known work")
+        if instance.schedules is not ScheduleKind.ANY:
+            kind = instance.schedules.value
+            raise InputError(instance.name, "tasks[0].run", f"{kind}; only tasks that are `any`")
         public = instance.public("")
         self.instance, self.ends, self.tasks = instance, ends, instance.tasks
         self.kind, self.first_node = public.type_of_node, public.first_node

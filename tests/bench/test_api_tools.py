@@ -1,4 +1,4 @@
-"""`audit`, `check`, `search`, `compare`, `imported` as functions: the same figures as the commands, typed."""
+"""`audit`, `check`, `search`, `compare` as functions: the same figures as the commands, typed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import ratiobench
 from ratiobench.bench.api_tools import AUDIT_TYPES
 from ratiobench.bench.cli.main import main
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.named import named, path
 from tests.support.toy_runs import toy  # noqa: F401
 
@@ -106,49 +105,8 @@ def test_compare_has_floats_and_exact_figures(tmp_path: Path) -> None:
     assert set(found.attrs["seconds"].columns) >= {"stage", "median", "low", "high"}
 
 
-LOG = "submit,duration,gpus\n2024-05-01T00:10:00Z,3600,1\n2024-05-02T08:00:00Z,7200,2\n"
-CLUSTER = 'usd_per_kwh = 0.10\n[[node]]\nname = "a"\ncount = 2\ngpus = 4\nmemory_gb = 40\n'
-
-
-def test_an_option_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    (tmp_path / "jobs.csv").write_text(LOG)
-    (tmp_path / "cluster.toml").write_text(CLUSTER)
-    files = tmp_path / "jobs.csv", tmp_path / "cluster.toml"
-    for wrong, problem in (
-        ({"format": "csv", "from_": "soon"}, "^from_: 'soon' is not"),
-        ({"format": "csv", "slot": "soon"}, "slot: 'soon' is not a time such as"),
-        ({}, "imported: format: is missing"),
-    ):
-        with pytest.raises(ratiobench.InputError, match=problem):
-            ratiobench.imported(*files, **wrong)
-
-
 def test_what_a_search_found_is_shown_in_a_line() -> None:
     found = ratiobench.search("lemma3", tasks=2, slots=2, tries=50)
     assert len(repr(found)) < 100
     assert repr(found).startswith("<SearchResult lemma3: ")
     assert repr(found).endswith(f"{found.tries} instances tried>")
-
-
-def test_imported_is_what_the_command_writes(tmp_path: Path) -> None:
-    """Instances in memory; laws as the options name them, decimals exact; an unknown one is refused."""
-    (tmp_path / "jobs.csv").write_text(LOG)
-    (tmp_path / "cluster.toml").write_text(CLUSTER)
-    arguments = [str(tmp_path / "jobs.csv"), "--format", "csv", "--cluster", str(tmp_path / "cluster.toml")]
-    assert main(["import", *arguments, "--out", str(tmp_path / "days"), "--slack", "2.5", "--price", "0.1-0.3"]) == 0
-    files = sorted((tmp_path / "days").glob("*.json.gz"))
-    found = ratiobench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", slack=2.5, price=(0.1, 0.3))
-    assert len(files) == 2
-    assert [content_hash(each) for each in found.instances] == [
-        content_hash(ratiobench.instance(file)) for file in files
-    ]
-    assert "2" in found.report.text()
-    for wrong in (
-        {"slak": 2}, {"slack": "x"}, {"slack": -3}, {"price": (3, 1)}, {"price": "1-3"}, {"days": 0},
-    ):  # fmt: skip
-        with pytest.raises(InputError, match=next(iter(wrong))):
-            ratiobench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", **wrong)
-    assert (
-        len(ratiobench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", from_="2024-05-02").instances)
-        == 1
-    )

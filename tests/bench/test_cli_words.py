@@ -306,11 +306,6 @@ def test_the_guides_name_what_can_be_searched_for_and_what_a_sweep_varies() -> N
     assert ["nodes", *re.findall(r"`(\w+)`", axes)] == [axis.name for axis in find_suite("sweep")[1].axes]
 
 
-def test_history_of_no_day_is_said_to_be_an_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = refused(capsys, "backtest", str(tmp_path), "--history", "0")
-    assert "from the day itself (oracle)" in line
-
-
 def test_all_missing_fields_are_named_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     half = tmp_path / "half.json"
     half.write_text('{"format": "ratiobench/lora/1", "slots": 3}')
@@ -332,36 +327,31 @@ def test_a_long_list_is_behind_a_command() -> None:
     )
 
 
-@pytest.mark.parametrize("command", ["report", "backtest"])
-def test_a_name_that_is_too_long_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, "x" * 10_000]) == 2
+def test_a_name_that_is_too_long_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "x" * 10_000]) == 2
     said = capsys.readouterr().err
     assert said.startswith("ratiobench: xxx")
     assert len(said) < 600
 
 
 def test_a_command_ended_by_sigterm_says_so_and_leaves_nothing(tmp_path: Path) -> None:
-    """Sent while `import` has written its first file and waits for the rest of the log."""
+    """Sent while `generate` has written its first file."""
     code = (
         "import os, signal, sys\n"
         "from ratiobench.bench.cli import main\n"
-        "from ratiobench.bench.commands import imports\n"
-        "text = imports.write_text\n"
-        "imports.write_text = lambda *all: (text(*all), os.kill(os.getpid(), signal.SIGTERM))\n"
+        "from ratiobench.bench.running import runner\n"
+        "write = runner.write_atomically\n"
+        "runner.write_atomically = lambda *all: (write(*all), os.kill(os.getpid(), signal.SIGTERM))\n"
         "sys.exit(main.main(sys.argv[1:]))\n"
     )
-    (tmp_path / "log.csv").write_text("submit,duration,gpus\n2026-03-01T08:00:00Z,900,2\n")
-    (tmp_path / "cluster.toml").write_text(
-        "usd_per_kwh = 0.1\n[[node]]\nname = 'a'\ncount = 1\ngpus = 8\nmemory_gb = 16\n"
-    )
-    words = ["import", "log.csv", "--format", "csv", "--cluster", "cluster.toml", "--out", "days"]
+    words = ["generate", "paper:tasks=5,nodes=1,slots=12", "--out", "made"]
     done = subprocess.run(
         [sys.executable, "-c", code, *words],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (143, "ratiobench: terminated\n")
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["cluster.toml", "log.csv"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_parser_is_made_once_a_thread_and_reads_each_line_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,15 +110,6 @@ def test_every_command_works(family: Any, tmp_path: Path, capsys: pytest.Capture
     assert "OPT/ALG" not in page
     assert main(["generate", "queue", "--out", "gen"]) == 0
     capsys.readouterr()
-    words = ["backtest", "gen", "--algorithms", "all,policies:Mine", "--workers", "1", "--quiet", "--out", "judged"]
-    assert main(words) == 0
-    answer = capsys.readouterr().out
-    assert "has the least stay" in answer
-    assert "ahead by" not in answer
-    assert (tmp_path / "judged" / "results.csv").read_text().count("queue0") == 0
-    assert "Pictures" not in (tmp_path / "judged" / "backtest.html").read_text()
-    assert main([*words, "--history", "2"]) == 2
-    assert "joins no days" in capsys.readouterr().err
     for file in sorted(map(str, Path("gen").iterdir())):
         best = _json(capsys, "opt", file, "--solution", "best.json")
         assert _json(capsys, "check", file, "best.json")["valid"]

@@ -13,8 +13,7 @@ import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.running.explanations import store_explanations
-from ratiobench.instances.lora import write
-from ratiobench.instances.lora.named import named, path
+from ratiobench.instances.lora.named import path
 from ratiobench.online import run_context
 from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import NO_ISOLATION
@@ -101,19 +100,6 @@ def test_functions_isolate_by_default(mark: Path, function: str) -> None:
     assert not mark.exists()
     assert sandbox.choose(None) not in FUNCTIONS[function](isolate=False)
     assert mark.exists()
-
-
-def test_a_backtest_builds_policies_in_a_sandbox(mark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before any run, when it asks which constants a policy needs."""
-    seen: list[Any] = []
-    monkeypatch.setattr("ratiobench.bench.running.runner.run_suite", lambda *given: seen.append(given) or {})
-    monkeypatch.setattr("ratiobench.bench.report.write.write_report", lambda *given, **named: 0)
-    Path("days").mkdir()
-    for day in "ab":
-        write(named("tiny_contention"), Path("days") / f"{day}.json")
-    assert main(["backtest", "days", "--algorithms", "marks:Built"]) == 0
-    assert len(seen) == 1
-    assert not mark.exists()
 
 
 def test_explanations_of_a_suite_are_made_in_its_context(mark: Path, monkeypatch: pytest.MonkeyPatch) -> None:

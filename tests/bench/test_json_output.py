@@ -12,7 +12,6 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli.main import main
-from ratiobench.instances.lora import write
 from ratiobench.instances.lora.named import path
 from ratiobench.online.referee import sandbox
 
@@ -29,7 +28,6 @@ SMALL, THEOREM_5 = str(path("tiny_two_types")), str(path("thm5_T5_3tasks"))
 CALLS = (
     "list recipes",
     "generate paper:tasks=5,nodes.a100=1,slots=12 --out made",
-    "import --example jobs.csv",
     f"opt {SMALL}",
     f"opt {SMALL} --no-migration --certificate one.cert",
     f"crosscheck {SMALL}",
@@ -119,25 +117,9 @@ def test_results_of_a_suite(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert greedy["isolation"] is None
     assert never["value"] == 0
     assert never["isolation"] == sandbox.choose(None)
-    assert found["recommendation"] is None
     assert found["provenance"]["cite"]
     assert (folder / "out" / "results.csv").exists()
     assert call(capsys, "report", "out") == found
     compared = call(capsys, "compare", "out", "out")
     assert set(compared) == keys_on_page("compare")[0]
     assert compared["different"] == 0
-
-
-def test_the_recommendation_of_a_backtest(capsys: pytest.CaptureFixture[str]) -> None:
-    """The policy that its sentences name, beside the totals of all."""
-    Path("days").mkdir()
-    for seed in range(3):
-        made = ratiobench.generate("paper", tasks=8, slots=12, nodes=2, seed=seed)["paper"]
-        write(made, Path("days") / f"day{seed}.json")
-    found = call(capsys, "backtest", "days", "--algorithms", "greedy", "eft", "--out", "out", "--workers", "1")
-    assert set(found) == keys_on_page("backtest")[0]
-    advice = found["recommendation"]
-    assert advice["policy"] in advice["sentences"][0]
-    assert advice["policies"][0]["name"] == advice["policy"]
-    assert len(advice["days"]) == 2
-    assert len(found["rows"]) == 4

@@ -42,7 +42,6 @@ LORA = str(path("thm5_T5_3tasks"))
 # Functions, and their commands; `results` and `instance` read what the others take
 FUNCTIONS = {
     "run": "run",
-    "backtest": "backtest",
     "opt": "opt",
     "simulate": "simulate",
     "audit": "audit",
@@ -52,7 +51,6 @@ FUNCTIONS = {
     "limit": "limit",
     "compare": "compare",
     "generate": "generate",
-    "imported": "import",
 }
 # Options that the command line has alone, and why
 COMMAND_ONLY = {
@@ -62,7 +60,6 @@ COMMAND_ONLY = {
     "search": dict.fromkeys(("out", "resume"), "the function keeps no state in a folder"),
     "limit": {"csv": "the function returns all rows as a table"},
     "compare": dict.fromkeys(("names", "csv"), "the function returns all rows as a table"),
-    "imported": dict.fromkeys(("out", "dry_run", "example"), "the function writes nothing"),
     "generate": {"out": "the function writes nothing"},
 }
 # Keywords that the function has alone, and why
@@ -81,16 +78,10 @@ SPELT = {
 }
 # Defaults of functions that are not those of the command line: progress is printed on request in a notebook; a search
 # without a limit is a short one there
-DEFAULTS = {
-    "run": {"quiet": True},
-    "backtest": {"quiet": True},
-    "search": {"tries": 3000, "algorithm": None},
-    "imported": {"format": ""},
-}
+DEFAULTS = {"run": {"quiet": True}, "search": {"tries": 3000, "algorithm": None}}
 # The least that a command line has
 NEEDED = {
     "run": ["SUITE"],
-    "backtest": ["DIR"],
     "opt": ["FILE"],
     "simulate": ["FILE", "-a", "x"],
     "audit": ["FILE", "-a", "x"],
@@ -175,7 +166,7 @@ def test_the_same_values_are_refused(function: str, capsys: pytest.CaptureFixtur
     name = FUNCTIONS[function]
     first: dict[str, tuple[Any, ...]] = {
         "simulate": (LORA, "greedy"), "audit": (LORA, "greedy"), "check": (LORA, {}), "opt": (LORA,),
-        "crosscheck": (LORA,), "imported": ("log", "cluster", "csv"), "compare": ("a", "b"),
+        "crosscheck": (LORA,), "compare": ("a", "b"),
         "limit": ("rising", "greedy"),
     }  # fmt: skip
     arguments = first.get(function, ("lemma3",) if function == "search" else (str(tmp_path),))
@@ -205,7 +196,7 @@ def test_lists_are_written_the_same_way_everywhere() -> None:
                     assert getattr(parsed(name, place, *more, *words), each) == ("a", "b")
                 last = parsed(name, *more, flag, "a", "b", place)
                 assert getattr(last, each) == ("a", "b")
-    assert seen == {"add", "algorithms", "only", "rows", "tier", "over", "claim", "what_if"}
+    assert seen == {"add", "algorithms", "only", "rows", "tier", "over", "claim"}
     assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name").tier == ("a", "b", "c")
 
 
@@ -246,7 +237,7 @@ def test_the_command_of_a_run_makes_the_same_run() -> None:
 
 def test_isolation_can_be_asked_for_or_declined() -> None:
     """Of every command that runs users' algorithms; by default it is neither."""
-    for words in (["simulate", "x.json", "-a", "b"], ["limit", "rising:theta=9"], ["run", "toy"], ["backtest", "days"],
+    for words in (["simulate", "x.json", "-a", "b"], ["limit", "rising:theta=9"], ["run", "toy"],
                   ["evaluate", "mine.py"]):  # fmt: skip
         chosen = [parsed(*words, *more).isolate for more in ((), ("--isolate",), ("--no-isolate",))]
         assert chosen == [None, True, False]
@@ -289,9 +280,9 @@ def test_the_page_of_algorithms_explains_every_option(
             for name, meaning in family.option_meanings(each.name).items():
                 assert f"| `{name}` |" in section
                 assert meaning.replace("|", "\\|").replace("<", "&lt;") in section
-    assert main(["list", "algorithms", "dual-plan"]) == 0
+    assert main(["list", "algorithms", "advice"]) == 0
     told = capsys.readouterr().out
-    meanings = families()["lora"].option_meanings("dual-plan")
+    meanings = families()["lora"].option_meanings("advice")
     assert list(meanings) == ["scale", "rounds", "delay", "blocks"]
     assert all(meaning in told for meaning in meanings.values())
     assert "history  FILE|FILE;FILE|FOLDER|yesterday|history" in told

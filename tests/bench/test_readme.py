@@ -39,7 +39,6 @@ from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.instances.eapm.generate import generate as generate_eapm
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.instances.lora import Instance
-from ratiobench.instances.lora.logs import Job
 from ratiobench.instances.lora.named import path
 from ratiobench.online.eapm.run import run as run_eapm
 from ratiobench.online.lora.run import run as run_lora
@@ -53,7 +52,6 @@ from tools import (
     readme_pictures,
     readme_tables,
     readme_tenants,
-    rigid_days,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -184,8 +182,7 @@ def test_every_marked_table_has_one_place_and_one_maker() -> None:
     """A tool writes it and a test compares it; those of the second list have tests of their own."""
     makers = (
         forecast_ideas, learned_lies, readme_eapm, readme_edgeflow, readme_learned, readme_tables, readme_tenants,
-        rigid_days,
-    )  # fmt: skip
+        )  # fmt: skip
     made = [place for maker in makers for place in maker.TABLES]
     others = [
         (QUICK, "table of the quick suite"),  # below
@@ -572,52 +569,6 @@ def test_an_idea_of_a_forecast_is_played_on_a_small_day(told: str, small_day: tu
     earned = forecast_ideas.play(idea, today, history)
     plain = int(run_lora(today, f"learned:{idea.options}prior=history", prior=history).welfare)
     assert earned == plain if told == SMALL[0] else 0 < earned != plain
-
-
-def test_the_tables_of_rigid_days_are_those_of_the_committed_rows() -> None:
-    for (file, name), made in rigid_days.TABLES.items():
-        assert readme_tables.block(file, name) == made(), name
-    rows = rigid_days.read_kept()
-    assert list(dict.fromkeys(rows["day"])) == [day.name for day in rigid_days.DAYS]
-    for _, part in rows.groupby("day"):
-        assert set(part["policy"]) == set(rigid_days.POLICIES)
-        assert all(int(row["welfare"]) <= int(row["opt_upper"]) for row in part.to_dict("records"))
-        assert all(int(row["opt_lower"]) <= int(row["opt_upper"]) for row in part.to_dict("records"))
-
-
-def test_the_days_at_three_loads_have_every_queue() -> None:
-    """None is above the bound, and the sentences on them say what the rows do."""
-    rows = rigid_days.read_kept(rigid_days.KEPT_LOADS)
-    assert list(dict.fromkeys(rows["day"])) == [day.name for day in rigid_days.FURTHER]
-    plan, ahead, leads, shares, gaps = "dual-plan:history={history}", 0, [], {}, []
-    for _, part in rows.groupby("day"):
-        assert list(part["policy"]) == rigid_days.QUEUES
-        upper, lower = int(part["opt_upper"].iloc[0]), int(part["opt_lower"].iloc[0])
-        found = {row["policy"]: Fraction(100 * int(row["welfare"]), upper) for row in part.to_dict("records")}
-        assert max(found.values()) <= 100
-        assert lower <= upper
-        best = max(share for policy, share in found.items() if policy != plan)
-        ahead += found[plan] > best
-        leads.append(found[plan] - best)
-        gaps.append(Fraction(100 * (upper - lower), upper))
-        for policy, share in found.items():
-            shares.setdefault(policy, []).append(share)
-    means = sorted((sum(each) / 45, policy) for policy, each in shares.items())
-    text = Path("docs/results/clusters.md").read_text()
-    assert [policy for _, policy in means[-2:]] == ["queue:order=bid,backfill=easy", plan]
-    assert f"earns {float(means[-1][0]):.1f} % in the mean of all 45**" in text
-    assert f"(by bid) {float(means[-2][0]):.1f} %" in text.replace("\n  ", " ")
-    assert f"on {ahead} of 45, by {float(sum(leads) / 45):.1f} points in the mean" in text
-    assert f"the mean gap is {float(sum(gaps) / 45):.1f} %, the largest {float(max(gaps)):.1f} %" in text
-    assert f"at load 1.2: {-float(min(leads)):.1f}\n  points" in text
-
-
-def test_the_clusters_of_rigid_days_follow_from_the_jobs() -> None:
-    """Two thirds of the nodes are fast, and the jobs that can end are a load of about 1.2."""
-    jobs = [Job(str(i), 600 * i, 36_000, 8000) for i in range(60)] + [Job("late", 100, 200_000, 8000)]
-    fast, slow = rigid_days.count_nodes(jobs)
-    assert (fast, slow) == (13, 7)
-    assert abs(60 * 36_000 / ((fast + slow / 2) * 180 * 600) - 1.2) < 0.05
 
 
 def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None:

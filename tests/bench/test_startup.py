@@ -8,7 +8,6 @@ import sys
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.capabilities import AUDITS, SOLVES, Step
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.lora import compilation
-from ratiobench.bench.lora.days import RUNS_ONLY
 from ratiobench.bench.running import kernel_compilation, kernel_record, runner
 from ratiobench.formulations.kernels import sort_few, sort_stably
 from ratiobench.formulations.lora import solve
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.lora.model import Instance
-from ratiobench.online.lora.run import RUNS_ENVIRONMENT
 
 # Kernels that run in integers and in doubles, and so have two signatures
 IN_BOTH = {
@@ -232,20 +227,14 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
     assert asked == [{"lora": ["greedy", "posted:margin=2"]}, {"lora": ["greedy", "eft"]}]
     assert kernel_record.is_compiled("lora", ["greedy", "eft", "posted:margin=2"])
     assert kernel_record.is_compiled("lora", ["posted:prior=a.json,margin=2", "greedy:history=a.json"])
-    rigid = ["rigid", "gang"]
-    assert not kernel_record.is_compiled("lora", ["greedy"], rigid)
-    kernel_record.record_compiled("lora", ["greedy"], rigid)
-    assert kernel_record.is_compiled("lora", ["greedy"], ["gang", "rigid"])
-    assert not kernel_record.is_compiled("lora", ["queue"], rigid)
-    assert not kernel_record.is_compiled("lora", ["queue"])
+    assert not kernel_record.is_compiled("lora", ["capped"])
     kernel_record.record_compiled("lora", None)
     assert kernel_record.is_compiled("lora", ["titan"])
-    assert kernel_record.is_compiled("lora", ["queue"], rigid)
     assert not kernel_record.is_compiled("eapm", ["online"])
-    kernel_record.record_compiled("eapm", ["online"], (), [AUDITS])
-    assert kernel_record.is_compiled("eapm", ["online"], (), [AUDITS])
-    assert kernel_record.is_compiled("eapm", ["online"], (), [AUDITS, SOLVES])
-    assert not kernel_record.is_compiled("eapm", ["online"], (), [SOLVES])
+    kernel_record.record_compiled("eapm", ["online"], [AUDITS])
+    assert kernel_record.is_compiled("eapm", ["online"], [AUDITS])
+    assert kernel_record.is_compiled("eapm", ["online"], [AUDITS, SOLVES])
+    assert not kernel_record.is_compiled("eapm", ["online"], [SOLVES])
     assert not kernel_record.is_compiled("eapm", ["online"])
     source.write_text("changed")
     assert not kernel_record.is_compiled("lora", ["greedy"])
@@ -269,96 +258,27 @@ def test_algorithms_that_learn_of_another_day_are_compiled_too(prior: str) -> No
     compilation._run_each([f"{name}:prior={prior}" for name in names])
 
 
-def test_run_and_backtest_ask_for_what_they_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_asks_for_what_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is begun, and not where a cluster runs it."""
     asked: list[Any] = []
 
-    def ask(family: Any, algorithms: Any, quiet: bool, kinds: Any, without: Any) -> None:
-        asked.append((family.name, algorithms, quiet, kinds, without))
+    def ask(family: Any, algorithms: Any, quiet: bool, without: Any) -> None:
+        asked.append((family.name, algorithms, quiet, without))
         raise InputError("", "", "that is enough")
 
     monkeypatch.setattr(runner, "compile_missing", ask)
     words = ["run", "tiny", "--only", "tiny_contention", "--add", "greedy", "--out", str(tmp_path / "out")]
     assert main([*words, "--quiet"]) == 2
-    [(family, algorithms, quiet, kinds, without)] = asked
-    assert (family, "greedy" in algorithms, "pdftsp" in algorithms, quiet, kinds) == ("lora", True, True, True, ())
+    [(family, algorithms, quiet, without)] = asked
+    assert (family, "greedy" in algorithms, "pdftsp" in algorithms, quiet) == ("lora", True, True, True)
     assert without == []
     assert main([*words, "--quiet", "--no-audits"]) == 2
-    assert asked[-1][4] == [AUDITS]  # its OPT is solved
+    assert asked[-1][3] == [AUDITS]  # its OPT is solved
     day = ["run", "quick", "--only", "philly_7200", "--out", str(tmp_path / "day"), "--no-audits", "--quiet"]
     assert main(day) == 2
-    assert asked[-1][4] == [AUDITS, SOLVES]
+    assert asked[-1][3] == [AUDITS, SOLVES]
     assert main([*day, "--solve"]) == 2
-    assert asked[-1][4] == [AUDITS]
-    days = {f"day{n}": replace(_rigid_day(), name=f"day{n}") for n in (1, 2)}
-    with pytest.raises(InputError, match="that is enough"):
-        ratiobench.backtest(days, ["greedy"], out=tmp_path / "backtest")
-    assert asked[-1][3] == (RUNS_ONLY,)
-
-
-def _rigid_day() -> Instance:
-    return RUNS_ENVIRONMENT.small()
-
-
-_COUNT_RUNS = """
-import dis, json, sys
-from collections import Counter
-from numba.core.registry import CPUDispatcher
-from ratiobench.bench.lora.compilation import compilation_steps
-from ratiobench.bench.lora.days import RUNS_ONLY, default_policies
-from ratiobench.formulations.lora.solve import solve
-from ratiobench.instances.lora.history import join
-from ratiobench.online.lora.run import RUNS_ENVIRONMENT, run
-
-def kernels():
-    # Signatures of the kernels that Python has called, whether they were compiled or loaded.
-    found = Counter()
-    for name, module in list(sys.modules.items()):
-        if name.startswith("ratiobench."):
-            for value in vars(module).values():
-                if isinstance(value, CPUDispatcher) and value.py_func.__module__ == name:
-                    found[value] = len(value.signatures)
-    return found
-
-def named(found):
-    # Their names, and those of the kernels that they call: these are compiled with them.
-    found, functions = list(found), [each.py_func for each in found]
-    for function in functions:  # which grows on the way
-        for name in {each.argval for each in dis.get_instructions(function) if each.opname == "LOAD_GLOBAL"}:
-            value = function.__globals__.get(name)
-            inner = getattr(value, "py_func", value)
-            if str(getattr(inner, "__module__", "")).startswith("ratiobench.") and hasattr(inner, "__code__"):
-                if inner not in functions:
-                    functions.append(inner)
-                    if isinstance(value, CPUDispatcher) and "inline" not in value.targetoptions:
-                        found.append(value)
-    return [f"{each.py_func.__module__}.{each.py_func.__name__}".removeprefix("ratiobench.") for each in found]
-
-names = default_policies([RUNS_ONLY])
-found, before = [], kernels()
-for step in compilation_steps([*names, "pricelist:file=missing.toml"], [RUNS_ONLY]):
-    step.work()
-    found.append(named(kernels() - before))
-    before = kernels()
-day = RUNS_ENVIRONMENT.small()
-solve(day, formulation="auto", backend="none")
-for name in names:
-    run(day, name, prior=join([day, day]))
-print(json.dumps([*found, named(kernels() - before)]))
-"""
-
-
-def test_days_of_rigid_tasks_compile_what_they_run_and_no_more() -> None:
-    """The search of problem P alone takes half a minute. A list of prices for other nodes stops nothing."""
-    done = subprocess.run([sys.executable, "-c", _COUNT_RUNS], check=True, capture_output=True, text=True)
-    search, online, plans, later = json.loads(done.stdout)
-    assert {"formulations.lora.run_search._anneal", "formulations.lora.run_search._insert"} <= set(search)
-    assert {"online.lora.search.rigid.find_cheapest_run", "online.lora.search.queueing.plan_starts"} <= set(online)
-    assert set(search) & set(online) <= {"formulations.kernels.sort_stably"}
-    assert {"formulations.lora.run_search._insert_again"} <= set(plans)
-    assert "formulations.lora.run_search._anneal" not in plans  # of the search, after which plans come
-    assert not any(part in name for name in (*search, *online, *plans) for part in ("heuristic", "bound", "additive"))
-    assert later == []
+    assert asked[-1][3] == [AUDITS]
 
 
 def test_a_silent_compilation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

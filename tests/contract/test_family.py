@@ -35,6 +35,6 @@ def test_what_a_family_lacks_is_named() -> None:
 def test_a_family_without_options_loses_no_more_than_these() -> None:
     plain = ToyFamily()
     assert plain.certificates is plain.counterexample_search is plain.explainer is plain.gantt is None
-    assert plain.bidding is plain.timeline is plain.log_import is plain.proof_status is None
+    assert plain.bidding is plain.timeline is plain.proof_status is None
     assert (*plain.traces(), *plain.constructions(), *plain.sources()) == ()
     assert set(plain.recipes()) == {"file"}

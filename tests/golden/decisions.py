@@ -79,7 +79,7 @@ BANDED = ("titan", "learned", "guarded:beta=59")
 LITERATURE = (
     "zcl", "zcl:start=flat", "zcl:start=zero", "reserve", "reserve:loss=1/100000", "advice", "pooled", "units",
     "static", "static:split=8", "static:price=20", "mirror", "mirror:rule=first-order", "minimal-edit",
-    "minimal-edit:units=canonical", "bbar-rule", "bbar-rule:divisor=2", "pricelist",
+    "minimal-edit:units=canonical", "bbar-rule", "bbar-rule:divisor=2",
 )  # fmt: skip
 
 ON_ONE_NODE = ("pdftsp:migrate=no,units=given", *(f"{name}:migrate=no" for name in ("eft", "greedy", "posted", "eris")))

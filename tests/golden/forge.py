@@ -503,8 +503,6 @@ _LORA_ROWS: dict[str, Forgery] = {
     "one task too many": _crowded,
     "all as the first": _as_first,
     "all on node 0": _one_node,
-    "void": _served(lambda d, task: d | {"void": True}),
-    "void written out": _served(lambda d, task: d | {"void": False}),
     "payment": _served(lambda d, task: d | {"payment": 1}),
     "payment missing": _served(lambda d, task: {"vendor": d["vendor"], "cells": d["cells"]}),
     "field unknown": _served(lambda d, task: d | {"admitted": True}),

@@ -105,7 +105,7 @@ def _finished(process: Any, name: str) -> str:
 # ------------------------------------------------------------------------------------------------ names and columns
 
 # Names and parameters that TARGET.md takes away
-GOING = {"backtest", "imported", "advice", "share", "commit", "law", "count", "max_bytes"}
+GOING = {"share", "commit", "law", "count", "max_bytes"}
 
 
 def signatures(folder: Path) -> dict[str, Any]:

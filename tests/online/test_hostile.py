@@ -152,7 +152,6 @@ DEVICE = "it is a device; - is standard input"
 READERS = [
     ["opt", "F.json"],
     ["simulate", "F.json", "-a", "greedy"],
-    ["simulate", TINY, "-a", "quota:file=F.toml"],
     ["simulate", TINY, "-a", "posted:prior=F.json"],
     ["simulate", TINY, "-a", "greedy", "--certificate", "F.json"],
     ["check", "F.json", TINY],

@@ -124,8 +124,6 @@ LORA: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "pdftsp": _too_large, "pdftsp:search=printed": _too_large, "titan": _titan, "eft": _none, "ntm": _none,
     "greedy": _too_large, "eris": _too_large, "posted": _too_large, "minimal-edit": _too_large, "capped": _too_large,
     "bbar-rule": _too_large, "guarded": _too_large, "learned": _too_large,
-    "pricelist": _too_large, "queue": _none, "quota": _none, "dual-posted": _none, "dual-queue": _none,
-    "dual-plan": _none,
     "zcl": _too_large, "reserve": _too_large, "advice": _too_large, "units": _too_large, "static:price=1": _too_large,
     "mirror": _too_large, "pooled": _too_large,
     "pdftsp:arith=float": _too_large, "pdftsp:search=printed,arith=float": _too_large,

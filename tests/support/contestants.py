@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ratiobench.online.eapm.protocol import User
-from ratiobench.online.lora.protocol import WAIT, Decision, Public, Task, View
+from ratiobench.online.lora.protocol import Decision, Public, Task, View
 from tests.support import eapm_contestants
 
 
@@ -923,58 +923,3 @@ class LooksOutOfTheSandbox(Honest):
         except OSError:
             return False
         return True
-
-
-class Waits:
-    """Lets everything wait; in each slot the first waiting task that fits on the first nodes with room starts.
-
-    With the option `odd` it breaks a rule.
-    """
-
-    def __init__(self, options: Mapping[str, str] | None = None) -> None:
-        self.odd = (options or {}).get("odd", "")
-        self.seen: list[int] = []
-
-    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        self.public = public
-
-    def decide(self, task: Task, view: View) -> Any:
-        return WAIT
-
-    def at_slot(self, view: View) -> Any:
-        """Runs that begin now."""
-        starts: dict[int, Any] = {}
-        taken: set[int] = set()
-        for task in view.waiting:
-            cells = self.run(task, view, taken)
-            if cells:
-                taken |= {node for node, _ in cells}
-                starts[task.index] = Decision(task.options[0].vendor, cells, None)
-        self.seen.append(view.slot)
-        if self.odd == "wake":
-            return starts, view.slot
-        if self.odd == "nothing":
-            return [1, 2]
-        if self.odd == "twice" and self.seen[0] < view.slot:
-            return {0: Decision(None, ((0, view.slot),), None)}
-        if self.odd == "late" and starts:
-            return dict.fromkeys(starts, WAIT)
-        return starts
-
-    def run(self, task: Task, view: View, taken: set[int]) -> Any:
-        """The cells of a run that begins now, on nodes that are not taken."""
-        room = view.room(task, self.public)
-        types = self.public.type_of_node
-        for g in range(len(self.public.node_types)):
-            if task.rate[g] == 0 or task.options[0].first > view.slot:
-                continue
-            length = -(-task.work // (task.parts * int(task.rate[g])))
-            end = view.slot + length - 1
-            here = [
-                k
-                for k in np.flatnonzero(types == g).tolist()
-                if k not in taken and end <= task.deadline and room[k, view.slot - 1 : end].all()
-            ]
-            if len(here) >= task.parts:
-                return tuple((k, t) for t in range(view.slot, end + 1) for k in here[: task.parts])
-        return ()

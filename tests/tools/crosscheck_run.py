@@ -1,23 +1,19 @@
 """All solvers beside brute force on many random tiny instances: `nox -s crosscheck`, a sample in the tests.
 
-Each instance is solved by `crosscheck`, by `solve` with every pair of formulation and solver, and as one of rigid tasks
-and gangs; then so many tiny instances of any kind by `solve`, and so many that begin full without a solver. At last
-`solve` prices all tasks of an instance by exchanges, as it prices long ones.
+Each instance is solved by `crosscheck` and by `solve` with every pair of formulation and solver; then so many tiny
+instances of any kind by `solve`. At last `solve` prices all tasks of an instance by exchanges, as it prices long ones.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from ratiobench.formulations.lora import solve as solve_module
 from ratiobench.formulations.lora.crosscheck import crosscheck
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora import Instance, content_hash
 from tests.formulations.lora.test_long_tasks import solve_long_tasks
 from tests.formulations.lora.test_models import PAIRS, contended_instance, installed, prove_optimum
-from tests.formulations.lora.test_rigid_models import agree, contended_runs
-from tests.instances.lora.test_running import enclose, tiny_full_instances
 from tests.support.examples import Examples
 from tests.support.strategies.lora import tiny_instances
 
@@ -48,19 +44,15 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300, help="instances (300)")
     parser.add_argument("--first", type=int, default=0, help="number of the first one (0)")
     options = parser.parse_args()
-    solve_module.RUN_SEARCH = 1  # as in the tests: the less the search finds, the more is left to the solvers
     positive = 0
     for done in range(1, options.count + 1):
         number = options.first + done - 1
         positive += compare_solvers(number) > 0
         solve_by_all_pairs(contended_instance(number))
-        agree(contended_runs(number))
         if done % 50 == 0 or done == options.count:
             print(f"{done} instances, on {positive} of them OPT > 0: all solvers agree", flush=True)
     Examples(tiny_instances(), options.count, content_hash).check(solve_by_all_pairs)
     print(f"{options.count} tiny instances of any kind: all pairs agree", flush=True)
-    Examples(tiny_full_instances(), options.count, content_hash).check(enclose)
-    print(f"{options.count} that begin full: their intervals enclose the optimum", flush=True)
     solve_long_tasks()
     print("long tasks: by exchanges the same interval as by tables", flush=True)
 

@@ -1,4 +1,4 @@
-"""Mutants of logs, clusters, suites' files and recipes: each is read after all, or refused in one clear line.
+"""Mutants of traces' files, counts, suites' files and recipes: each is read after all, or refused in one clear line.
 
 `python -m tests.tools.mutations [--count 2000] [--seed 15]` makes them, in one process, and says of each that is not as
 it should be what came of it. What must hold: exit status 0 or 2; of 2 one line on the error stream, of bounded length,
@@ -27,24 +27,6 @@ from ratiobench.bench.cli.main import main as command
 LONGEST = 1700  # Characters of a line of error
 PATIENCE = 20  # Seconds after which a mutant is left aside: it is valid, and large
 
-CSV = """submit,duration,gpus,bid,deadline,memory_mb,type,name,limit,run,nodes,user
-2026-03-01T08:00:00Z,900,2,3.5,2026-03-01T12:00:00Z,4000,a,one,7200,,2,u
-2026-03-01T09:30:00+01:00,60,0.5,,,,,two,,any,,
-2026-03-02T10:00:00Z,86000,1,$12,2026-03-04T00:00:00Z,100,b,three,100000,rigid,,
-"""
-SWF = """; Version: 2.2
-; UnixStartTime: 1772323200
-1 0 10 3600 4 -1 -1 4 7200 -1 1 1 1 -1 1 -1 -1 -1
-2 50 -1 -1 -1 -1 -1 2 60 -1 5 1 1 -1 1 -1 -1 -1
-3 90000 5 120.5 1 1.5 1024 -1 -1 -1 0 2 1 3 1 -1 1 10
-"""
-SACCT = """JobID|Submit|Start|End|State|AllocTRES|ReqTRES|Timelimit
-17|2026-03-01T08:00:00|2026-03-01T08:05:00|2026-03-01T10:05:00|COMPLETED|cpu=8,gres/gpu=2,mem=10G|gres/gpu=2|04:00:00
-17.batch|2026-03-01T08:05:00|2026-03-01T08:05:00|2026-03-01T10:05:00|COMPLETED|cpu=8||
-18_3|2026-03-01T09:00:00|2026-03-01T09:05:00|Unknown|RUNNING|gres/gpu:a=1|gres/gpu:a=1|1-06:00:00
-19|2026-03-02T09:00:00|Unknown|2026-03-02T09:05:00|CANCELLED by 7|||UNLIMITED
-20+1|2026-03-02T09:00:00|2026-03-02T09:01:00|2026-03-02T09:31:00|TIMEOUT|gres/gpu:b=4,gres/gpu=4||30:00
-"""
 PHILLY = """timestamp,num_gpus,duration
 2017-10-09 08:00:00,1,3600
 2017-10-09 09:00:00,4,60
@@ -63,61 +45,7 @@ HELIOS = """job_id,user,gpu_num,cpu_num,node_num,state,submit_time,start_time,en
 2,u2,0,8,1,COMPLETED,2020-04-20 00:02:00,2020-04-20 00:02:01,2020-04-20 00:02:31,30,1
 3,u1,8,64,1,CANCELLED,2020-04-21 10:00:10,2020-04-21 10:01:00,2020-04-21 20:01:00,36000,0
 """
-SACCT_JSON = """{"jobs": [
-{"job_id": 1, "user": "u", "account": "g", "partition": "p", "qos": "q", "priority": {"set": true, "number": 7},
-"time": {"submission": 1772352000, "start": 1772352600, "end": 1772359800, "suspended": 0, "eligible": 1772352000,
-"limit": {"set": true, "infinite": false, "number": 240}},
-"state": {"current": ["COMPLETED"]}, "het": {"job_id": 0}, "array": {"job_id": 0},
-"tres": {"allocated": [{"type": "node", "name": "", "count": 2}, {"type": "gres", "name": "gpu:a", "count": 16}]}},
-{"job_id": 2, "time": {"submission": 1772352000, "start": 1772352600, "end": 1772359800, "limit": 120},
-"state": {"current": "TIMEOUT"}, "tres": {"requested": [{"type": "gres", "name": "gpu", "count": 1}]}}
-], "errors": []}
-"""
-KUEUE = """{"items": [{"kind": "Workload", "metadata": {"name": "w", "namespace": "n",
-"creationTimestamp": "2026-03-01T08:00:00Z"},
-"spec": {"queueName": "q", "priority": 1, "maximumExecutionTimeSeconds": 7200,
-"podSets": [{"name": "main", "count": 4,
-"template": {"spec": {"containers": [{"resources": {"requests": {"nvidia.com/gpu": "3"}}}]}}}]},
-"status": {"accumulatedPastExecutionTimeSeconds": 10,
-"admission": {"clusterQueue": "c", "podSetAssignments": [{"name": "main", "flavors": {"nvidia.com/gpu": "a"}}]},
-"conditions": [{"type": "Admitted", "status": "True", "lastTransitionTime": "2026-03-01T09:00:00Z"},
-{"type": "Finished", "status": "True", "lastTransitionTime": "2026-03-01T10:00:00Z", "reason": "Succeeded"}]}}
-]}
-"""
-K8S = """{"items": [
-{"kind": "Job", "metadata": {"name": "j", "namespace": "n", "creationTimestamp": "2026-03-01T08:00:00Z"},
-"spec": {"parallelism": 3, "completions": 3, "activeDeadlineSeconds": 7200,
-"template": {"spec": {"schedulingGroup": {"podGroupName": "g"},
-"containers": [{"resources": {"limits": {"nvidia.com/gpu": 4}}}]}}},
-"status": {"startTime": "2026-03-01T08:05:00Z", "completionTime": "2026-03-01T09:05:00Z"}},
-{"kind": "PodGroup", "apiVersion": "scheduling.k8s.io/v1alpha2", "metadata": {"name": "g", "namespace": "n"},
-"spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}}
-]}
-"""
-ITP = """job_id,submission_time,duration,num_gpu
-a,100,3600,4
-b,90000.5,60,12
-"""
-CLUSTER = """usd_per_kwh = 0.10
-[[node]]
-name = "a"
-count = 2
-gpus = 8
-memory_gb = 80
-speed = 1.5
-watts = 300
-[[node]]
-name = "b"
-count = 1
-gpus = 4
-memory_gb = 16
-"""
-CLUSTERS = (
-    CLUSTER,
-    CLUSTER.replace("usd_per_kwh = 0.10", 'region = "PJM"\nday = "2017-05-08"'),
-    CLUSTER.replace("usd_per_kwh = 0.10", 'tariff = "prices.csv"'),
-)
-PRICES = "time,usd_per_mwh\n2026-03-01T00:00:00,31.5\n2026-03-01T12:00:00,-4\n2026-03-02,50\n"
+COUNTS = "slot,count\n1,2\n3,1\n5,4\n"
 SUITE = """name = "mine"
 algorithms = ["greedy", "pdftsp:prior=yesterday"]
 effort = 2
@@ -150,18 +78,8 @@ RECIPES = (
     "users:users=3,matrix.method=range",
     "named:instance=tiny_vendors",
 )
-LOGS = {
-    "csv": (CSV,),
-    "swf": (SWF,),
-    "sacct": (SACCT,),
-    "philly": (PHILLY, PHILLY_JSON),
-    "pai": (PAI,),
-    "helios": (HELIOS,),
-    "sacct-json": (SACCT_JSON,),
-    "kueue": (KUEUE,),
-    "k8s": (K8S,),
-    "itp": (ITP,),
-}
+LOGS = {"philly": (PHILLY, PHILLY_JSON), "pai": (PAI,), "helios": (HELIOS,), "counts": (COUNTS,)}
+DAYS = {"philly": "2017-10-09", "pai": "1970-03-01", "helios": "2020-04-20"}
 ODD = (
     "", "-1", "0", "1e400", "nan", "inf", "9" * 30, "-0", "0x10", "1_000", "１", "\x1b[2J", "é", '"', "Unknown",
     "2026-02-30", "2026-03-01T25:00:00", "9999-12-31 23:59:59", "true", "null", "[", "{}", "1;5", "x" * 3000,
@@ -248,27 +166,23 @@ def make_mutants(count: int, seed: int) -> Iterator[Mutant]:
     """So many mutants, of all kinds in turn."""
     draw = random.Random(seed)
     makers: list[Callable[[random.Random], Mutant]] = [
-        *(lambda draw, form=form: _log(form, draw) for form in LOGS), _cluster, _suite, _recipe,
+        *(lambda draw, form=form: _log(form, draw) for form in LOGS), _suite, _recipe,
     ]  # fmt: skip
     for number in range(count):
         yield makers[number % len(makers)](draw)
 
 
+def words_of(form: str) -> list[str]:
+    """The command that makes an instance of the arrivals in the file `jobs.log`."""
+    arrivals = (
+        "counts=jobs.log" if form == "counts" else f"trace={form},arrivals.day={DAYS[form]},arrivals.file=jobs.log"
+    )
+    return ["generate", f"paper:nodes=1,slots=6,tasks=3,arrivals.{arrivals}", "--out", "out"]
+
+
 def _log(form: str, draw: random.Random) -> Mutant:
-    mark = {"swf": " ", "sacct": "|"}.get(form, ",")
-    data = _mutant(draw.choice(LOGS[form]), draw, mark)
-    words = ["import", "jobs.log", "--format", form, "--cluster", "cluster.toml", "--out", "out"]
-    words += ["--skip-bad"] * draw.randrange(2) + draw.choice([[], ["--days", "7"], ["--slot", "1h"]])
-    return Mutant(form, {"jobs.log": data, "cluster.toml": CLUSTER.encode()}, words, ("jobs.log",))
-
-
-def _cluster(draw: random.Random) -> Mutant:
-    text = draw.choice(CLUSTERS)
-    files = {"jobs.log": CSV.encode(), "cluster.toml": text.encode(), "prices.csv": PRICES.encode()}
-    broken = draw.choice(("cluster.toml", "prices.csv")) if "prices.csv" in text else "cluster.toml"
-    files[broken] = _mutant(files[broken].decode(), draw, TOML if broken == "cluster.toml" else ",")
-    words = ["import", "jobs.log", "--format", "csv", "--cluster", "cluster.toml", "--out", "out"]
-    return Mutant("cluster", files, words, ("cluster.toml", "prices.csv", "jobs.log"))
+    data = _mutant(draw.choice(LOGS[form]), draw, ",")
+    return Mutant(form, {"jobs.log": data}, words_of(form), ("jobs.log", "arrivals."))
 
 
 def _suite(draw: random.Random) -> Mutant:
@@ -357,7 +271,7 @@ def _alarm(patience: int) -> Iterator[None]:
 
 def main(arguments: list[str] | None = None) -> int:
     """All mutants; 1 where one is not as it should be."""
-    parser = argparse.ArgumentParser(description="Mutants of logs, clusters, suites' files and recipes.")
+    parser = argparse.ArgumentParser(description="Mutants of traces' files, counts, suites' files and recipes.")
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=15)
     options = parser.parse_args(arguments)
@@ -376,8 +290,7 @@ def main(arguments: list[str] | None = None) -> int:
                     wrong += 1
                     print(f"{number} {mutant.kind} {mutant.words!r}: {problem}")
                     for name, data in mutant.files.items():
-                        if data != CLUSTER.encode():
-                            print(f"    {name}: {data[:1200]!r}")
+                        print(f"    {name}: {data[:1200]!r}")
         finally:
             os.chdir(home)
     for kind in dict.fromkeys(kind for kind, _ in counts):

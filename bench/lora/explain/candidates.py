@@ -10,10 +10,7 @@ from ratiobench.bench.family.explanation import Figure, Listing, Sentence
 from ratiobench.bench.lora.counterexamples.tiny import PLAN_LIMIT, TinyInstance, TinyLimitExceeded, menu
 from ratiobench.bench.lora.explain.price_replay import Prices
 from ratiobench.bench.lora.theory.basis.case import Cell
-from ratiobench.formulations.lora.models.enumerate import list_schedules
-from ratiobench.instances.lora.feasibility import usable_types
 from ratiobench.instances.lora.model import Instance, Task
-from ratiobench.instances.lora.schedules import ScheduleKind
 
 ALL = 12  # Minimal schedules up to which all are listed
 BEST = 6  # Schedules that are listed where there are more
@@ -41,8 +38,6 @@ def make_plan(instance: Instance, task: Task, option: int, cells: Sequence[Cell]
 
 def list_plans(instance: Instance, sketch: TinyInstance, task: Task) -> list[Plan] | None:
     """Every minimal schedule of the task (all where a cost is negative); None where there are too many to look at."""
-    if task.run is not ScheduleKind.ANY:
-        return _list_plans_of_kind(instance, task)
     try:
         found = menu(sketch, sketch.jobs[task.index]).plans
     except TinyLimitExceeded:
@@ -52,21 +47,6 @@ def list_plans(instance: Instance, sketch: TinyInstance, task: Task) -> list[Pla
         make_plan(instance, task, plan.option, [(k, t + 1) for k, t in places])
         for plan, places in zip(found, cells, strict=True)
     ]
-
-
-def _list_plans_of_kind(instance: Instance, task: Task) -> list[Plan] | None:
-    """Every schedule of a task of another kind that fits an empty cluster, of one that stays on a node minimal ones."""
-    try:
-        found = list_schedules(instance, task)
-    except ValueError:
-        return None
-    usable, kinds = usable_types(instance)[task.index], instance.public("").type_of_node
-    plans = []
-    for _, decision in found:
-        g = kinds[decision.cells[0][0]]
-        if usable[g] and (len(decision.cells) - task.parts) * int(task.rate[g]) < task.work:
-            plans.append(make_plan(instance, task, decision.vendor or 0, decision.cells))
-    return plans
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claim import Claim, ProofStatus, SearchSpace
 from ratiobench.bench.lora.theory.notation import SIGNS
 from ratiobench.bench.lora.theory.paper import algorithm1, algorithm2, lemma4, lemmas, theorem3, theorem4, theorem5
-from ratiobench.bench.lora.theory.payments import kind_misreports, truthfulness
+from ratiobench.bench.lora.theory.payments import truthfulness
 from ratiobench.bench.lora.theory.payments.bidder_view import explain_no_payments
 from ratiobench.bench.theory.claim import ClaimScope, make_claims
-from ratiobench.online.lora.traces import GreedyTrace, LawTerms, PoolTerms, PriceTrace, StaticTerms, UnitTerms
+from ratiobench.online.lora.traces import LawTerms, PoolTerms, PriceTrace, StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
 
 # Version of all checks. Raise it with every claim that is added and every check whose outcome changes, unless the
@@ -44,19 +44,14 @@ PRICES_SHOWN = ClaimScope("algorithms that show their prices", guarantees.has_fi
 POSTED = ClaimScope("posted", lambda run: guarantees.is_linear(run, "posted"))
 MINIMAL_EDIT = ClaimScope("minimal-edit", lambda run: guarantees.is_linear(run, "minimal-edit"))
 ADDITIVE = ClaimScope("mechanisms with additive prices", guarantees.is_linear)
-GREEDY = ClaimScope(
-    "greedy", lambda run: run.algorithm == "greedy" and (isinstance(run.trace, GreedyTrace) or not run.remarks.unproved)
-)
-GUARDED = ClaimScope(
-    "guarded prices, which refuse rigid tasks and gangs: the theorem is false for these", guarded.is_guarded
-)
+GREEDY = ClaimScope("greedy", lambda run: run.algorithm == "greedy")
+GUARDED = ClaimScope("guarded prices", guarded.is_guarded)
 BASELINES = "docs/theory/baselines.md"
 LOAD_LAWS = ClaimScope("prices that follow loads", lambda run: price_laws.has_terms(run, LawTerms))
 POOLED = ClaimScope("pooled", lambda run: price_laws.has_terms(run, PoolTerms))
 UNITS = ClaimScope("units", lambda run: price_laws.has_terms(run, UnitTerms))
 STATIC = ClaimScope("static", lambda run: price_laws.has_terms(run, StaticTerms))
 OTHER_PAYMENTS = ClaimScope("payments other than pdFTSP's", lambda run: not _is_pdftsp(run))
-OF_KINDS = ClaimScope("tasks that may not have every schedule of P", lambda run: run.remarks.unproved)
 
 # All claims: those settled by proof, then those that audits check, in the order of their output
 CLAIMS: tuple[Claim, ...] = (
@@ -467,8 +462,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D <= (rho + max(1, beta)) ALG + A0 + E",
         source=f"Theorem H: {OURS}, the guard around any posted prices",
         standing=ProofStatus.PROVED,
-        assumptions="tasks may pause and move (for rigid tasks and gangs it is false: docs/theory/mechanisms.md); E is "
-        "0 if the announced classes and caps bound those of the instance",
+        assumptions="E is 0 if the announced classes and caps bound those of the instance",
         about=GUARDED,
         applies=explain_invalid,
         check=guarded.theorem_h,
@@ -599,18 +593,6 @@ CLAIMS: tuple[Claim, ...] = (
         applies=explain_no_payments,
         check=truthfulness.truthful_type,
         check_one=truthfulness.truthful_type_of,
-    ),
-    Claim(
-        name="way_misreport",
-        statement="with truthful bid and window, no report of another kind of schedules, or of a wider gang, gains",
-        source=f"Theorem T: {OURS}",
-        standing=ProofStatus.PROVED_BY_T,
-        assumptions="as for truthful_bid; sets of schedules are nested",
-        asked=True,
-        about=OF_KINDS,
-        applies=explain_no_payments,
-        check=kind_misreports.way_misreport,
-        check_one=kind_misreports.way_misreport_of,
     ),
     Claim(
         name="rational",

@@ -8,11 +8,6 @@ computed in integers. The factors hold real powers; the algorithms use a rationa
   >= (X/G)(1 + G), that is lambda >= X, and a schedule through it costs more than the task is worth.
 - Per admission D grows by at most b_il + (B - 1) sum(price use) + eta_c v S + eta_m v R, and sum(price use) < b_il.
 
-Of a schedule the proofs use that it is a set of cells, one of which is full where it has no room: of a rigid task or a
-gang of m parts the m nodes of a run; where it is refused, at most m - 1 nodes have room in any slots in a row, so each
-of its runs has a full cell. So the theorems hold for tasks of all kinds, with D over the schedules that each may have
-(`basis.run_dual`). They are about runs whose lengths are known: not where a time limit is shown in place of the work.
-
 A run in doubles has other prices than the fractions of the theorem, by rounding. Its D is still a proved bound at the
 prices that it left; an inequality that fails by less than rounding, or a doubtful comparison with a bid, is undecided.
 """
@@ -30,18 +25,15 @@ import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
-from ratiobench.bench.lora.theory.basis.dual import Dual, DualValue
+from ratiobench.bench.lora.theory.basis.dual import Dual, DualValue, dual_of
 from ratiobench.bench.lora.theory.basis.memo import keep_by_content
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
-from ratiobench.bench.lora.theory.basis.run_dual import dual_of
-from ratiobench.instances.lora.model import Instance, Task
-from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, FreeCapacity, Quote, prices, settle_share
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.mechanism import FreeCapacity, prices, settle_share
 from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.protocol import Posted
 from ratiobench.online.lora.public_constants import cap_compute, cap_memory, largest_share
 from ratiobench.online.lora.roots import is_gain_below, share_above
-from ratiobench.online.lora.runs import CheapestSchedule, find_cheapest, first_slot
 from ratiobench.online.lora.traces import LinearTrace, Offer
 from ratiobench.online.outcome import OnlineRun
 
@@ -204,13 +196,6 @@ class _Linear:
             return Check(name, Verdict.UNDECIDED, left, right, extra, None, figures)
         return Check(name, Verdict.HOLDS, left, right, claim, None, figures)
 
-    def quote(self, book: ExactPrices | FloatPrices, task: Task) -> Quote | CheapestSchedule | None:
-        first = first_slot(task)
-        if task.run is ScheduleKind.ANY or first > task.deadline:
-            return book.cheapest(task, None)
-        price = book.cells(task, first - 1)
-        return find_cheapest(task, self.instance.public(""), price, np.ones(price.shape, np.bool_))
-
     def refused(self) -> tuple[dict[str, Any] | None, str]:
         """The first task whose cheapest schedule over all cells has F' > 0 and does not fit; or a doubt in doubles.
 
@@ -226,7 +211,7 @@ class _Linear:
         for offer in self.trace.offers:
             task = self.instance.task(offer.task)
             # F' = b_i - c of the cheapest schedule at the prices of its arrival, room not looked at.
-            quote = self.quote(book, task)
+            quote = book.cheapest(task, None)
             if quote is not None and task.bid > quote.cost:
                 for k, t in quote.cells:
                     if task.rate[kind[k]] > free.compute[k, t - 1] or task.memory_mb > free.memory_mb[k, t - 1]:

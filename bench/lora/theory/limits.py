@@ -16,7 +16,6 @@ from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.io.keys import Values
 from ratiobench.instances.lora import limits
 from ratiobench.instances.lora.model import Instance
-from ratiobench.online.lora.run import WAITED
 from ratiobench.online.outcome import OnlineRun
 
 HEAD = "limit:"
@@ -113,10 +112,4 @@ def find_gains(instance: Instance, run: OnlineRun) -> list[int]:
     return [0 if decision is None else bid for decision, bid in zip(run.decisions, instance.bid.tolist(), strict=True)]
 
 
-def explain_outside(run: OnlineRun) -> str:
-    """Why the theorems say nothing of a run; empty if they do."""
-    waited = run.counts.get(WAITED, 0)
-    return f"{waited} decisions were put off; the theorems are about decisions at arrival" if waited else ""
-
-
-LIMITS = Limits(case=make_case, gains=find_gains, outside=explain_outside)
+LIMITS = Limits(case=make_case, gains=find_gains)

@@ -77,7 +77,7 @@ def _line(values: CaseValues, algorithm: str, family: Family) -> LeaderboardRow:
         high=whole.high,
         decisions_per_second=decided / seconds if seconds else None,
         constants="+".join(sorted(sources)) or "none",
-        proof_status=family.proof_status_of(algorithm, runs),
+        proof_status=family.proof_status_of(algorithm),
         groups={group: intervals.mean(part).mean for group, part in parts.items()},
         remarks=remarks_of_runs(algorithm, runs),
         label=label_of_runs(algorithm, runs),

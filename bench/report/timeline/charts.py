@@ -28,8 +28,7 @@ def draw_timeline(line: Line) -> list[tuple[str, str]]:
 
 
 def _axis(line: Line) -> Axis:
-    labels = line.marks or _time_labels(line)
-    return Axis(0.0, float(len(line.labels)), "day" if line.marks else _time_title(line.timeline), labels=labels)
+    return Axis(0.0, float(len(line.labels)), _time_title(line.timeline), labels=_time_labels(line))
 
 
 def _time_title(timeline: Timeline) -> str:

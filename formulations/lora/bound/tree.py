@@ -46,14 +46,3 @@ def whole_prices(instance: Instance, task: IntArray, kind: IntArray, price: Pric
             first, last = int(paid[0]), int(paid[-1])
             rows.append(certificate.CellPrice(i, g, first + 1, tuple(row[first : last + 1].tolist())))
     return certificate.Prices(nothing, nothing, (), tuple(rows))
-
-
-class RunTree(NamedTuple):
-    """A tree of decisions on runs in preorder, with tasks of the instance and slots from 1, and its leaves' prices."""
-
-    nodes: tuple[int | tuple[int, ...], ...]  # a leaf's table, or what an inner node decides
-    unit: int  # a power of two; rounding prices to parts of it costs next to nothing of the bound
-    lam: Prices  # lam, phi: (leaves, G, T) micro-dollars per sample and MB
-    phi: Prices
-    upper: float  # the largest bound of a leaf, in doubles
-    solved: int  # nodes whose bounds were computed

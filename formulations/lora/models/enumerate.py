@@ -6,8 +6,6 @@ It shares nothing with the formulations and the dynamic programmes, and is meant
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, product
-from math import comb
 from typing import NamedTuple
 
 from ratiobench.formulations.lora.models.formulation import number_of_nodes
@@ -28,51 +26,19 @@ class Schedule(NamedTuple):
 
 
 def list_schedules(instance: Instance, task: Task) -> list[Schedule]:
-    """Every schedule of the task's kind, minimal cover or not, the most valuable first; capacities are not looked at.
-
-    A task with more work than its limit has none.
-    """
+    """Every schedule of a task, minimal cover or not, the most valuable first; capacities are not looked at."""
     nodes, window = number_of_nodes(instance), task.deadline - task.arrival + 1
-    if task.limit is not None and task.limit < task.work:
-        return []
-    if task.run in (ScheduleKind.RIGID, ScheduleKind.GANG):
-        return _list_runs(instance, task)
     if nodes >= ASSIGNMENT_LIMIT or (nodes + 1) ** window > ASSIGNMENT_LIMIT:
         raise ValueError(f"task {task.index}: {nodes + 1}^{window} ways to place it; at most {ASSIGNMENT_LIMIT}")
     type_of_node = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
     found = []
     for option in task.options:
         for cells in _assignments(type_of_node, task, option.first):
-            if task.run is ScheduleKind.ONE_NODE and len({k for k, _ in cells}) > 1:
+            if instance.schedules is ScheduleKind.ONE_NODE and len({k for k, _ in cells}) > 1:
                 continue
             if sum(int(task.rate[type_of_node[k]]) for k, _ in cells) >= task.work:
                 cost = option.price + sum(int(task.cost[type_of_node[k], t - 1]) for k, t in cells)
                 found.append(Schedule(task.bid - cost, Decision(option.vendor, cells)))
-    return sorted(found, key=lambda schedule: -schedule.value)
-
-
-def _list_runs(instance: Instance, task: Task) -> list[Schedule]:
-    """Every offer, start and set of nodes of one type of a task that is never paused."""
-    found: list[Schedule] = []
-    first_node = 0
-    for g, node in enumerate(instance.node_types):
-        here = range(first_node, first_node + node.count)
-        first_node += node.count
-        together = task.parts * int(task.rate[g])
-        if together == 0:
-            continue
-        length = -(-task.work // together)
-        starts = task.deadline - length + 1 - task.arrival + 1
-        ways = comb(node.count, task.parts) * max(0, starts) * len(task.options)
-        if len(found) + ways > ASSIGNMENT_LIMIT:
-            raise ValueError(f"task {task.index}: {len(found) + ways} ways to place it; at most {ASSIGNMENT_LIMIT}")
-        for option in task.options:
-            for start in range(option.first, task.deadline - length + 2):
-                slots = range(start, start + length)
-                cost = option.price + task.parts * sum(int(task.cost[g, t - 1]) for t in slots)
-                for nodes in combinations(here, task.parts):
-                    cells = tuple((k, t) for t in slots for k in nodes)
-                    found.append(Schedule(task.bid - cost, Decision(option.vendor, cells)))
     return sorted(found, key=lambda schedule: -schedule.value)
 
 
@@ -116,10 +82,6 @@ class _Search:
             for k, node in enumerate(kinds)
             for t in range(1, instance.slots + 1)
         }
-        for job in instance.running:
-            for k, t in product(job.nodes, range(1, job.last + 1)):
-                self.room[k, t][0] -= job.compute
-                self.room[k, t][1] -= job.memory_mb
         # The most that tasks i, i+1, ... could still add.
         self.rest = [sum(max((s.value for s in menu), default=0) for menu in menus[i:]) for i in range(len(menus) + 1)]
         self.decisions: list[Decision | None] = [None] * len(menus)

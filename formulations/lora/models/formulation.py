@@ -26,11 +26,9 @@ PACKAGE = "ratiobench.formulations.lora.models"
 class Formulation:
     """A way to write P down for a solver; a module beside this one that defines FORMULATIONS registers some.
 
-    Columns are named ``u_i``, ``z_i_n``, ``x_i_k_t`` (task i, vendor n, node k from 0, slot t from 1), where tasks
-    stay on a node ``w_i_k`` or ``w_i_k_n`` (task i on node k, with vendor n), and where tasks are runs ``r_i_j_k_t`` or
-    ``r_i_j_k_t_n`` (task i runs on as many of the nodes j to k as it has parts from slot t on, with vendor n),
-    ``s_i_k_t`` (node k is one of those that run it from slot t on), ``a_i_j_k`` (it runs on nodes from j to k) and
-    ``b_i_j_k`` (its first slot there), so one pair of functions reads and writes the solutions of all of them.
+    Columns are named ``u_i``, ``z_i_n``, ``x_i_k_t`` (task i, vendor n, node k from 0, slot t from 1), and where tasks
+    stay on a node ``w_i_k`` or ``w_i_k_n`` (task i on node k, with vendor n), so one pair of functions reads and writes
+    the solutions of all of them.
     """
 
     name: str  # name, summary: as `list formulations` shows them
@@ -60,12 +58,12 @@ def registry() -> Mapping[str, Formulation]:
 class Column(NamedTuple):
     """The meaning of a column."""
 
-    kind: str  # u, z, x, w, r, s, a or b, the variable of the model
+    kind: str  # u, z, x or w, the variable of the model
     task: int  # number of the task
     numbers: tuple[int, ...]  # further indices: node, slot, vendor
 
 
-_COLUMN = re.compile(r"([uzxwrsab])_(\d+)((?:_\d+){0,4})")
+_COLUMN = re.compile(r"([uzxw])_(\d+)((?:_\d+){0,2})")
 
 
 def column(name: str) -> Column:
@@ -84,45 +82,23 @@ def solution_of(instance: Instance, names: Sequence[str], values: FloatArray) ->
     """
     cells: dict[int, list[tuple[int, int]]] = {}
     vendor: dict[int, int] = {}
-    nodes: dict[int, list[int]] = {}
-    runs: dict[int, tuple[int, int]] = {}
     admitted = set()
     for c in np.flatnonzero(values > 0.5).tolist():
         kind, task, numbers = column(names[c])
-        if kind in "ur":
+        if kind == "u":
             admitted.add(task)
         if kind == "x":
             cells.setdefault(task, []).append((numbers[0], numbers[1]))
-        elif kind == "r":
-            runs[task] = numbers[0], numbers[2]
-            vendor |= {task: numbers[3]} if len(numbers) == 4 else {}
         elif kind == "z":
             vendor[task] = numbers[0]
-        elif kind == "w":
-            nodes.setdefault(task, []).append(numbers[0])
-            vendor |= {task: numbers[1]} if len(numbers) == 2 else {}
-        elif kind == "s":
-            nodes.setdefault(task, []).append(numbers[0])
-    for i, (first_node, start) in runs.items():
-        cells[i] = _cells_of_run(instance, i, first_node, start, nodes.get(i))
+        elif kind == "w" and len(numbers) == 2:
+            vendor[task] = numbers[1]
     return tuple(
         Decision(vendor.get(i), tuple(sorted(cells.get(i, []), key=lambda cell: (cell[1], cell[0]))))
         if i in admitted
         else None
         for i in range(instance.tasks)
     )
-
-
-def _cells_of_run(
-    instance: Instance, i: int, first_node: int, start: int, nodes: list[int] | None
-) -> list[tuple[int, int]]:
-    """The cells of a run on these nodes; None: on the first ones of the type, from `first_node` on."""
-    last_node = np.cumsum([node.count for node in instance.node_types])
-    g = int(np.searchsorted(last_node, first_node, side="right"))
-    parts = int(instance.parts[i])
-    length = -(-int(instance.work[i]) // (parts * int(instance.rate[i, g])))
-    places = range(first_node, first_node + parts) if nodes is None else nodes
-    return [(k, t) for t in range(start, start + length) for k in places]
 
 
 def vector_of(names: Sequence[str], solution: Solution) -> FloatArray:
@@ -143,26 +119,7 @@ def vector_of(names: Sequence[str], solution: Solution) -> FloatArray:
         for name in chosen:
             if name in position:
                 values[position[name]] = 1.0
-    for c, name in enumerate(names):
-        if name[0] in "rsabw":
-            kind, i, numbers = column(name)
-            decision = solution[i]
-            if decision is not None and decision.cells and f"u_{i}" not in position:
-                values[c] = _value_in_run(kind, numbers, decision)
     return values
-
-
-def _value_in_run(kind: str, numbers: tuple[int, ...], decision: Decision) -> float:
-    """The value of a column of a model of runs where its task has this decision."""
-    nodes, begin = {k for k, _ in decision.cells}, min(t for _, t in decision.cells)
-    if kind in "sw":
-        return float(numbers[0] in nodes and numbers[1:] in ((), (begin,)))
-    if not numbers[0] <= min(nodes) <= numbers[1]:
-        return 0.0
-    if kind == "r":
-        vendor = () if decision.vendor is None else (decision.vendor,)
-        return float(numbers[2:] == (begin, *vendor))
-    return float(begin) if kind == "b" else 1.0
 
 
 def number_of_nodes(instance: Instance) -> int:

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Option as Preprocessing
 from ratiobench.instances.lora.model import Public, Task
-from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.one_node import RUNS, NodeAnswer, with_one_node
+from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, register
-from ratiobench.online.lora.runs import find_earliest
 from ratiobench.online.remarks import Remarks
 from ratiobench.online.spec import state_always
 
@@ -82,9 +80,6 @@ class EarliestFinish:
         free = window.room(task, self._public)
         if self._alone:
             free &= window.tasks == 0
-        if task.run is not ScheduleKind.ANY:
-            found = find_earliest(task, self._public, option.first, free)
-            return None if found is None else NodeAnswer((found[-1][1],), found, option)
         rate = task.rate[self._type_of]
         cells, done = find_earliest_cells(task, option.first, free, rate)
         return None if done < task.work else NodeAnswer((cells[-1][1],), tuple(cells), option)
@@ -111,7 +106,6 @@ register(
             _ADMIT,
             lambda options: EarliestFinish(options, name="eft", alone=False),
             standing=state_always(guarantee="none", truthful="no payments"),
-            forms=frozenset({RUNS}),
         )
     )
 )
@@ -125,7 +119,6 @@ register(
             lambda options: EarliestFinish(options, name="ntm", alone=True),
             standing=state_always(guarantee="none", truthful="no payments"),
             randomised=True,
-            forms=frozenset({RUNS}),
         )
     )
 )

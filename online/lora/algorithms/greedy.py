@@ -20,13 +20,11 @@ import numpy as np
 
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
 from ratiobench.instances.lora.model import Public, Task
-from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.mechanism import TRUTHFUL
-from ratiobench.online.lora.one_node import RUNS, NodeAnswer, with_one_node
+from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View, first_free_node
 from ratiobench.online.lora.registry import Entry, register
-from ratiobench.online.lora.runs import find_cheapest, first_slot, zero_prices
 from ratiobench.online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
 from ratiobench.online.lora.traces import GreedyOffer, GreedyTrace
 from ratiobench.online.spec import state_always
@@ -65,12 +63,6 @@ class Greedy:
         return Decision(offer.option if task.vendors else None, offer.cells, int(offer.cost))
 
     def _offer(self, task: Task, view: View) -> GreedyOffer | None:
-        if task.run is not ScheduleKind.ANY:
-            room = view.room(task, self._public)[:, first_slot(task) - 1 : task.deadline]
-            found = find_cheapest(task, self._public, zero_prices(task, self._public), room)
-            if found is None:
-                return None
-            return GreedyOffer(int(found.cost), found.option, found.cells, bool(task.bid > found.cost))
         starts, prices = offers(task)
         dearest = int(prices.max()) + task.cost.shape[1] * int(np.abs(task.cost).max())
         if dearest >= DOUBLES:
@@ -103,7 +95,6 @@ register(
             {},
             Greedy,
             standing=state_always(guarantee="OPT <= (1 + U/(1-eps)) ALG (Theorem G)", truthful=TRUTHFUL),
-            forms=frozenset({RUNS}),
         )
     )
 )

@@ -15,20 +15,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import IntArray, Public, Task
-from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.mechanism import ORACLE
-from ratiobench.online.lora.one_node import RUNS, NodeAnswer, with_one_node
+from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
-from ratiobench.online.lora.runs import LargestRun, find_largest, first_slot
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
 from ratiobench.online.lora.traces import EXACT_TASKS, Offer, PriceTrace
 
@@ -49,12 +46,6 @@ class _ExactPrices:
         phi_rank, phi = self._ranks(self.phi, nodes, first, last)
         return Prices(lam_rank, phi_rank, lam, phi)
 
-    def tables(self, first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        zero, nodes = Fraction(0), range(len(self._compute))
-        slots = range(first, last + 1)
-        lam, phi = ([[price.get((k, t), zero) for t in slots] for k in nodes] for price in (self.lam, self.phi))
-        return np.array(lam, object), np.array(phi, object)
-
     @staticmethod
     def _ranks(
         price: dict[tuple[int, int], Fraction], nodes: IntArray, first: int, last: int
@@ -66,7 +57,7 @@ class _ExactPrices:
         return np.array([[rank[value] for value in row] for row in here], dtype=np.int64), values
 
     def raise_on(
-        self, choice: Choice | LargestRun, rate: IntArray, memory: int, lift: Fraction, alpha: Fraction, beta: Fraction
+        self, choice: Choice, rate: IntArray, memory: int, lift: Fraction, alpha: Fraction, beta: Fraction
     ) -> None:
         for (k, t), s in zip(choice.cells, rate.tolist(), strict=True):
             share = Fraction(s, self._compute[k])
@@ -97,11 +88,8 @@ class _FloatPrices:
             lam, phi = lam[nodes], phi[nodes]
         return Prices(lam, phi, None, None)
 
-    def tables(self, first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        return self.lam[:, first - 1 : last], self.phi[:, first - 1 : last]
-
     def raise_on(
-        self, choice: Choice | LargestRun, rate: IntArray, memory: int, lift: float, alpha: Fraction, beta: Fraction
+        self, choice: Choice, rate: IntArray, memory: int, lift: float, alpha: Fraction, beta: Fraction
     ) -> None:
         nodes = np.array([k for k, _ in choice.cells], dtype=np.int64)
         slots = np.array([t - 1 for _, t in choice.cells], dtype=np.int64)
@@ -176,8 +164,6 @@ class PdFtsp:
 
     def find(self, task: Task, view: View) -> NodeAnswer | None:
         """Lines 3-6: the schedule of largest F."""
-        if task.run is not ScheduleKind.ANY:
-            return self._find_run(task)
         where = window(task, self._public)
         choice = None
         if where is not None:
@@ -188,19 +174,9 @@ class PdFtsp:
         fewest = (len(choice.cells),) if self._search is exact_search else ()
         return NodeAnswer((-choice.value, choice.option, *fewest), choice.cells, choice)
 
-    def _find_run(self, task: Task) -> NodeAnswer | None:
-        """The run of largest F, of a task that is never paused."""
-        first = first_slot(task)
-        if first > task.deadline:
-            return None
-        choice = find_largest(task, self._public, *self._prices.tables(first, task.deadline))
-        if choice is None:
-            return None
-        return NodeAnswer((-choice.value, choice.option, len(choice.cells)), choice.cells, choice)
-
     def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
         """Lines 7-13: prices move for F > 0, and who fits is admitted."""
-        choice: Choice | LargestRun | None = None if found is None else found.answer
+        choice: Choice | None = None if found is None else found.answer
         if choice is None:
             self._trace.offers.append(Offer(task.index, None))
             return None
@@ -274,7 +250,6 @@ register(
             make=PdFtsp,
             settle=_settle,
             standing=_standing,
-            forms=frozenset({RUNS}),
         )
     )
 )

@@ -22,7 +22,6 @@ from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task, freeze
 from ratiobench.instances.lora.model import Option as Preprocessing
-from ratiobench.instances.lora.schedules import KINDS
 from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.online.lora.algorithms.earliest import draw_vendor, find_earliest_cells
 from ratiobench.online.lora.protocol import View
@@ -143,10 +142,6 @@ class Titan:
             vendor_start=freeze(np.zeros(count + 1)),
             vendor_price=freeze([]),
             vendor_delay=freeze([]),
-            run=np.array([KINDS.index(task.run) for task in tasks], dtype=np.int8),
-            parts=column([task.parts for task in tasks]),
-            limit=nothing,
-            labels={},
         )
 
     def _earliest(self, tasks: Sequence[Task], vendors: Sequence[Preprocessing], view: View, span: slice) -> Solution:

@@ -240,11 +240,9 @@ def test_the_time_line_by_hand() -> None:
     assert cloud.mean[:12] == [*[Fraction(1, 2)] * 4, *[1] * 4, *[Fraction(1, 2)] * 2, 1, 1]
     assert edge.mean[3:11] == [0, *[Fraction(1, 2)] * 6, 0]
     assert sum(there.mean) == 6
-    assert found.used == Fraction(26, 40)
     assert [(each.number, each.time, each.reason) for each in found.refused] == [(1, 3, "cannot be met")]
     assert sum(found.admitted) == 1
     assert {each.reason for each in found.refused} <= set(REASONS)
-    assert sum(each.arrivals for each in found.classes["share asked for"]) == 2
 
 
 def test_the_time_line_of_a_day() -> None:
@@ -255,9 +253,8 @@ def test_the_time_line_of_a_day() -> None:
     assert len(found.times) <= 240
     assert found.unit.endswith("slot") or found.unit == "hour"
     assert sum(found.admitted) + len(found.refused) == 30
-    assert found.used is not None
-    step = Fraction(check(instance, made.decisions).gpu_seconds) / (found.used * instance.gpus * len(found.times))
-    assert step in STEPS
+    used = sum(found.loads[0].mean) * instance.gpus
+    assert Fraction(check(instance, made.decisions).gpu_seconds) / used in STEPS
 
 
 def test_an_explanation_is_a_gantt_chart() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import xml.etree.ElementTree as ET
-from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,20 +14,37 @@ from hypothesis import given, settings
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.capabilities import Gantt
-from ratiobench.bench.lora.gantt import GANG, ONE_RUN, PAUSES, VOID, gantt
+from ratiobench.bench.lora.gantt import ONE_RUN, PAUSES, gantt
 from ratiobench.bench.report.timeline.gantt import MOST_BLOCKS, MOST_ROWS, draw_gantt, require_drawable
 from ratiobench.instances.eapm.named import names
 from ratiobench.instances.eapm.named import path as eapm_file
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import line_of, write_text
 from ratiobench.instances.lora import Instance, document, parse
-from ratiobench.instances.lora.cluster import read_cluster
-from ratiobench.instances.lora.imports import Laws, import_log
 from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.online.lora.run import run
-from tests.online.lora.test_later import cluster
 from tests.support.samples import samples
-from tests.support.strategies.lora import tiny_instances_of_kinds
+from tests.support.strategies.lora import tiny_instances
+
+
+def cluster(*tasks: dict[str, Any], nodes: tuple[int, ...] = (2,), slots: int = 8) -> Instance:
+    """Tasks that take a whole node each, one sample per slot; what is not said is bid 10, no energy."""
+    common = {"arrival": 1, "deadline": slots, "memory_mb": 1, "work": 1, "bid": 10, "vendors": []}
+    return parse(
+        {
+            "format": "ratiobench/lora/1",
+            "name": "cluster",
+            "slots": slots,
+            "slot_seconds": 600,
+            "base_memory_mb": 0,
+            "node_types": [
+                {"name": f"<g{g}>", "count": count, "compute": 1, "memory_mb": 1, "tariff": [1] * slots}
+                for g, count in enumerate(nodes)
+            ],
+            "tasks": [common | {"rate": [1] * len(nodes), "energy_wh": [0] * len(nodes)} | task for task in tasks],
+        }
+    )
+
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -62,10 +77,10 @@ def require_sound(instance: Instance, solution: Solution, chart: Gantt) -> None:
 
 
 @settings(max_examples=samples(60), deadline=None)
-@given(tiny_instances_of_kinds())
+@given(tiny_instances())
 def test_blocks_are_the_cells_of_the_solution(instance: Instance) -> None:
-    """Of runs at arrival and of a queue, whatever the tasks may do."""
-    for solution in (run(instance, name).decisions for name in ("greedy", "queue:backfill=easy")):
+    """Whatever the tasks may do, and where they stay on a node."""
+    for solution in (run(instance, name).decisions for name in ("greedy", "eft:migrate=no")):
         require_sound(instance, solution, gantt(instance, solution))
 
 
@@ -91,30 +106,21 @@ def test_a_task_without_a_gap_that_is_high_enough_is_drawn_in_pieces() -> None:
 
 
 def test_kinds_and_figures_of_tasks() -> None:
-    """A gang stays on its nodes; a run that was killed earns nothing; waits and labels are said."""
-    instance = cluster(
-        {"run": "gang", "nodes": 2, "work": 6, "user": "ann", "group": "lab"},
-        {"work": 4, "limit": 2, "bid": 12_345},
-        {"run": "any", "work": 2},
-        nodes=(2,), slots=9,
-    )  # fmt: skip
-    solution = (
-        Decision(None, tuple((node, slot) for slot in (2, 3, 4) for node in (0, 1))),
-        Decision(None, ((0, 5), (0, 6)), None, True),
-        Decision(None, ((0, 7), (1, 9))),
-    )
+    """Runs without a pause on one node, others, and when they begin after their arrival."""
+    instance = cluster({"work": 3}, {"work": 2, "bid": 12_345}, nodes=(2,), slots=9)
+    solution = Decision(None, ((0, 2), (0, 3), (0, 4))), Decision(None, ((0, 5), (1, 6)))
     chart = gantt(instance, solution)
-    assert [task.kind for task in chart.tasks] == [GANG, VOID, PAUSES]
+    assert [task.kind for task in chart.tasks] == [ONE_RUN, PAUSES]
     assert chart.tasks[0].title == (
-        "task 0: nodes 0, 1 (g0), slots 2 to 4 (0:10 to 0:40), 1 slot after its arrival, bid 10, user ann, group lab"
+        "task 0: node 0 (<g0>), slots 2 to 4 (0:10 to 0:40), 1 slot after its arrival, bid 10"
     )
-    assert chart.tasks[1].title.endswith(
-        "slots 5 to 6 (0:40 to 1:00), 4 slots after its arrival, bid 12,345, earns nothing"
+    assert chart.tasks[1].title == (
+        "task 1: nodes 0, 1 (<g0>), slots 5 to 6 (0:40 to 1:00), 4 slots after its arrival, bid 12,345"
     )
-    assert {(block.row, block.start, block.end) for block in chart.tasks[0].blocks} == {(0, 1, 4), (1, 1, 4)}
-    one = gantt(instance, (None, None, Decision(None, ((1, 1), (1, 2)))))
+    assert {(block.row, block.start, block.end) for block in chart.tasks[1].blocks} == {(0, 4, 5), (1, 5, 6)}
+    one = gantt(instance, (None, Decision(None, ((1, 1), (1, 2)))))
     assert [(task.kind, task.title) for task in one.tasks] == [
-        (ONE_RUN, "task 2: node 1 (g0), slots 1 to 2 (0:00 to 0:20), at its arrival, bid 10")
+        (ONE_RUN, "task 1: node 1 (<g0>), slots 1 to 2 (0:00 to 0:20), at its arrival, bid 12,345")
     ]
 
 
@@ -131,25 +137,23 @@ def _marks(text: str) -> dict[str, int]:
 
 def test_commands_write_the_chart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`simulate` and `opt` as a picture and in pages; names are text."""
-    instance = cluster(
-        {"run": "gang", "nodes": 2, "work": 6, "user": "<b>"}, {"work": 4}, {"work": 2}, nodes=(2,), slots=9
-    )
+    instance = cluster({"work": 6}, {"work": 4}, {"work": 2}, nodes=(2,), slots=9)
     file = tmp_path / "day.json"
     write_text(file, line_of(document(instance)))
     picture, page = tmp_path / "run.svg", tmp_path / "run.html"
-    arguments = ["simulate", str(file), "--algorithm", "queue:backfill=easy"]
+    arguments = ["simulate", str(file), "--algorithm", "eft"]
     assert main([*arguments, "--no-opt", "--timeline", str(picture)]) == 0
     marks = _marks(picture.read_text(encoding="utf-8"))
-    assert sorted(marks.values()) == [1, 1, 2]
-    assert any("user <b>" in title for title in marks)
+    assert sorted(marks.values()) == [1, 1, 1]
+    assert any("(<g0>)" in title for title in marks)
     assert main(["opt", str(file), "--timeline", str(tmp_path / "opt.svg")]) == 0
-    assert sum(_marks((tmp_path / "opt.svg").read_text(encoding="utf-8")).values()) == 4
+    assert sum(_marks((tmp_path / "opt.svg").read_text(encoding="utf-8")).values()) >= 3
     assert main([*arguments, "--algorithm", "greedy", "--timeline", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
     assert text.count('aria-label="Which nodes run which tasks"') == 3
     assert "<h2>OPT</h2>" in text
-    assert "Gang: several nodes at the same time" in text
-    assert "<b>" not in text
+    assert "One run on one node: slots in a row on one node" in text
+    assert "<g0>" not in text
     assert main(["opt", str(file), "--timeline", str(page)]) == 0
     assert page.read_text(encoding="utf-8").count('aria-label="Which nodes run which tasks"') == 1
     capsys.readouterr()
@@ -161,11 +165,10 @@ def test_commands_write_the_chart(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_anyones_solution_is_drawn_where_it_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    instance = cluster({"run": "gang", "nodes": 2, "work": 4}, {"work": 2}, nodes=(2,), slots=6)
+    instance = cluster({"work": 2}, {"work": 2}, nodes=(2,), slots=6)
     file, solution, picture = tmp_path / "day.json", tmp_path / "solution.json", tmp_path / "it.svg"
     write_text(file, line_of(document(instance)))
-    cells = [[node, slot] for slot in (3, 4) for node in (0, 1)]
-    decisions = [{"vendor": None, "cells": cells}, {"vendor": None, "cells": [[1, 1], [1, 2]]}]
+    decisions = [{"vendor": None, "cells": [[0, 3], [1, 4]]}, {"vendor": None, "cells": [[1, 1], [1, 2]]}]
     solution.write_text(json.dumps({"decisions": decisions}), encoding="utf-8")
     assert main(["check", str(file), str(solution), "--timeline", str(picture)]) == 0
     assert sorted(_marks(picture.read_text(encoding="utf-8")).values()) == [1, 2]
@@ -173,7 +176,7 @@ def test_anyones_solution_is_drawn_where_it_is_valid(tmp_path: Path, capsys: pyt
     text = (tmp_path / "it.html").read_text(encoding="utf-8")
     assert "<h2>Solution</h2>" in text
     assert "OPT is at most" not in text
-    decisions[1]["cells"] = [[1, 3], [1, 4]]
+    decisions[1]["cells"] = [[1, 4], [1, 5]]
     solution.write_text(json.dumps({"decisions": decisions}), encoding="utf-8")
     picture.unlink()
     assert main(["check", str(file), str(solution), "--timeline", str(picture)]) == 1
@@ -199,28 +202,3 @@ def test_charts_that_a_browser_cannot_show_are_refused(tmp_path: Path, capsys: p
     capsys.readouterr()
     assert main([*arguments, str(tmp_path / "it.svg")]) == 2
     assert "--timeline: no Gantt chart of 501 nodes" in capsys.readouterr().err
-
-
-@pytest.mark.nightly
-def test_a_real_day_of_three_thousand_jobs(tmp_path: Path) -> None:
-    """The Philly day of 3,022 jobs on 19 nodes: below a megabyte, and each run of the queue at its place."""
-    folder = os.environ.get("RATIOBENCH_DATA")
-    if not folder:
-        pytest.skip("RATIOBENCH_DATA is not set: no real trace rows here")
-    toml = "usd_per_kwh = 0.1\n" + "".join(
-        f'[[node]]\nname = "{name}"\ncount = {count}\ngpus = 8\nmemory_gb = 8\nspeed = {speed}\n'
-        for name, count, speed in (("new", 13, 1.0), ("old", 6, 0.5))
-    )
-    (tmp_path / "cluster.toml").write_text(toml, encoding="utf-8")
-    day = date(2017, 10, 12)
-    log = Path(folder) / "traces" / "philly" / "philly.csv.gz"
-    _, instances = import_log(log, "philly", read_cluster(tmp_path / "cluster.toml"), Laws(first=day, last=day))
-    (instance,) = instances
-    assert instance.tasks == 3022
-    played = run(instance, "queue:order=value,backfill=easy")
-    chart = gantt(instance, played.decisions)
-    require_sound(instance, played.decisions, chart)
-    text = draw_gantt(chart)
-    assert len(text) < 1_000_000
-    assert len(_marks(text.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))) == played.admitted > 1000
-    assert parse(document(instance), "again").tasks == 3022

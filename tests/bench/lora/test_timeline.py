@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -13,18 +12,15 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, REASONS, find_reasons, timeline
-from ratiobench.bench.report.timeline.charts import draw_timeline
-from ratiobench.bench.report.timeline.data import MOST, coarsen, join_timelines, list_timelines, read_timelines
+from ratiobench.bench.report.timeline.data import MOST, coarsen
 from ratiobench.instances.eapm.named import names
 from ratiobench.instances.eapm.named import path as eapm_file
-from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import line_of, write_text
 from ratiobench.instances.lora.format import document, parse
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.run import run
-from tests.support.kinds import one_node
 from tests.support.samples import samples
 
 ALGORITHMS = ("greedy", "pdftsp", "eft")
@@ -91,7 +87,7 @@ def has_room(task: Task, instance: Instance, before: Sequence[tuple[Task, Decisi
 @pytest.mark.parametrize("seed", range(4))
 def test_reasons_are_those_that_trying_every_schedule_finds(seed: int, allowed: ScheduleKind) -> None:
     """Nothing fits an empty cluster; nothing fits what was left; something fits, and the algorithm declined."""
-    instance = crowded(seed) if allowed is ScheduleKind.ANY else one_node(crowded(seed))
+    instance = crowded(seed) if allowed is ScheduleKind.ANY else crowded(seed).without_migration()
     seen = set()
     for algorithm in ALGORITHMS:
         played = run(instance, algorithm)
@@ -247,50 +243,3 @@ def test_what_is_asked_for_and_who_is_admitted_by_class(seed: int) -> None:
                 wanted[slot - 1] += amount
         size.setdefault("nowhere" if not rates else "somewhere", []).append(i)
     assert line.asked == [Fraction(amount, capacity) for amount in wanted]
-    assert line.used == sum(
-        (load.mean[t] * kind.count * kind.compute for load, kind in zip(line.loads, instance.node_types, strict=True)
-         for t in range(instance.slots)), Fraction(0)
-    ) / (capacity * instance.slots)  # fmt: skip
-    for classes in line.classes.values():
-        assert sum(each.arrivals for each in classes) == instance.tasks
-        assert sum(each.admitted for each in classes) == played.admitted
-        assert classes[-1].arrivals == len(size.get("nowhere", []))
-
-
-def test_tasks_are_told_apart_by_size_and_by_time() -> None:
-    """On a node of 8 GPUs: 1, 3 and 8 of them; half an hour, five hours and more than half a day."""
-    kinds = [{"name": "a", "count": 1, "compute": 8, "memory_mb": 100, "tariff": [0] * 100}]
-    sizes = [(1, 3), (3, 3 * 30), (8, 8 * 80), (9, 9)]
-    tasks = [
-        {"arrival": 1, "deadline": 100, "memory_mb": 1, "work": work, "bid": 9, "rate": [rate], "energy_wh": [0],
-         "vendors": []}
-        for rate, work in sizes
-    ]  # fmt: skip
-    instance = parse(CROWDED | {"slots": 100, "node_types": kinds, "tasks": tasks}, "sizes")
-    classes = timeline(instance, run(instance, "greedy")).classes
-    assert [each.arrivals for each in classes["share of a node"]] == [1, 0, 1, 1, 1]
-    assert [each.arrivals for each in classes["time at its fastest"]] == [1, 0, 1, 1, 1]
-
-
-def test_a_time_line_is_stored_and_read_again() -> None:
-    """As JSON: what is drawn of it is the same; days stand one after another."""
-    instance = crowded(3)
-    line = timeline(instance, run(instance, "pdftsp"))
-    rows = json.loads(json.dumps(list_timelines(line)))
-    told = read_timelines(rows, "here")
-    assert told is not None
-    assert draw_timeline(told.line) == draw_timeline(coarsen(line))
-    assert (told.used, told.classes) == (line.used, {name: list(row) for name, row in line.classes.items()})
-    both = join_timelines([("day-1", told.line), ("day-2", told.line)])
-    assert list(both.marks) == [(0.0, "1"), (4.0, "2")]
-    assert both.labels[5] == "day-2, 0:10"
-    assert both.timeline.asked == [*told.line.timeline.asked] * 2
-    assert {name: sum(row) for name, row in both.counts.items()} == {
-        name: 2 * sum(row) for name, row in told.line.counts.items()
-    }
-    short = join_timelines([(f"day-{day}", told.line) for day in range(100)])
-    assert len(short.labels) == 100
-    assert short.labels[7] == "day-7, 0:00 to 0:30"
-    for broken in (rows[1:], [{"part": "times"}], [rows[0] | {"times": [1]}, *rows[1:]], [rows[0] | {"used": "x"}]):
-        with pytest.raises(InputError, match="is not as `run` stores it"):
-            read_timelines(broken, "here")

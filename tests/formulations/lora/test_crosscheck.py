@@ -24,7 +24,6 @@ from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.lora.format import dumps, parse
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named, names
-from ratiobench.instances.lora.schedules import ScheduleKind
 from tests.formulations.lora.test_large_numbers import where_cbc_finds_nothing, where_highs_misses_an_exact_fit
 from tests.formulations.lora.test_models import CONTENDED
 from tests.support.nightly import one_in
@@ -76,7 +75,6 @@ def test_a_further_formulation_has_rows_behind_the_others(monkeypatch: pytest.Mo
     """Every registered one that is exact for the instance; the literal reading, which is not, is left out."""
     before, known = pairs(), registry()
     assert list(dict.fromkeys(each.formulation for each in before)) == ["printed", "printed-ortools", "tight", "cpsat"]
-    assert {each.formulation for each in pairs(ScheduleKind.RIGID)} == {"rigid", "rigid-cpsat"}
     more = replace(known["tight"], name="another")
     monkeypatch.setattr(module, "registry", lambda: {"another": more, **known})
     assert pairs()[: len(before)] == before

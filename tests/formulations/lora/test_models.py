@@ -368,7 +368,7 @@ def test_numbers_out_of_range_are_input_errors(wrong: dict[str, float]) -> None:
 def test_every_formulation_is_listed_with_its_backends() -> None:
     listed = dict(formulations())
     of_p = {"tight", "printed", "printed:literal", "printed-ortools", "cpsat", "enumerate", "auto"}
-    assert set(listed) == {"auto", "enumerate", *registry()} >= of_p | {"one-node", "rigid", "rigid-cpsat"}
+    assert set(listed) == {"auto", "enumerate", *registry()} >= of_p | {"one-node"}
     for name, each in registry().items():
         assert all(backend in listed[name] for backend in each.backends)
         assert set(each.backends) <= set(backends.backends())

@@ -62,15 +62,13 @@ def test_the_checkers_view_of_schedules_is_that_of_check(data: st.DataObject) ->
         menu = list_schedules(instance, instance.task(i))
         own = st.sampled_from([schedule.decision for schedule in menu]) if menu else st.none()
         cells = st.lists(likely | st.tuples(node, slot), max_size=instance.slots).map(tuple)
-        odd = st.builds(Decision, st.none() | st.integers(-1, 2), cells, st.none(), st.booleans())
+        odd = st.builds(Decision, st.none() | st.integers(-1, 2), cells, st.none())
         decision = data.draw(st.one_of(st.none(), own, own, own, odd))
         if decision and data.draw(st.integers(1, 4)) == 4:  # one cell more, or another vendor
             more = data.draw(likely)
             decision = data.draw(
                 st.sampled_from([decision._replace(cells=(*decision.cells, more)), decision._replace(vendor=None)])
             )
-        if decision and data.draw(st.integers(1, 6)) == 6:
-            decision = decision._replace(void=True)
         decisions.append(decision)
     if data.draw(st.integers(1, 10)) == 10:
         decisions.append(None)

@@ -1,4 +1,4 @@
-"""Files of measurements of a GPU: their content, broken files, and what recipes and clusters make of them."""
+"""Files of measurements of a GPU: their content, broken files, and what recipes make of them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from ratiobench.bench.family.registry import find_suite
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import text_of
 from ratiobench.instances.lora.calibration import FORMAT, parse, read_calibration
-from ratiobench.instances.lora.cluster import Cluster, read_cluster
 from ratiobench.instances.lora.format import content_hash, read
 from ratiobench.instances.lora.generate import generate
-from ratiobench.instances.lora.imports import import_log
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -225,85 +223,3 @@ def test_files_name_it_from_their_folder(
     [line] = capsys.readouterr().err.splitlines()
     assert "in/my.toml" in line
     assert not Path("none").exists()
-
-
-CLUSTER = """
-usd_per_kwh = 0.1
-[[node]]
-name = "a"
-count = 1
-gpus = 2
-memory_gb = 16
-calibration = "mine.json"
-"""
-
-
-def _cluster(folder: Path, text: str = CLUSTER) -> Cluster:
-    (folder / "cluster.toml").write_text(text)
-    return read_cluster(folder / "cluster.toml")
-
-
-def test_a_node_of_a_cluster_takes_speed_and_watts_from_it(tmp_path: Path) -> None:
-    """Beside the H200, beside a derived GPU, beside another file; what the node says itself stands."""
-    write(tmp_path / "mine.json")
-    rows = [{**row, "millisamples_per_s": 2 * row["millisamples_per_s"]} for row in document()["rows"]]
-    write(tmp_path / "logs.json", name="logs", rows=rows)
-    for reference, speed in (("", "0.5"), ('"a100"', "1.351"), ('"logs.json"', "0.5"), ('"mine.json"', "1")):
-        found = _cluster(tmp_path, f"reference = {reference}\n{CLUSTER}" if reference else CLUSTER)
-        assert (found.nodes[0].speed, found.nodes[0].watts) == (Fraction(speed), Fraction("234.5"))
-        [sentence] = found.measured
-        assert f"speed {speed} of {reference.strip(chr(34)) or 'h200'}" in sentence
-        assert ("derived, not measured" in sentence) == ("a100" in reference)
-        assert "234.5 W above idle at its fastest (mine.json, sha256 " in sentence
-    own = _cluster(tmp_path, f"{CLUSTER}speed = 0.7\n")
-    assert (own.nodes[0].speed, own.nodes[0].watts) == (Fraction("0.7"), Fraction("234.5"))
-    own = _cluster(tmp_path, f"{CLUSTER}watts = 100\n")
-    assert (own.nodes[0].speed, own.nodes[0].watts) == (Fraction("0.5"), 100)
-
-
-def test_an_import_says_what_a_calibration_gave(tmp_path: Path) -> None:
-    write(tmp_path / "mine.json")
-    log = tmp_path / "log.csv"
-    log.write_text("submit,duration,gpus\n600,900,1\n")
-    for text, there in ((CLUSTER, True), (CLUSTER.replace('calibration = "mine.json"', ""), False)):
-        report, instances = import_log(log, "csv", _cluster(tmp_path, text))
-        [made] = list(instances)
-        assert any("speed 0.5 of h200" in note for note in report.notes) is there
-        assert ("calibrations" in made.origin) is there
-        assert made.work[0] == (1800 if there else 900)  # halves of a GPU-second
-        assert made.energy_wh[0, 0] == (39 if there else 0)  # 234.5 W for ten minutes
-
-
-@pytest.mark.parametrize(
-    ("good", "bad", "words"),
-    [
-        ('"mine.json"', '"none.json"', ("none.json", "cannot be read")),
-        ('"mine.json"', '"cluster.toml"', ("cluster.toml", "not JSON")),
-        ('"mine.json"', "7", ("cluster.toml: node[0].calibration: 7",)),
-        ('"mine.json"', '"tiny.json"', ("node[0].calibration", "tiny, 1024 tokens", "h200", "give `speed`")),
-        ('"mine.json"', '"slow.json"', ("node[0].calibration", "0.001", "give `speed`")),
-        ('"mine.json"', '"broken.json"', ("broken.json: rows: an empty list",)),
-        ("memory_gb", "speed = 1\nwatts = 1\nmemory_gb", ("node[0].calibration", "nothing is left")),
-        ("usd", 'reference = "h100"\nusd', ("reference", "'h100'", "h200, a100, a40")),
-        ("usd", "reference = 1\nusd", ("reference: 1",)),
-        ("usd", 'reference = "none.json"\nusd', ("none.json",)),
-        ('calibration = "mine.json"', 'reference = "h200"', ("reference", "unknown key")),
-        ("memory_gb = 16", "speed = 1\nmemory_gb = 16\n", ()),
-    ],
-)
-def test_a_cluster_with_a_bad_calibration_is_one_error(
-    good: str, bad: str, words: tuple[str, ...], tmp_path: Path
-) -> None:
-    write(tmp_path / "mine.json")
-    write(tmp_path / "broken.json", rows=[])
-    write(tmp_path / "tiny.json", measured={**document()["measured"], "model": "tiny"})
-    write(tmp_path / "slow.json", rows=[{**document()["rows"][0], "millisamples_per_s": 60}])
-    assert good in CLUSTER
-    if not words:
-        reference = f'reference = "h200"\n{CLUSTER.replace(good, bad)}'
-        with pytest.raises(InputError, match="no node takes its speed from a calibration"):
-            _cluster(tmp_path, reference)
-        return
-    with pytest.raises(InputError) as caught:
-        _cluster(tmp_path, CLUSTER.replace(good, bad))
-    assert all(word in str(caught.value) for word in words), caught.value

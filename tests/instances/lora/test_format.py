@@ -21,7 +21,7 @@ from ratiobench.instances.io.files import check_writable, write_atomically
 from ratiobench.instances.lora import content_hash, document, dumps, loads, parse, read, write
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, SCHEMA, SLOT_LIMIT
 from ratiobench.instances.lora.generate import generate
-from ratiobench.instances.lora.named import names, path
+from ratiobench.instances.lora.named import named, names, path
 from tests.support.documents import (
     JUNK,
     Broken,
@@ -381,3 +381,38 @@ def test_costs_are_energy_times_tariff_or_as_given() -> None:
 @given(data=tiny_documents(), junk=JUNK, pick=st.data())
 def test_no_damage_gets_past_the_reader_as_another_error(data: Document, junk: Any, pick: st.DataObject) -> None:
     check_damaged(lora, data, junk, pick)
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"running": []}, "running"),
+        ({"limit": 3}, "tasks[1].limit"),
+        ({"nodes": 2, "run": "gang"}, "tasks[1].nodes"),
+        ({"user": "ann"}, "tasks[1].user"),
+        ({"priority": 1}, "tasks[1].priority"),
+        ({"run": "rigid"}, "tasks[1].run"),
+    ],
+)
+def test_what_moved_to_another_family_is_named(changed: Document, field: str) -> None:
+    data = document(named("tiny_contention")) | {"format": "ratiobench/lora/2"}
+    (data if "." not in field else data["tasks"][1]).update(changed)
+    with pytest.raises(InputError, match=r"removed in 0\.3\.0; see family cluster$") as caught:
+        parse(data, "old.json")
+    assert str(caught.value).startswith(f"old.json: {field}: ")
+
+
+def test_all_tasks_are_of_one_kind() -> None:
+    """Tasks that stay on one node are of format `/2`, and change the identity; without any it is `/1`."""
+    data = document(named("tiny_contention"))
+    one = parse(data | {"format": "ratiobench/lora/2", "tasks": [task | {"run": "one-node"} for task in data["tasks"]]})
+    assert content_hash(one) == content_hash(named("tiny_contention").without_migration())
+    assert document(one)["format"] == "ratiobench/lora/2"
+    plain = parse(data | {"format": "ratiobench/lora/2"})
+    assert document(plain) == data
+    data["tasks"][1]["run"] = "one-node"
+    with pytest.raises(InputError, match=r"tasks\[1\].run: one-node, and that of tasks\[0\] is any"):
+        parse(data | {"format": "ratiobench/lora/2"})
+    data["tasks"][1]["run"] = ["any"]
+    with pytest.raises(InputError, match=r"tasks\[1\].run: .* is not one of any, one-node"):
+        parse(data | {"format": "ratiobench/lora/2"})

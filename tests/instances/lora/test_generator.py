@@ -340,6 +340,41 @@ def test_every_recipe_gives_a_valid_instance_with_its_tasks(recipe: Recipe) -> N
     assert recipe == before
 
 
+def test_own_arrivals_are_a_file_of_counts(tmp_path: Path) -> None:
+    """Slot by slot from the begin of the first day, rescaled on request; the recipe keeps them, not the file."""
+    file = tmp_path / "counts.csv"
+    file.write_text("slot,count\n2,3\n5,1\n4,2\n150,4\n")
+    recipe = {"kind": "paper", "nodes": 2, "slots": 6}
+    made = generate(recipe | {"arrivals": {"counts": str(file)}})
+    assert made.arrival.tolist() == [2, 2, 2, 4, 4, 5]
+    kept = dict(made.origin)["recipe"]
+    assert kept["arrivals"]["counts"][:6] == [0, 3, 0, 2, 1, 0]
+    file.unlink()
+    assert content_hash(generate({"kind": "paper", **kept})) == content_hash(made)
+    later = generate(recipe | {"start": 4, "arrivals": {"counts": [0, 3, 0, 2, 1], "mean": 1}})
+    assert later.arrival.tolist() == [1, 1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "line 1: '' is not the header slot,count"),
+        ("slot,count\n", "has no counts"),
+        ("slot,n\n1,2\n", "line 1: 'slot,n' is not the header slot,count"),
+        ("slot,count\n1,2,3\n", "line 2: 3 fields; 2 needed"),
+        ("slot,count\n0,2\n", "line 2 slot: 0 is not in 1.."),
+        ("slot,count\n\n1,x\n", "line 3 count: 'x' is not an integer"),
+        ("slot,count\n1,2\n1,3\n", "line 3 slot: 1 stands twice"),
+    ],
+)
+def test_a_bad_file_of_counts_is_one_error(text: str, problem: str, tmp_path: Path) -> None:
+    file = tmp_path / "counts.csv"
+    file.write_text(text)
+    with pytest.raises(InputError) as caught:
+        generate({"kind": "paper", "arrivals": {"counts": str(file)}})
+    assert str(caught.value).startswith(f"{file}: {problem}")
+
+
 BAD: list[tuple[Recipe, str, str]] = [
     ({}, "kind", "null is none of family, file, limit, named, paper"),
     ({"kind": "synthetic"}, "kind", "'synthetic'"),
@@ -371,6 +406,10 @@ BAD: list[tuple[Recipe, str, str]] = [
     ({"kind": "paper", "arrivals": {"poisson": 501}}, "arrivals.poisson", "501"),
     ({"kind": "paper", "arrivals": {"poisson": 5, "mean": 5}}, "arrivals.mean", "goes with arrivals.trace"),
     ({"kind": "paper", "arrivals": {"poisson": 5, "trace": "pai"}}, "arrivals.poisson", "both"),
+    ({"kind": "paper", "arrivals": {"counts": [1], "trace": "pai"}}, "arrivals.trace", "arrivals.counts"),
+    ({"kind": "paper", "arrivals": {"counts": [1], "day": "2020-01-01"}}, "arrivals.day", "arrivals.trace only"),
+    ({"kind": "paper", "arrivals": {"counts": [1, -1]}}, "arrivals.counts[1]", "-1 is not in 0.."),
+    ({"kind": "paper", "arrivals": {"counts": [0, 1]}, "tasks": 1, "slots": 1}, "arrivals.counts", "no submissions"),
     ({"kind": "paper", "arrivals": {"trace": "mars"}}, "arrivals.trace", "'mars' is none of helios, pai, philly"),
     ({"kind": "paper", "arrivals": {"trace": "pai", "day": "2020-01-01"}}, "day", "'2020-01-01' is not shipped"),
     ({"kind": "paper", "arrivals": {"trace": "pai", "file": "x"}}, "arrivals.day", "missing"),

@@ -138,8 +138,8 @@ def test_the_same_day_twice_is_no_history(days: Path, tmp_path: Path, capsys: py
 @pytest.mark.parametrize("word", ["prior", "history"])
 def test_errors_name_the_option_as_it_was_written(word: str, days: Path, capsys: pytest.CaptureFixture[str]) -> None:
     today = str(days / "today.json")
-    assert f"dual-plan:{word}: " in _refused(capsys, today, "--algorithm", f"dual-plan:{word}={today}")
-    assert f"dual-plan:{word}: `yesterday` is " in _refused(capsys, today, "--algorithm", f"dual-plan:{word}=yesterday")
+    assert f"advice:{word}: " in _refused(capsys, today, "--algorithm", f"advice:{word}={today}")
+    assert f"advice:{word}: `yesterday` is " in _refused(capsys, today, "--algorithm", f"advice:{word}=yesterday")
     other = "history" if word == "prior" else "prior"
     line = _refused(capsys, today, "--algorithm", f"learned:{word}=a.json,{other}=b.json")
     assert f"learned:{other}: given twice: `{word}=a.json` means the same" in line

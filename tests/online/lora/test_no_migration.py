@@ -28,7 +28,6 @@ from ratiobench.online.run import run_built
 from tests.formulations.lora.test_models import contended_instance
 from tests.formulations.lora.test_no_migration import MOVING, swap, wide_instance, written
 from tests.support import literal
-from tests.support.kinds import one_node
 from tests.support.literal import Cells, schedules
 from tests.support.nightly import one_in
 from tests.support.samples import samples
@@ -41,7 +40,7 @@ VARIANTS = (*ABLE, "pdftsp:search=printed", "pdftsp:updates=admitted", "pdftsp:a
 def test_which_algorithms_have_the_form() -> None:
     """And their names without it, which key stored results, are what they were."""
     assert set(ABLE) == {
-        "bbar-rule", "capped", "eft", "eris", "greedy", "minimal-edit", "ntm", "pdftsp", "posted", "pricelist",
+        "bbar-rule", "capped", "eft", "eris", "greedy", "minimal-edit", "ntm", "pdftsp", "posted",
     }  # fmt: skip
     assert canonical("greedy") == "greedy version 1"
     assert canonical("pdftsp:search=printed") == "pdftsp:search=printed version 2"
@@ -75,11 +74,11 @@ def test_a_run_stays_below_the_optimum_without_migration(variant: str) -> None:
     """Contended instances with several nodes: valid, on one node each, at most brute force, the same again."""
     for number in range(12):
         for instance in (contended_instance(number), wide_instance(number)):
-            result = run(one_node(instance), variant, seed="any")
+            result = run(instance.without_migration(), variant, seed="any")
             assert result.valid, result.violations
-            verdict = check(one_node(instance), result.decisions)
+            verdict = check(instance.without_migration(), result.decisions)
             assert verdict.valid
-            assert verdict.welfare == result.welfare <= enumerate_optimum(one_node(instance))[0]
+            assert verdict.welfare == result.welfare <= enumerate_optimum(instance.without_migration())[0]
             assert "(no migration)" in result.label
             assert result.trace is None
             same = run(instance, result.algorithm, seed="any")
@@ -95,7 +94,7 @@ def test_on_a_single_node_nothing_changes(variant: str) -> None:
         if len(data["node_types"]) == 1:
             data["node_types"][0]["count"] = 1
             instance = parse(data)
-            free, stays = (run(each, variant, seed="any") for each in (instance, one_node(instance)))
+            free, stays = (run(each, variant, seed="any") for each in (instance, instance.without_migration()))
             assert free.decisions == stays.decisions
             assert (free.counts, free.arithmetic) == (stays.counts, stays.arithmetic)
             admitted += stays.admitted
@@ -113,9 +112,9 @@ def test_the_choice_is_the_best_on_any_node(instance: Instance, monkeypatch: pyt
     """Greedy, the Eris-style auction and pdFTSP against their twins that look at every schedule on a single node."""
     monkeypatch.setattr(literal, "schedules", staying)
     for name, slow in (("greedy", literal.run_greedy), ("eris", literal.run_eris)):
-        result = run(one_node(instance), name)
+        result = run(instance.without_migration(), name)
         assert [None if d is None else d[:3] for d in result.decisions] == slow(instance), name
-    result = run(one_node(instance), "pdftsp:units=given")
+    result = run(instance.without_migration(), "pdftsp:units=given")
     for decision, (_, admitted, cells, payment) in zip(
         result.decisions, literal.run_pdftsp(instance, "exact"), strict=True
     ):
@@ -128,7 +127,7 @@ def test_the_choice_is_the_best_on_any_node(instance: Instance, monkeypatch: pyt
 def test_earliest_finish_takes_the_node_that_is_done_first(instance: Instance) -> None:
     """Ties: the smallest list of (slot, node). NTM's nodes are its own."""
     for name, alone in (("eft", False), ("ntm", True)):
-        result = run(one_node(instance), name, seed="any")
+        result = run(instance.without_migration(), name, seed="any")
         public = instance.public("any")
         kind = public.type_of_node.tolist()
         load: literal.Load = {}
@@ -206,9 +205,9 @@ def test_anyones_algorithm_is_held_to_it(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert run(swap(), "staying_or_not:Mover").valid
-    moved = run(one_node(swap()), "staying_or_not:Mover")
+    moved = run(swap().without_migration(), "staying_or_not:Mover")
     assert [each.rule for each in moved.violations] == ["R2"]
-    stayed = run(one_node(swap()), "staying_or_not:Stayer")
+    stayed = run(swap().without_migration(), "staying_or_not:Stayer")
     assert (stayed.valid, stayed.welfare) == (True, 10)
     assert stayed.label.endswith("(no migration)")
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ratiobench.instances.io.fields import LIMIT
-from ratiobench.instances.lora.format import FORMAT, FORMAT_2, document, parse
+from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.instances.lora.model import Instance
 
 Document = dict[str, Any]
@@ -38,43 +38,6 @@ def tiny_instances(draw: st.DrawFn, max_tasks: int = 4, max_nodes: int = 3, max_
     valuations that differ from the bid. With K nodes and T slots (K+1)^T is at most 256.
     """
     return parse(draw(tiny_documents(max_tasks, max_nodes, max_slots)), "<hypothesis>")
-
-
-@st.composite
-def tiny_instances_of_kinds(draw: st.DrawFn) -> Instance:
-    """A tiny instance in which each task's kind of schedules and its limit are drawn; see `tiny_instances`."""
-    data = draw(tiny_documents())
-    nodes = sum(node["count"] for node in data["node_types"])
-    data["format"] = FORMAT_2
-    for task in data["tasks"]:
-        task["run"] = draw(st.sampled_from(["any", "one-node", "rigid", *(["gang"] * (nodes > 1))]))
-        if task["run"] == "gang":
-            task["nodes"] = draw(st.integers(2, nodes))
-        if draw(one_in(4)):
-            task["limit"] = draw(st.integers(1, 2 * task["work"]))
-    return parse(data, "<hypothesis>")
-
-
-@st.composite
-def tiny_full_instances(draw: st.DrawFn) -> Instance:
-    """A tiny instance of kinds on some of whose nodes jobs from before run; see `tiny_instances_of_kinds`."""
-    data = document(draw(tiny_instances_of_kinds()))
-    data["format"], slots, nodes = FORMAT_2, data["slots"], []
-    for kind in data["node_types"]:
-        nodes += [[kind["compute"], kind["memory_mb"] - data["base_memory_mb"]] for _ in range(kind["count"])]
-    data["running"] = []
-    for _ in range(draw(st.integers(1, 3))):
-        chosen = sorted(draw(st.sets(st.integers(0, len(nodes) - 1), min_size=1)))
-        most, most_mb = (min(nodes[k][part] for k in chosen) for part in (0, 1))
-        if not most:
-            continue
-        last = draw(st.integers(1, slots))
-        job = {"nodes": chosen, "compute": draw(st.integers(1, most)), "memory_mb": draw(st.integers(0, most_mb))}
-        data["running"].append(job | {"last": last, "planned": draw(st.integers(last, slots))})
-        for k in chosen:
-            nodes[k][0] -= job["compute"]
-            nodes[k][1] -= job["memory_mb"]
-    return parse(data, "<hypothesis>")
 
 
 @st.composite

@@ -15,6 +15,7 @@ from ratiobench.bench.lora.theory.payments.offers import OfferVerification, reco
 from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, RepeatableRun, Report, follows_bids
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.outcome import OnlineRun
 
@@ -77,8 +78,9 @@ class BidderView:
 
     @cached_property
     def offers(self) -> OfferVerification | None:
-        """The offers found again; None where constants come from the bids, no offer was kept, or tasks are of kinds."""
-        if not records_offers(self.run) or follows_bids(self.run) or self.instance.run.any():
+        """The offers found again; None if constants come from the bids, no offer was kept, or tasks stay on a node."""
+        stay = self.instance.schedules is not ScheduleKind.ANY
+        if not records_offers(self.run) or follows_bids(self.run) or stay:
             return None
         if self.only is None:
             return verify_offers(self.instance, self.run)

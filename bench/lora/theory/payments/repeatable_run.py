@@ -2,7 +2,7 @@
 
 The algorithm is made anew from its name. Constants that came from the bids are computed from the report, the others
 stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
-change its outcome and are left out, unless the algorithm lets tasks wait.
+change its outcome and are left out.
 
 Anyone's own algorithm gets most reports in one process (`ratiobench.online.referee.trial_runs`): its answers are hints.
 A verdict on it comes from runs in processes of their own.
@@ -18,14 +18,12 @@ from typing import Any, NamedTuple
 
 from ratiobench.instances.lora.format import content_hash, document, parse
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.constants import CONSTANTS
-from ratiobench.online.lora.final_schedule import settle_log
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.replay import Checkpoints
-from ratiobench.online.lora.run import ENVIRONMENT, WAITED
+from ratiobench.online.lora.run import ENVIRONMENT, solution_of
 from ratiobench.online.outcome import Constant, OnlineRun, Source
 from ratiobench.online.referee.trial_runs import TrialRuns
 from ratiobench.online.run import run_built, run_isolated
@@ -39,24 +37,13 @@ class DecisionLimitReached(Exception):
 
 
 class Report(NamedTuple):
-    """What a bidder says of itself; `run` and `nodes` as in the format of instances, 1 node of what is no gang."""
+    """What a bidder says of itself."""
 
     bid: int
     arrival: int
     deadline: int
     work: int
     memory_mb: int
-    run: str = ScheduleKind.ANY.value
-    nodes: int = 1
-
-    def fields(self) -> dict[str, Any]:
-        """Its fields in the document of an instance, without those at their defaults."""
-        found = self._asdict()
-        if self.nodes == 1:
-            del found["nodes"]
-        if self.run == ScheduleKind.ANY.value:
-            del found["run"]
-        return found
 
 
 def follows_bids(run: OnlineRun) -> bool:
@@ -95,8 +82,7 @@ class RepeatableRun:
     def truth(self, i: int) -> Report:
         """What a task would say if it lied about nothing, its bid included."""
         of = self.instance
-        numbers = [int(part[i]) for part in (of.valuation, of.arrival, of.deadline, of.work, of.memory_mb)]
-        return Report._make([*numbers, KINDS[of.run[i]].value, int(of.parts[i])])
+        return Report._make(int(part[i]) for part in (of.valuation, of.arrival, of.deadline, of.work, of.memory_mb))
 
     def report_with_bid(self, i: int, bid: int) -> Report:
         """The task as it is, with another bid."""
@@ -127,9 +113,7 @@ class RepeatableRun:
         return bisect_right(self._arrivals, report.arrival) - 1
 
     def _end(self, place: int, slot: int) -> int:
-        """How many tasks have come when the slot of the report is over; all where it may be decided later."""
-        if self._run.counts.get(WAITED):
-            return self.instance.tasks
+        """How many tasks have come when the slot of the report is over."""
         return max(place + 1, bisect_right(self._arrivals, slot))
 
     def decision(self, i: int, report: Report, *, alone: bool = False) -> Answer:
@@ -142,8 +126,7 @@ class RepeatableRun:
             raise DecisionLimitReached
         place = self._place(i, report)
         tasks = list(self._data["tasks"])
-        kept = {key: value for key, value in tasks.pop(i).items() if key not in ("run", "nodes")}
-        lying = kept | report.fields() | {"valuation": report.bid}
+        lying = tasks.pop(i) | report._asdict() | {"valuation": report.bid}
         tasks.insert(place, lying)
         try:
             decisions = self._decisions(tasks, tasks[: self._end(place, report.arrival)], i, alone=alone)
@@ -185,7 +168,7 @@ class RepeatableRun:
             before = self._rehearsal.processes
             found = self._rehearsal.play(self._environment.table(part, self._seed), values)
             self.left -= PROCESS * (self._rehearsal.processes - before)
-            return None if found is None else settle_log(part, found).solution
+            return None if found is None else solution_of(part, found)
         decisions: Sequence[Decision | None] = played.decisions
         return decisions if played.valid else None
 

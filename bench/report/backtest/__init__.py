@@ -1,1 +1,0 @@
-"""Backtests: what each policy would have earned on past days, and which one to take."""
