@@ -347,4 +347,4 @@ def make_costs(jobs: Jobs, name: str) -> Costs:
         weight = {"wait-gpu-hours": jobs.width * jobs.run, "wait": one, "wait-gpus": jobs.width}[name]
         low, add, unit = zero, zero, one
         total_weight = int(weight.sum())
-    return Costs(name, *(freeze(column) for column in (low, weight, add, unit)), jobs.submit, total_weight)
+    return Costs(name, freeze(low), freeze(weight), freeze(add), freeze(unit), jobs.submit, total_weight)
