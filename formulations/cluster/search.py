@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.cluster.tables import FloatArray, Problem
+from ratiobench.formulations.cluster.tables import FloatArray, Problem, sum_in_doubles
 from ratiobench.formulations.kernels import compiled, inner
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.model import Schedule
@@ -247,6 +247,12 @@ class Search:
         if cost + self._base_cost < self.cost:
             self.best, self.cost = plan, float(cost + self._base_cost)
         return float(cost + self._base_cost)
+
+    def adopt(self, plan: Plan) -> None:
+        """Take a feasible schedule if it is the best."""
+        cost = sum_in_doubles(self.problem, plan.start)
+        if cost < self.cost:
+            self.best, self.cost = plan, cost
 
     def _profile(self, fixed: IntArray, plan: Plan | None, spare: int) -> tuple[IntArray, NDArray[np.int64], IntArray]:
         """Free GPUs of every slot over time beside these jobs; `spare`: further segments that there is room for."""

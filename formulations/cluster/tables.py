@@ -89,6 +89,6 @@ def greatest_free(problem: Problem, borders: IntArray) -> NDArray[np.int64]:
     return free
 
 
-def mean_cost(problem: Problem, start: Any) -> float:
-    """The cost of starts in doubles."""
+def sum_in_doubles(problem: Problem, start: Any) -> float:
+    """The total cost of starts, in doubles."""
     return float((problem.base + problem.slope * np.maximum(0, np.asarray(start) - problem.kink)).sum())
