@@ -22,7 +22,7 @@ from ratiobench.formulations.kernels import compiled_in_place, inner
 from ratiobench.instances.arrays import IntArray
 
 MOST_CAP = 256  # Units of a knapsack whose sizes do not divide each other; more are rounded to fewer
-STEP, LAST_STEP = 0.1, 0.01  # First step of a price in parts of the mean price, and the last in parts of the first
+STEP, LAST_STEP = 0.3, 0.01  # First step of a price in parts of the mean price, and the last in parts of the first
 PLAIN_STEP, PLAIN_LAST = 0.3, 0.002  # The same for the plain relaxation, which is far from its best at first
 KEEP, KEEP_SQUARE = 0.9, 0.999  # Adam's running means
 
@@ -54,7 +54,7 @@ class Grid:
 def make_borders(problem: Problem, seconds: int, until: int, moments: bool) -> IntArray:
     """Segments of equal length until this second, at least one; with moments, also where releases or nodes change."""
     begin = int(problem.release.min(initial=problem.instance.begin))
-    borders = np.arange(begin, max(until, begin + 1) + seconds, seconds)
+    borders: IntArray = np.arange(begin, max(until, begin + 1) + seconds, seconds)
     if moments:
         changes = np.concatenate((problem.blocked[:, 1], problem.blocked[:, 2], problem.release))
         borders = np.union1d(borders, changes[(changes > begin) & (changes < borders[-1])])
@@ -257,6 +257,39 @@ class Ascent:
             size = step * last ** (t / rounds) / (1 - KEEP ** (t + 1))
             spread = np.sqrt(square / (1 - KEEP_SQUARE ** (t + 1))) + 1e-6
             np.maximum(0.0, self.prices + size * self.scale * mean / spread, out=self.prices)
+
+    def starts_within(self, j: int, spare: float) -> list[tuple[int, int]]:
+        """Intervals that hold all starts of job j at which no schedule is ruled out that costs less than L + spare.
+
+        At the best prices a start costs at least as much more than the job's least as it takes L above itself.
+        """
+        problem, grid = self.problem, self.grid
+        release, run = int(problem.release[j]), int(problem.run[j])
+        kink, slope = int(problem.kink[j]), float(problem.slope[j])
+        until = max(int(grid.borders[-1]), kink)
+        moments = np.concatenate((grid.borders, grid.borders - run, [release, kink, until]))
+        moments = np.unique(moments[(moments >= release) & (moments <= until)])
+        pays = np.full(len(moments), np.inf)
+        for pair in range(int(grid.pointer[j]), int(grid.pointer[j + 1])):
+            z = int(grid.row[pair])
+            low, high, f = int(grid.offset[z]), int(grid.offset[z + 1]), int(grid.first[z])
+            borders = grid.borders[f : f + high - low + 1]
+            sums = np.concatenate(([0.0], np.cumsum(self.best[low:high] * np.diff(borders))))
+            phi = np.interp(moments + run, borders, sums) - np.interp(moments, borders, sums)
+            pays = np.minimum(pays, grid.factor[pair] * phi)
+        values = pays + slope * np.maximum(0, moments - kink)
+        most = float(values.min()) + spare
+        fits = values <= most
+        spans = [(int(moments[i]), int(moments[i + 1])) for i in range(len(moments) - 1) if fits[i] or fits[i + 1]]
+        if fits[-1]:  # beyond the prices only the wait costs
+            spans.append((until, kink + int(most / slope) + 1))
+        merged = spans[:1]
+        for low, high in spans[1:]:
+            if low <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(merged[-1][1], high)
+            else:
+                merged.append((low, high))
+        return merged
 
 
 class PlainAscent(Ascent):

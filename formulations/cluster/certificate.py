@@ -21,8 +21,8 @@ from ratiobench.instances.io.documents import Documents
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import sha256_of
 
-FORMAT = "ratiobench/cluster-certificate/1"
-LARGEST = 2**24  # Bytes of nothing: a bound on numbers of segments and of rows
+FORMAT: Literal["ratiobench/cluster-certificate/1"] = "ratiobench/cluster-certificate/1"
+LARGEST = 2**24  # Most segments, and the largest number of a class, a pool or a node
 
 Place = Annotated[int, Meta(ge=0, le=LARGEST)]
 Price = Annotated[int, Meta(ge=0, le=2**62)]

@@ -21,15 +21,15 @@ class IntervalModel(NamedTuple):
     literals: tuple[tuple[tuple[int, int, int], ...], ...]  # of every job: pool, slot (-1: any node), variable
 
 
-def intervals(problem: Problem, hint: list[int], latest: list[int] | None = None) -> IntervalModel:
+def intervals(problem: Problem, hint: list[int], spans: list[list[tuple[int, int]]]) -> IntervalModel:
     """Every job an interval; counts on pools of one-GPU nodes, a choice of nodes on others; in CP-SAT's worker.
 
-    `hint`: starts of a schedule; `latest`: the last start of every job that is looked at.
+    `hint`: starts of a schedule; `spans`: of every job the intervals of starts that are looked at.
     """
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
-    horizon, costs, pools = problem.end, problem.costs, problem.instance.pools
+    costs, pools = problem.costs, problem.instance.pools
     flat = [pool.gpus == 1 and not pool.closures for pool in pools]
     first = problem.first_node.tolist()
     unit = 1 if int(costs.unit.max(initial=1)) == 1 else FRACTIONS
@@ -45,9 +45,10 @@ def intervals(problem: Problem, hint: list[int], latest: list[int] | None = None
     terms: list[Any] = []
     starts, literals = [], []
     for j in range(len(problem)):
-        release, run, m, k = (int(a[j]) for a in (problem.release, problem.run, problem.nodes, problem.gpus))
-        last = horizon if latest is None else latest[j]
-        start = model.new_int_var(release, last, f"start_{j}")
+        run, m, k = (int(a[j]) for a in (problem.run, problem.nodes, problem.gpus))
+        last = spans[j][-1][1]
+        domain = cp_model.Domain.from_intervals([list(span) for span in spans[j]])
+        start = model.new_int_var_from_domain(domain, f"start_{j}")
         model.add_hint(start, hint[j])
         delay = model.new_int_var(0, max(0, last - int(problem.kink[j])), f"delay_{j}")
         model.add(delay >= start - int(problem.kink[j]))

@@ -11,6 +11,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from msgspec.structs import replace
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
@@ -28,7 +29,7 @@ from ratiobench.formulations.cluster.bound import (
     classify,
     make_borders,
 )
-from ratiobench.formulations.cluster.certificate import Certificate, PriceRow, make_certificate
+from ratiobench.formulations.cluster.certificate import Certificate, PriceRow, make_certificate, seal
 from ratiobench.formulations.cluster.check import check, sum_costs
 from ratiobench.formulations.cluster.enumerate import WAYS_LIMIT, enumerate_optimum
 from ratiobench.formulations.cluster.search import Search
@@ -47,7 +48,7 @@ VERSION = "1"  # Version of everything that can change a report's figures; part 
 PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
 CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a unit of effort
-SEGMENTS = 2_000  # Segments of the first grid
+SEGMENTS, SEGMENTS_OF_JOB = 2_000, 20  # Segments of the first grid: of all jobs together at most, and of one
 OWN_CLASSES = 1_000  # Up to so many jobs each is a class of its own
 LARGEST_GRID = 1_500_000  # Prices of a grid at most: more take a certificate beyond 2 MB
 ROUNDS = 1_200  # Of the ascent, for a unit of effort; of the plain relaxation
@@ -100,10 +101,10 @@ def solve(
     run.begin(start)
     if name == ENUMERATION:
         run.close(ENUMERATION, Proof.ENUMERATION, run.enumerate)
+    if name != ENUMERATION or certified or not run.done():
+        run.enclose(effort)
     if name == CP_SAT and not run.done():
         run.cp_sat(solver, effort)
-    if name == PRICES or certified or not run.done():
-        run.enclose(effort)
     assert run.solution is not None
     return run.report(name, negated=True)
 
@@ -117,9 +118,9 @@ class _Run(SolveInterval[Fraction]):
         self.problem = make_problem(instance, make_costs(instance.jobs, cost))
         self.search = Search(self.problem)
         self.ascent: Ascent | None = None
-        self.classes: IntArray = np.zeros(len(self.problem), np.int64)
-        self.scale = 1 if cost != "slowdown" else 2**30
-        self.best: Certificate | None = None  # of the best priced bound so far
+        self.scale = 1 if cost != "slowdown" else 2**40 // max(1, len(instance.jobs))
+        self.segments = min(SEGMENTS, SEGMENTS_OF_JOB * (len(self.problem) + 1))
+        self.claim: Certificate | None = None  # of the best prices, without a schedule
 
     def _value(self, schedule: Schedule) -> tuple[Fraction | None, str]:
         report = check(self.instance, self.cost, schedule)
@@ -128,10 +129,9 @@ class _Run(SolveInterval[Fraction]):
         return Fraction(-math.ceil(report.cost * self.scale), self.scale), ""
 
     def begin(self, start: Schedule | None) -> None:
-        """Offer the schedule to begin with and those of simple orders; all at their release is the first bound."""
+        """Offer the schedule to begin with and those of simple orders; without prices nobody waits: the first bound."""
         p = self.problem
-        least = sum_costs(self.instance, self.cost, p.release.tolist())
-        self.bound(-Fraction(math.floor(least * self.scale), self.scale), Proof.TRIVIAL)
+        self.certify([p.instance.begin, p.instance.begin + 1], [], np.arange(len(p)), Proof.TRIVIAL)
         if start is not None:
             self.offer(start, "start")
         for keys in (p.release, p.release + p.run):
@@ -148,8 +148,14 @@ class _Run(SolveInterval[Fraction]):
         return -Fraction(math.floor(value * self.scale), self.scale), schedule
 
     def cp_sat(self, solver: str, effort: int) -> None:
+        """CP-SAT on the starts that the prices leave: those at which a schedule may cost less than the best."""
         assert self.solution is not None
-        reply = backends.call(solver, f"{models.__name__}:intervals", self.problem, self.solution.start.tolist())
+        p, end = self.problem, self.problem.end
+        spans = [[(release, end)] for release in p.release.tolist()]
+        if self.ascent is not None and np.isfinite(self.ascent.bound):
+            spare = (float(-self.lower) - self.ascent.bound) * (1 + 1e-9) + 1e-6
+            spans = [self.ascent.starts_within(j, spare) for j in range(len(p))]
+        reply = backends.call(solver, f"{models.__name__}:intervals", p, self.solution.start.tolist(), spans)
         if reply.termination is not None:
             self.used, self.termination = solver, reply.termination
             self.notes.append(reply.message)
@@ -163,7 +169,8 @@ class _Run(SolveInterval[Fraction]):
             self.take(solver)
         if result.bound is not None:
             spare = 0 if abs(result.bound) <= 2**53 else math.ceil(abs(result.bound) * 2**-50)
-            self.bound(Fraction(math.floor(result.bound) + spare, model.unit), Proof.CP_SAT)
+            # Starts that were left out belong to schedules that are no better than the best.
+            self.bound(max(self.lower, Fraction(math.floor(result.bound) + spare, model.unit)), Proof.CP_SAT)
 
     def enclose(self, effort: int) -> None:
         """Search and ascent in turns, with more of both after every power of two up to the effort."""
@@ -181,7 +188,7 @@ class _Run(SolveInterval[Fraction]):
         """The plain relaxation; the starts that it likes best give orders."""
         p = self.problem
         span = int((p.release + p.run).max() - p.release.min())
-        seconds = max(1, (span + 3 * DAY) // SEGMENTS)
+        seconds = max(1, (span + min(3 * DAY, span)) // self.segments)
         until = int((p.release + p.run).max()) + min(3 * DAY, span)
         plain = PlainAscent(p, make_borders(p, seconds, until, moments=False))
         plain.climb(ROUNDS // 2, PLAIN_STEP, PLAIN_LAST, self.over)
@@ -195,7 +202,7 @@ class _Run(SolveInterval[Fraction]):
         """Windows of jobs around those that wait, of two sizes."""
         size = min(len(self.problem), WINDOWS[self.cost])
         for members, rounds in ((size, 3_000), (max(2, size // 3), 3_000)):
-            windows = max(1, DECODED * stage // (2 * members * rounds))
+            windows = min(max(1, DECODED // (2 * members * rounds)), 4 * len(self.problem) // members) * stage
             self.search.improve(windows, members, rounds, self.over)
             self.count("windows", windows)
         self.take("windows")
@@ -206,7 +213,7 @@ class _Run(SolveInterval[Fraction]):
         assert self.search.best is not None
         p, plan = self.problem, self.search.best
         begin, end = int(p.release.min()), int((plan.start + p.run).max())
-        seconds = max(1, (end - begin) // (SEGMENTS * min(4, stage)))
+        seconds = max(1, (end - begin) // (self.segments * min(4, stage)))
         borders = make_borders(p, seconds, end, moments=len(p) <= 200)
         period = 0 if len(p) <= OWN_CLASSES else 3600
         wait = int((plan.start - p.release).max())
@@ -221,64 +228,62 @@ class _Run(SolveInterval[Fraction]):
         mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1e-3
         width = (p.nodes * p.gpus)[grid.job].astype(float)
         ascent = ClassAscent(p, grid, prices, mean * width / max(1.0, float(width.mean())), classes)
-        ascent.climb(ROUNDS * stage, STEP, LAST_STEP, self.over)
+        ascent.climb(ROUNDS * stage, STEP if stage == 1 else STEP / 3, LAST_STEP, self.over)
         self.count("rounds", ROUNDS * stage)
-        self.ascent, self.classes = ascent, classes
+        self.ascent = ascent
         self.search.decode(ascent.best_start)
-        self.certify(ascent)
+        self.certify_prices(ascent, classes)
         self.take("order of the prices")
 
-    def certify(self, ascent: Ascent) -> None:
-        """Round the prices to integers and let the checker's own arithmetic say what they prove."""
+    def certify_prices(self, ascent: Ascent, classes: IntArray) -> None:
+        """Round the prices of an ascent to integers and prove with them."""
         grid, prices = ascent.grid, ascent.best
         mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1.0
         bits = BITS - math.floor(math.log2(mean))
         if self.cost != "slowdown":
             self.scale = 2 ** max(0, min(bits, 40))
-        coarse = 2 ** max(0, -bits)
+        coarse = 2 ** max(0, self.scale.bit_length() - 1 - bits)
         integers = np.round(prices * (self.scale / coarse)).astype(np.int64) * coarse
-        pairs = zip(
-            grid.job.tolist(), grid.pool.tolist(), grid.first.tolist(), grid.offset[:-1], grid.offset[1:], strict=True
-        )
-        rows = [PriceRow(int(self.classes[j]), q, first, integers[a:b].tolist()) for j, q, first, a, b in pairs]
-        schedule = self.search.schedule()
-        certificate = make_certificate(
+        columns = (grid.job, grid.pool, grid.first, grid.offset[:-1], grid.offset[1:])
+        rows = [
+            PriceRow(int(classes[j]), q, first, integers[low:high].tolist())
+            for j, q, first, low, high in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+        self.certify(grid.borders.tolist(), rows, classes, Proof.LAGRANGIAN)
+
+    def certify(self, borders: list[int], rows: list[PriceRow], classes: IntArray, proof: Proof) -> None:
+        """Let the checker's own arithmetic say what prices prove."""
+        claim = make_certificate(
             instance=content_hash(self.instance),
             cost=self.cost,
             scale=self.scale,
-            borders=grid.borders.tolist(),
-            classes=self.classes.tolist(),
+            borders=borders,
+            classes=classes.tolist(),
             rows=rows,
             scaled_lower=0,
             scaled_upper=0,
-            starts=schedule.start.tolist(),
-            pools=schedule.pool.tolist(),
-            nodes=schedule.node.tolist(),
+            starts=[],
+            pools=[],
+            nodes=[],
         )
-        lower = proved_bound(self.instance, certificate)
-        if self.best is None or Fraction(lower, self.scale) > self.best.lower:
-            self.best = make_certificate(**_content(certificate) | {"scaled_lower": lower})
-        self.bound(-Fraction(lower, self.scale), Proof.LAGRANGIAN)
+        lower = Fraction(proved_bound(self.instance, claim), self.scale)
+        if self.claim is None or lower > self.claim.lower:
+            self.claim = replace(claim, scaled_lower=int(lower * self.scale))
+        self.bound(-lower, proof)
 
     def certificate(self) -> Certificate | None:
         """What proves the best schedule and the best priced bound."""
-        best = self.best
-        if best is None or self.solution is None or best.lower > -self.lower:
+        if self.claim is None or self.solution is None or self.claim.lower > -self.lower:
             return None
-        report = check(self.instance, self.cost, self.solution)
-        assert report.cost is not None
-        schedule = {
-            "starts": self.solution.start.tolist(),
-            "pools": self.solution.pool.tolist(),
-            "nodes": self.solution.node.tolist(),
-            "scaled_upper": math.ceil(report.cost * best.scale),
-        }
-        return make_certificate(**_content(best) | schedule)
-
-
-def _content(certificate: Certificate) -> dict[str, object]:
-    names = certificate.__struct_fields__
-    return {name: getattr(certificate, name) for name in names if name not in ("format", "sha256")}
+        cost = sum_costs(self.instance, self.cost, self.solution.start.tolist())
+        complete = replace(
+            self.claim,
+            starts=self.solution.start.tolist(),
+            pools=self.solution.pool.tolist(),
+            nodes=self.solution.node.tolist(),
+            scaled_upper=math.ceil(cost * self.claim.scale),
+        )
+        return replace(complete, sha256=seal(complete))
 
 
 def formulations() -> list[tuple[str, str]]:
