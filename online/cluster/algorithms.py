@@ -1,0 +1,68 @@
+"""The listed policies: how jobs overtake, in which order the queue stands, what lengths are believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.online.cluster.kernel import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
+from ratiobench.online.cluster.registry import REGISTRY
+from ratiobench.online.cluster.replay import Rule
+from ratiobench.online.spec import Entry, Option
+
+RESERVATIONS = 100  # The most jobs with a reservation under EASY
+_SHARED = {
+    "order": Option("submit", ORDERS, "order of the queue; ties by submit, then place in the file"),
+    "belief": Option("limit", BELIEFS, "what is believed of lengths; `true` is an oracle"),
+}
+_EASY = {
+    "reservations": Option("1", None, f"jobs that hold a reservation, 1 to {RESERVATIONS}"),
+    "candidates": Option("order", ("order", "shortest"), "which jobs overtake first: the queue's order, or shortest"),
+}
+
+
+def _make(backfill: int, options: Mapping[str, str]) -> Rule:
+    text = options.get("reservations", "1")
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= RESERVATIONS):
+        raise InputError("algorithm", "easy:reservations", f"{shorten(text)} is not a number in 1..{RESERVATIONS}")
+    shortest = options.get("candidates") == "shortest"
+    return Rule(options["order"], backfill, options["belief"], int(text), shortest)
+
+
+for _name, _backfill, _summary in (
+    ("fcfs", NO_BACKFILL, "starts jobs in the queue's order, none overtakes"),
+    ("firstfit", FIRST_FIT, "starts every job that fits, in the queue's order"),
+    ("easy", EASY, "EASY backfilling: the first jobs that do not fit hold reservations, others must not delay those"),
+    ("conservative", CONSERVATIVE, "conservative backfilling: all waiting jobs are planned anew at every pass"),
+):
+    REGISTRY.register(
+        Entry(
+            name=_name,
+            summary=_summary,
+            version="1",
+            options=_SHARED | (_EASY if _name == "easy" else {}),
+            make=lambda options, backfill=_backfill: _make(backfill, options),
+        )
+    )
+
+
+def make_rule(text: str) -> Rule:
+    """Return the listed policy of a name with options.
+
+    Parameters
+    ----------
+    text : such as ``easy:order=shortest``.
+
+    Returns
+    -------
+    The rule.
+
+    Raises
+    ------
+    InputError : no listed policy has this name, or an option is not allowed.
+    """
+    spec = REGISTRY.parse(text)
+    if spec.entry is None:
+        raise InputError("algorithm", text, f"is not a listed policy; these are {', '.join(REGISTRY.entries())}")
+    rule: Rule = spec.entry.make(spec.options)
+    return rule

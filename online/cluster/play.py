@@ -1,0 +1,95 @@
+"""An own policy on an instance, at the same passes as the listed ones and with the same nodes, bounds and quotas."""
+
+from __future__ import annotations
+
+import heapq
+from typing import NoReturn
+
+import numpy as np
+
+from ratiobench.instances.arrays import freeze
+from ratiobench.instances.cluster.model import Closure, Instance
+from ratiobench.online.answers import refusal
+from ratiobench.online.cluster import kernel
+from ratiobench.online.cluster.protocol import Cluster, Job, Policy, RunningJob, Start, make_jobs, plain
+from ratiobench.online.cluster.replay import Replay, Rule, make_state, read_result
+from ratiobench.online.referee.simulator import RuleViolation
+
+
+def play(instance: Instance, policy: Policy) -> Replay:
+    """Run an own policy on an instance.
+
+    Parameters
+    ----------
+    instance : the cluster and its jobs.
+    policy : an object with `schedule`, see `ratiobench.online.cluster.protocol`.
+
+    Returns
+    -------
+    Starts and places of all jobs.
+
+    Raises
+    ------
+    RuleViolation : the policy broke a rule; names the job.
+    InputError : a job never started.
+    """
+    state, jobs = make_state(instance, Rule(backfill=kernel.NO_BACKFILL), 1), make_jobs(instance)
+    asked: list[int] = []
+    while kernel.advance(state, asked[0] if asked else kernel.NEVER):
+        now = int(state.clock[kernel.NOW])
+        while asked and asked[0] <= now:
+            heapq.heappop(asked)
+        waiting = [jobs[j] for j in state.job[kernel.QUEUE, : state.clock[kernel.WAITING]].tolist()]
+        cluster = _show(state, jobs)
+        answer = policy.schedule(now, waiting, cluster)
+        try:
+            starts = plain(answer)
+        except (TypeError, ValueError) as error:
+            raise RuleViolation("protocol", None, refusal(answer, "list of jobs", error)) from None
+        for start in starts:
+            _start(state, jobs, {job.index for job in waiting}, start)
+        for second in cluster.asked:
+            if second <= now:
+                raise RuleViolation("protocol", None, f"asks for second {second}, which is not after {now}")
+            heapq.heappush(asked, second)
+    return read_result(instance, state)
+
+
+def _show(state: kernel.State, jobs: tuple[Job, ...]) -> Cluster:
+    running = []
+    for j in state.job[kernel.LIVE, : state.clock[kernel.RUNNING]].tolist():
+        start, pool, offset = (int(state.job[row, j]) for row in (kernel.START, kernel.POOL, kernel.OFFSET))
+        nodes = tuple(state.place[offset : offset + jobs[j].nodes].tolist())
+        running.append(RunningJob(jobs[j], start, pool, nodes))
+    closures = state.closures[:4, state.closures[kernel.KNOWN_LIST, : state.clock[kernel.KNOWN]]].T.tolist()
+    free = np.where(state.node[kernel.IS_CLOSED], 0, state.node[kernel.FREE])
+    return Cluster(
+        freeze(free), freeze(state.node[kernel.POOL_OF]), tuple(running), tuple(Closure(*c) for c in closures)
+    )
+
+
+def _start(state: kernel.State, jobs: tuple[Job, ...], waiting: set[int], start: Start) -> None:
+    """Start one job. Rules: ``waiting`` (it waits, and once), ``fits`` (nodes, bounds and quotas let it start)."""
+    j, nodes = start
+
+    def fail(rule: str, problem: str) -> NoReturn:
+        raise RuleViolation(rule, j, f"{problem} at {int(state.clock[kernel.NOW])}")
+
+    if j not in waiting or state.job[kernel.START, j] >= 0:
+        fail("waiting", f"job {j} does not wait")
+    if nodes is None:
+        if not kernel.start_waiting(state, j, -1):
+            fail("fits", f"job {j} does not fit")
+        return
+    job = jobs[j]
+    if len(set(nodes)) != job.nodes or len(nodes) != job.nodes or not all(0 <= v < state.node.shape[1] for v in nodes):
+        fail("fits", f"job {j} needs {job.nodes} different nodes, not {list(nodes)[:9]}")
+    pools = {int(state.node[kernel.POOL_OF, v]) for v in nodes}
+    if len(pools) > 1 or not pools <= set(job.pools):
+        fail("fits", f"job {j} may not use pools {sorted(pools)} together")
+    for v in nodes:
+        if state.node[kernel.IS_CLOSED, v] or state.node[kernel.FREE, v] < job.gpus:
+            fail("fits", f"node {v} has no {job.gpus} free GPUs for job {j}")
+    state.node[kernel.CHOSEN, : job.nodes] = nodes
+    if not kernel.start_waiting(state, j, pools.pop()):
+        fail("fits", f"bounds or quotas keep job {j} from starting")
