@@ -39,12 +39,12 @@ class _Limited(io.RawIOBase):
 class TextFile:
     """An open text file: an iterator over its lines, each with its line break.
 
-    `stream`: its bytes, none of which was read.
+    `stream`: its bytes, none of which was read; `errors`: what is done with bytes that are not UTF-8, as of `open`.
     """
 
-    def __init__(self, stream: io.BufferedReader[_Limited], source: str) -> None:
+    def __init__(self, stream: io.BufferedReader[_Limited], source: str, errors: str = "strict") -> None:
         self._stream, self._source, self._line = stream, source, 0
-        self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="", errors=errors)
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -77,14 +77,14 @@ class TextFile:
 
 
 @contextmanager
-def open_text(path: str | os.PathLike[str], where: str = "") -> Iterator[TextFile]:
-    """Open a text file, unpacked if it is gzip."""
+def open_text(path: str | os.PathLike[str], where: str = "", errors: str = "strict") -> Iterator[TextFile]:
+    """Open a text file, unpacked if it is gzip; `errors` as of `TextFile`."""
     with open_bytes(path, where) as (raw, source):
         try:
             stream = io.BufferedReader(_Limited(raw, source))
             if stream.peek()[:2] == _GZIP:
                 stream = io.BufferedReader(_Limited(gzip.GzipFile(fileobj=stream), source, "unpacked, "))
-            yield TextFile(stream, source)
+            yield TextFile(stream, source, errors)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise InputError(source, "", f"not a complete gzip file: {error}") from None
         except UnicodeDecodeError as error:

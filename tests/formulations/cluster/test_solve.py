@@ -62,7 +62,7 @@ def test_cp_sat_agrees_with_enumeration(number: int) -> None:
 
 
 def test_more_effort_is_never_wider_and_figures_do_not_change() -> None:
-    instance = _queue(30, 8)
+    instance = _queue(12, 4)
     first, again, more = (solve(instance, "wait", effort=effort) for effort in (1, 1, 2))
     assert (first.lower, first.upper) == (again.lower, again.upper)
     assert first.lower <= more.lower <= more.upper <= first.upper
@@ -71,7 +71,7 @@ def test_more_effort_is_never_wider_and_figures_do_not_change() -> None:
 
 
 def test_the_schedule_is_valid_and_what_it_costs() -> None:
-    instance = _queue(20, 6)
+    instance = _queue(12, 6)
     report = solve(instance, "wait-gpu-hours")
     assert check(instance, "wait-gpu-hours", report.solution).cost == report.upper
     data = document(report.certificate)  # type: ignore[arg-type]
@@ -91,13 +91,13 @@ def test_a_log_without_jobs_is_solved() -> None:
 
 
 def test_a_schedule_to_begin_with_counts() -> None:
-    instance = _queue(30, 8)
+    instance = _queue(12, 4)
     best = solve(instance, "wait")
     assert solve(instance, "wait", start=best.solution, gap=0.99).upper <= best.upper
 
 
 def test_a_gap_or_the_time_ends_it() -> None:
-    instance = _queue(30, 8)
+    instance = _queue(12, 4)
     assert solve(instance, "wait", gap=0.999).work.get("rounds", 0) <= solve(instance, "wait").work["rounds"]
     assert solve(instance, "wait", seconds=0.01, effort=1000).time_limited
 
