@@ -360,6 +360,28 @@ class Family(ABC):
         """
         return ""
 
+    def with_cost(self, instance: Any, cost: str) -> Any:
+        """Choose the cost by which an instance's solutions are judged.
+
+        Parameters
+        ----------
+        cost : its name.
+
+        Returns
+        -------
+        The instance with this cost.
+
+        Raises
+        ------
+        InputError : the family has no such cost.
+        """
+        raise InputError("--cost", "", f"the family {self.name} has one objective, its {self.objective}")
+
+    @property
+    def commands(self) -> Sequence[Callable[..., Any]]:
+        """The commands that the family alone has: functions, which `ratiobench.bench.commands.bridge` reads."""
+        return ()
+
     @property
     def log_import(self) -> LogImport | None:
         """Reads logs of real jobs as instances."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, fields
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import msgspec
 import numpy as np
@@ -135,6 +135,7 @@ class InstanceDocument(_Document):
     pool_sets: list[list[Place]]
     jobs: JobsDocument
     origin: dict[str, Any] = {}
+    cost: Literal["wait-gpu-hours", "wait", "wait-gpus", "slowdown"] = "wait"
     cycle: Place = 0
     depth: Place = 0
     judged: tuple[Second, Second] | None = None
@@ -248,6 +249,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         judged=top.judged,
         quotas=tuple(quotas),
         priority=_parse_priority(check, top),
+        cost=top.cost,
     )
     _require_startable(check, instance)
     return instance
@@ -382,7 +384,8 @@ def fields_of(kind: type[Struct]) -> tuple[str, ...]:
 
 def document(instance: Instance) -> dict[str, Any]:
     """Convert an instance to its JSON document."""
-    return {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin), **_content(instance)}
+    head = {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin)}
+    return head | ({} if instance.cost == "wait" else {"cost": instance.cost}) | _content(instance)
 
 
 def _content(instance: Instance) -> dict[str, Any]:

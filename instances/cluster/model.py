@@ -208,6 +208,7 @@ class Instance:
     cycle, depth : backfilling is done every `cycle` seconds for the first `depth` jobs; 0: at every event, all jobs.
     judged : [from, to) of submits that tables of waits are about; None: all but the last day.
     quotas, priority : quotas of accounts, weights of the multifactor priority.
+    cost : by which schedules are judged, one of `COSTS`; not part of the identity.
     cache : derived figures; not part of the identity.
     """
 
@@ -226,6 +227,7 @@ class Instance:
     judged: tuple[int, int] | None = None
     quotas: tuple[Quota, ...] = ()
     priority: Priority = field(default_factory=Priority)
+    cost: str = "wait"
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:

@@ -40,14 +40,14 @@ def play(instance: Instance, policy: Policy) -> Replay:
         while asked and asked[0] <= now:
             heapq.heappop(asked)
         waiting = [jobs[j] for j in state.job[kernel.QUEUE, : state.clock[kernel.WAITING]].tolist()]
-        cluster = _show(state, jobs)
+        cluster = show_cluster(state, jobs)
         answer = policy.schedule(now, waiting, cluster)
         try:
             starts = plain(answer)
         except (TypeError, ValueError) as error:
             raise RuleViolation("protocol", None, refusal(answer, "list of jobs", error)) from None
         for start in starts:
-            _start(state, jobs, {job.index for job in waiting}, start)
+            start_job(state, jobs, {job.index for job in waiting}, start)
         for second in cluster.asked:
             if second <= now:
                 raise RuleViolation("protocol", None, f"asks for second {second}, which is not after {now}")
@@ -55,7 +55,8 @@ def play(instance: Instance, policy: Policy) -> Replay:
     return read_result(instance, state)
 
 
-def _show(state: kernel.State, jobs: tuple[Job, ...]) -> Cluster:
+def show_cluster(state: kernel.State, jobs: tuple[Job, ...]) -> Cluster:
+    """The state as a policy sees it."""
     running = []
     for j in state.job[kernel.LIVE, : state.clock[kernel.RUNNING]].tolist():
         start, pool, offset = (int(state.job[row, j]) for row in (kernel.START, kernel.POOL, kernel.OFFSET))
@@ -68,7 +69,7 @@ def _show(state: kernel.State, jobs: tuple[Job, ...]) -> Cluster:
     )
 
 
-def _start(state: kernel.State, jobs: tuple[Job, ...], waiting: set[int], start: Start) -> None:
+def start_job(state: kernel.State, jobs: tuple[Job, ...], waiting: set[int], start: Start) -> None:
     """Start one job. Rules: ``waiting`` (it waits, and once), ``fits`` (nodes, bounds and quotas let it start)."""
     j, nodes = start
 

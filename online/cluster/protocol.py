@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.model import Closure, Instance
 from ratiobench.online.answers import InvalidAnswer, read_part
 
-__all__ = ["Cluster", "Job", "Policy", "plain"]
+__all__ = ["Answer", "Cluster", "Job", "Policy", "RunningJob", "adapt", "plain"]
 
 NUMBER_LIMIT = 2**53  # No number in an answer is larger
 Start = tuple[int, tuple[int, ...] | None]  # A job, and its nodes, counted through all pools; None: by best fit
@@ -115,16 +115,63 @@ class Policy(Protocol):
         ...
 
 
-def plain(answer: Any) -> tuple[Start, ...]:
+class Answer(NamedTuple):
+    """What a policy says at a pass: the jobs that start, and seconds at which it wants to be asked."""
+
+    starts: Any
+    asked: tuple[int, ...]
+
+
+class _Adapter:
+    """A policy as the referee calls it: every pass is an event, and nothing is decided at arrivals."""
+
+    def __init__(self, policy: Any) -> None:
+        self._policy = policy
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._policy, name)
+
+    def start(self, public: Any, constants: Any) -> None:
+        """Nothing is told before the first pass."""
+
+    def decide_batch(self, arrivals: Sequence[Any], view: Any) -> list[None]:
+        """Decide nothing: jobs start at passes."""
+        return [None] * len(arrivals)
+
+    def at_pass(self, shown: tuple[int, Sequence[Job]], cluster: Cluster) -> Answer:
+        """Ask the policy."""
+        answer = self._policy.schedule(shown[0], shown[1], cluster)
+        try:
+            answer = plain(answer)
+        except (TypeError, ValueError):
+            pass  # the referee names what is wrong with it
+        return Answer(answer, tuple(cluster.asked))
+
+
+def adapt(policy: Any) -> Any:
+    """Wrap a policy for the referee.
+
+    Parameters
+    ----------
+    policy : an object with `schedule`.
+
+    Returns
+    -------
+    An object that the referee can call.
+    """
+    return _Adapter(policy)
+
+
+def plain(answer: Any) -> Any:
     """Copy an answer in builtin types.
 
     Parameters
     ----------
-    answer : of a policy.
+    answer : of a policy, or of the object that `adapt` makes of it.
 
     Returns
     -------
-    Pairs of a job's index and its nodes (None: by best fit).
+    Pairs of a job's index and its nodes (None: by best fit); of an `Answer` these and the seconds; None of None.
 
     Raises
     ------
@@ -137,6 +184,10 @@ def plain(answer: Any) -> tuple[Start, ...]:
     >>> plain([3, (1, [0, 2])])
     ((3, None), (1, (0, 2)))
     """
+    if answer is None:
+        return None
+    if isinstance(answer, Answer):
+        return plain(list(answer.starts)), tuple(read_part("a second", second, NUMBER_LIMIT) for second in answer.asked)
     if not isinstance(answer, tuple | list | np.ndarray):
         raise TypeError(answer)
     return tuple(_read_start(part) for part in answer)
@@ -146,9 +197,9 @@ def _read_start(part: Any) -> Start:
     nodes = None
     if isinstance(part, tuple) and len(part) == 2:
         part, given = part
-        if not isinstance(given, tuple | list | np.ndarray):
+        if given is not None and not isinstance(given, tuple | list | np.ndarray):
             raise InvalidAnswer("nodes of a job are no list")
-        nodes = tuple(read_part("a node", node, NUMBER_LIMIT) for node in given)
+        nodes = None if given is None else tuple(read_part("a node", node, NUMBER_LIMIT) for node in given)
     return read_part("a job", part.index if isinstance(part, Job) else part, NUMBER_LIMIT), nodes
 
 
