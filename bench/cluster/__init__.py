@@ -29,7 +29,7 @@ class ClusterFamily(Family):
     """A batch cluster and its jobs."""
 
     name = "cluster"
-    unit = "of the cost, in seconds"
+    unit = "units of the cost"
     objective = "cost"
     sense = Sense.LEAST
     size = ("jobs", "gpus", "pools")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ratiobench.bench.cluster import figures
 from ratiobench.bench.cluster.changes import change, list_changes
@@ -118,6 +119,7 @@ class Backtest(Struct, frozen=True):
     jobs, judged : how many jobs, and how many of them the tables of waits count.
     today : today's policy.
     recommended : the policy that is recommended; empty for none.
+    best : that one, or else the one with the least mean wait that knows no lengths.
     log : figures of the log itself; None if it has no starts.
     policies : today's first, the others by mean wait.
     optima : OPT by cost; empty if it was not looked for.
@@ -130,6 +132,7 @@ class Backtest(Struct, frozen=True):
     judged: int
     today: str
     recommended: str
+    best: str
     log: Policy | None
     policies: list[Policy]
     optima: dict[str, Optimum]
@@ -166,27 +169,27 @@ def run_backtest(
     changes = {text: change(instance, text) for word in what_if for text in list_changes(instance, word)}
     names = list(dict.fromkeys((today, *policies)))
     starts = {name: _replay(instance, name) for name in names}
-    wait = {name: _mean(instance, "wait", schedule.start) for name, schedule in starts.items()}
-    order = sorted(names, key=lambda name: (name != today, wait[name]))
+    log = _has_log(instance)
     with _enclosing(seconds) as enclose:
         asked = {cost: enclose(instance, cost, _best(instance, cost, starts.values())) for cost in JUDGED_BY}
-        choice = min((name for name in names if not _is_oracle(name)), key=lambda name: wait[name])
+        rows = [_judge(instance, name, schedule.start, starts[today].start) for name, schedule in starts.items()]
+        rows.sort(key=lambda row: (row.name != today, row.figures.wait))
+        match = _match(instance, starts[today]) if log else None
+        recommended = "" if match is not None and not match.matches else _recommend(rows)
+        choice = recommended or min(rows, key=lambda row: (row.oracle, row.figures.wait)).name
         later = []
         for text, changed in changes.items():
             replays = {name: _replay(changed, name) for name in dict.fromkeys((today, choice))}
             asks = {cost: enclose(changed, cost, _best(changed, cost, replays.values())) for cost in JUDGED_BY}
             later.append((text, changed, replays, asks))
-        log = _has_log(instance)
-        match = _match(instance, starts[today]) if log else None
-        set_current("looking for OPT", again=True)
+        set_current("looking for OPT")
         found = {cost: ask.result() for cost, ask in asked.items() if ask is not None}
         what_ifs = [_what_if(*each) for each in later]
     optima = {cost: _optimum(instance, cost, each, starts.values()) for cost, each in found.items()}
-    rows = [_judge(instance, name, starts[name].start, starts[today].start, optima) for name in order]
-    recommended = "" if match is not None and not match.matches else _recommend(rows)
+    now = next(row for row in rows if row.name == today).costs
     shown: dict[str, IntArray] = {"log": instance.jobs.logged} if log else {}
-    shown |= {today: starts[today].start, choice: starts[choice].start}
-    if "wait" in found:
+    shown |= {name: starts[name].start for name in (today, choice)}
+    if "wait" in found and not np.array_equal(found["wait"][1], shown[choice]):
         shown["best schedule known"] = found["wait"][1]
     return Backtest(
         format=FORMAT,
@@ -196,8 +199,12 @@ def run_backtest(
         judged=int(instance.judged_jobs.sum()),
         today=today,
         recommended=recommended,
-        log=_judge(instance, "log", instance.jobs.logged, starts[today].start, {}) if log else None,
-        policies=rows,
+        best=choice,
+        log=_judge(instance, "log", instance.jobs.logged, starts[today].start) if log else None,
+        policies=[
+            replace(row, shares={cost: _share(row.costs[cost], now[cost], each) for cost, each in optima.items()})
+            for row in rows
+        ],
         optima=optima,
         match=match,
         what_ifs=what_ifs,
@@ -279,7 +286,7 @@ def _what_if(text: str, changed: Instance, replays: dict[str, Schedule], asks: d
     )
 
 
-def _judge(instance: Instance, name: str, start: IntArray, today: IntArray, optima: dict[str, Optimum]) -> Policy:
+def _judge(instance: Instance, name: str, start: IntArray, today: IntArray) -> Policy:
     judged, jobs = instance.judged_jobs & (start >= 0), instance.jobs
     costs = {} if name == "log" else {cost: _mean(instance, cost, start) for cost in JUDGED_BY}
     weights = {"wait": np.ones(len(jobs), dtype=np.int64), "wait-gpu-hours": jobs.width * jobs.run}
@@ -287,9 +294,7 @@ def _judge(instance: Instance, name: str, start: IntArray, today: IntArray, opti
         name=name,
         figures=measure(instance, start, judged),
         costs=costs,
-        shares={
-            cost: _share(costs[cost], _mean(instance, cost, today), optimum) for cost, optimum in optima.items()
-        },
+        shares={},
         differences={cost: compare(instance, start, today, weight, judged) for cost, weight in weights.items()},
         accounts={
             group: measure(instance, start, judged & chosen)

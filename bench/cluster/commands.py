@@ -167,7 +167,8 @@ def backtest(
     instance = read(file)
     if not len(instance.jobs):
         raise InputError(str(file), "jobs", "there are none")
-    result = run_backtest(instance, policies or POLICIES, today, what_if, seconds)
+    changes = [part for word in what_if for part in word.split(",")]
+    result = run_backtest(instance, policies or POLICIES, today, changes, seconds)
     if out is not None:
         write_text(out, render_page(result))
     return Backtested(result, out)

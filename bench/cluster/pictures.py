@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ratiobench.bench.cluster.tables import NAMES, shown_policies
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ratiobench.bench.cluster.backtest import Backtest
 
+MOST_DAYS = 60  # Longer logs are drawn by weeks
 COLORS = ("#4d4d4d", "#0072b2", "#b84a00", "#00795a")
 
 
@@ -24,6 +25,8 @@ def draw_waits(axes: Axes, result: Backtest) -> None:
 def draw_utilisation(axes: Axes, result: Backtest) -> None:
     """GPUs in use, as a share of those in service, by day."""
     _draw_days(axes, result.days.utilisation, 0.01, "utilisation, percent")
+    axes.set_ylim(0, 100)
+    axes.legend(fontsize="small", loc="lower center", ncols=4)
 
 
 def draw_accounts(axes: Axes, result: Backtest) -> None:
@@ -57,20 +60,25 @@ def _color(result: Backtest, name: str) -> str:
     return COLORS[names.index(name) % len(COLORS)] if name in names else COLORS[-1]
 
 
-def _draw_days(axes: Axes, lines: dict[str, Sequence[Any]], unit: float, label: str) -> None:
+def _draw_days(axes: Axes, lines: Mapping[str, Sequence[float | None]], unit: float, label: str) -> None:
+    """A line for each name; means of weeks if there are many days."""
+    step, highest = 1, 0.0
     for color, (name, values) in zip(COLORS, lines.items(), strict=False):
-        days = range(1, len(values) + 1)
-        axes.plot(days, [float("nan") if v is None else v / unit for v in values], label=name, color=color, linewidth=1)
-    axes.set_xlabel("day")
+        step = 7 if len(values) > MOST_DAYS else 1
+        parts = [[v / unit for v in values[i : i + step] if v is not None] for i in range(0, len(values), step)]
+        means = [sum(part) / len(part) if part else float("nan") for part in parts]
+        axes.plot(range(1, len(means) + 1), means, label=name, color=color, linewidth=1.2)
+        highest = max(highest, *sorted(mean for mean in means if mean == mean)[: max(1, len(means) * 97 // 100)])
+    axes.set_xlabel("week" if step > 1 else "day")
     axes.set_ylabel(label)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.1 * highest or 1)  # few weeks with extreme waits would hide all others
     axes.legend(fontsize="small")
 
 
 Draw = Callable[["Axes", "Backtest"], None]
 PICTURES: dict[str, Draw] = {
-    "Waits by day of submit": draw_waits,
-    "Utilisation by day": draw_utilisation,
+    "Waits by time of submit": draw_waits,
+    "Utilisation": draw_utilisation,
     "Waits by account": draw_accounts,
     "Share of the possible gain": draw_gain,
 }

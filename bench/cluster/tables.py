@@ -9,6 +9,7 @@ from ratiobench.bench.cluster.backtest import JUDGED_BY, Backtest, Policy, Span
 from ratiobench.bench.cluster.figures import Difference, Figures
 
 NAMES = {"wait": "a job", "wait-gpu-hours": "a GPU-hour"}
+SHORT = {"wait": "job", "wait-gpu-hours": "GPU-h"}
 
 
 class Table(NamedTuple):
@@ -27,6 +28,8 @@ def percent(span: Span | None) -> str:
     """A share as an interval in percent."""
     if span is None:
         return "-"
+    if span.high < 0:
+        return "worse"
     low, high = (f"{100 * end:.0f}" for end in (span.low, span.high))
     return f"{low} %" if low == high else f"{low} to {high} %"
 
@@ -34,8 +37,8 @@ def percent(span: Span | None) -> str:
 def difference_text(difference: Difference) -> str:
     """A difference in minutes, with its interval."""
     if difference.low is None or difference.high is None:
-        return f"{difference.mean / 60:+,.1f}"
-    return f"{difference.mean / 60:+,.1f} ({difference.low / 60:+,.1f} to {difference.high / 60:+,.1f})"
+        return f"{difference.mean / 60:+,.0f}"
+    return f"{difference.mean / 60:+,.0f} ({difference.low / 60:+,.0f} to {difference.high / 60:+,.0f})"
 
 
 def list_tables(result: Backtest) -> Iterator[Table]:
@@ -50,8 +53,8 @@ def list_tables(result: Backtest) -> Iterator[Table]:
 
 def _figures(figures: Figures) -> dict[str, str]:
     return {
-        "a job": minutes(figures.wait),
-        "a GPU-hour": minutes(figures.gpu_wait),
+        "job": minutes(figures.wait),
+        "GPU-h": minutes(figures.gpu_wait),
         "95 %": minutes(figures.p95),
         "longest, h": f"{figures.longest / 3600:,.1f}",
         "slowdown": f"{figures.slowdown:,.1f}",
@@ -62,10 +65,14 @@ def _list_policies(result: Backtest) -> Table:
     rows = []
     for row in [*filter(None, [result.log]), *result.policies]:
         name = row.name + " (today)" * (row.name == result.today) + " *" * row.oracle
-        shares = {f"gain, {NAMES[cost]}": percent(row.shares.get(cost)) for cost in result.optima}
+        shares = {f"gain, {SHORT[cost]}": percent(row.shares.get(cost)) for cost in result.optima}
         differs = "-" if row.name == result.today else difference_text(row.differences["wait"])
-        rows.append({"Policy": name, **_figures(row.figures), **shares, "difference, a job": differs})
-    return Table("mean wait in minutes; share of the possible gain over today's policy", rows)
+        rows.append({"Policy": name, **_figures(row.figures), **shares, "difference": differs})
+    return Table(
+        "mean wait of a job and of a GPU-hour, and 95 % of jobs wait at most, minutes; gain: share of what can be gained "
+        "over today's policy; difference: in a job's wait",
+        rows,
+    )
 
 
 def _list_what_ifs(result: Backtest) -> Table:
@@ -75,16 +82,15 @@ def _list_what_ifs(result: Backtest) -> Table:
             row = {"Change": each.change, "Policy": name, **_figures(figures)}
             row["utilisation"] = f"{100 * each.utilisation[name]:.1f} %"
             for cost, optimum in each.optima.items():
-                row[f"OPT, {NAMES[cost]}"] = f"{minutes(optimum.lower)} to {minutes(optimum.upper)}"
+                row[f"OPT, {SHORT[cost]}"] = f"{minutes(optimum.lower)} to {minutes(optimum.upper)}"
             rows.append(row)
     return Table("what if: mean wait in minutes; OPT is over all jobs", rows)
 
 
 def shown_policies(result: Backtest) -> list[Policy]:
     """The log, today's policy, and the recommended or else the best one."""
-    others = [row for row in result.policies[1:] if not row.oracle]
-    best = [row for row in others if row.name == result.recommended] or others[:1]
-    return [*filter(None, [result.log]), result.policies[0], *best]
+    rows = {row.name: row for row in result.policies}
+    return [*filter(None, [result.log]), *(rows[name] for name in dict.fromkeys((result.today, result.best)))]
 
 
 def _list_groups(result: Backtest, title: str, groups: str) -> Table:
@@ -134,8 +140,8 @@ def list_basis(result: Backtest) -> Iterator[str]:
             f"{minutes(replay['wait'])}."
         )
         yield (
-            f"The rest of the log's wait: {minutes(log['ineligible'])} min not eligible, {minutes(log['queue'])} behind "
-            f"an earlier job that was blocked, {minutes(log['other'])} neither (limits, or a scheduler that was slow)."
+            f"The rest of the log's wait: {minutes(log['queue'])} min behind an earlier job that was blocked, "
+            f"{minutes(log['ineligible'])} not eligible, {minutes(log['other'])} neither (limits, or a slow scheduler)."
         )
     if result.optima:
         seconds = max(optimum.seconds for optimum in result.optima.values())
