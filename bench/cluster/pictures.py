@@ -49,7 +49,9 @@ def draw_gain(axes: Axes, result: Backtest) -> None:
     """Share of the possible gain in the wait of jobs, an interval for every policy that is no worse than today's."""
     rows = [(row.name, span) for row in result.policies[1:] if (span := row.shares.get("wait")) and span.high >= 0]
     for place, (_, span) in enumerate(reversed(rows)):
-        axes.plot([100 * span.low, 100 * span.high], [place, place], color=COLORS[1], linewidth=6, solid_capstyle="butt")
+        axes.plot(
+            [100 * span.low, 100 * span.high], [place, place], color=COLORS[1], linewidth=6, solid_capstyle="butt"
+        )
     axes.set_yticks(range(len(rows)), [name for name, _ in reversed(rows)])
     axes.set_xlim(0, 100)
     axes.set_xlabel(f"share of the possible gain over {result.today}, percent ({NAMES['wait']})")

@@ -16,12 +16,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.options import Columns, File, Number, Options, Text, Values, argument, option, required, switch
 
-_VALUES: Mapping[Any, Values] = {
-    str: Text(),
-    Path: File(),
-    float: Number("a number of at least 0"),
-    Mapping: Columns(),
-}
+_VALUES: Mapping[Any, Values] = {str: Text(), Path: File(), float: Number("a number of at least 0"), Mapping: Columns()}
 _PARAMETER = re.compile(r"^(\w+) : (.+?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 
