@@ -122,7 +122,7 @@ def _finish(job: LogJob, end: int | None, why: str) -> LogJob:
     elif job.run < 0:
         job.run, job.left_out = None, BACKWARDS
     elif not job.gpus:
-        job.left_out = why
+        job.left_out = why or NO_GPU
     return job
 
 

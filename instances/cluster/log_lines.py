@@ -111,7 +111,7 @@ class Line:
 @lru_cache(maxsize=65_536)
 def read_second(text: str, zone: ZoneInfo | None) -> tuple[int, bool]:
     """Seconds from 1970, -1 if the text is no time; whether the text did not say its zone."""
-    if re.fullmatch(r"[0-9]{1,11}(\.[0-9]*)?", text):
+    if "-" not in text and re.fullmatch(r"[0-9]{1,11}(\.[0-9]*)?", text):
         seconds, is_local = int(float(text)), False
     else:
         try:

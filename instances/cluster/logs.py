@@ -40,7 +40,7 @@ from ratiobench.instances.cluster.readers import FORMATS, guess_format
 from ratiobench.instances.cluster.report import Report
 from ratiobench.instances.cluster.waits import Holder, blocked
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.io.files import bare_name, check_writable, load_toml, read_bytes
+from ratiobench.instances.io.files import check_writable, load_toml, read_bytes
 from ratiobench.instances.io.text_files import open_text
 
 TOO_LARGE, TOO_LONG = "fits no pool that it may use", "asks for more GPU-seconds than an instance can hold"
@@ -177,7 +177,7 @@ def write_import(
         if os.path.lexists(out):
             raise InputError(out, "", "is there already; an import writes a new file")
         check_writable(out)
-    name = bare_name(Path(out or str(paths[0]))) or "log"
+    name = Path(out).name.partition(".")[0] or "log"
     cluster = read_cluster(cluster_path)
     instance, report = import_logs(paths, cluster, form, columns, skip_bad, name, str(cluster_path))
     if out:

@@ -92,11 +92,17 @@ def _finish(job: LogJob, state: str, piece: str, end: int | None, elapsed: int |
 
 def _seconds(line: Line, name: str, text: str) -> int | None:
     """Seconds of [days-][hours:]minutes:seconds; None for no text."""
-    if not text:
-        return None
+    found = _read_length(text) if text else None
+    if found == -1:
+        raise line.fail(name, f"{shorten(text)} is not a time such as 1-06:00:00 or 30:00")
+    return found
+
+
+@lru_cache(maxsize=65_536)
+def _read_length(text: str) -> int:
     found = _TIME.fullmatch(text)
     if found is None:
-        raise line.fail(name, f"{shorten(text)} is not a time such as 1-06:00:00 or 30:00")
+        return -1
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
     return 86_400 * days + 3600 * hours + 60 * minutes + seconds
 

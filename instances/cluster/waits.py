@@ -123,7 +123,9 @@ def blocked(
             seconds[2, j] = free[span][earliest[span] < j].sum()
     seconds[3] = until - since - seconds.sum(axis=0)
     parts = {name: freeze(row) for name, row in zip(PARTS, seconds, strict=True)}
-    return Waits(**parts, known=known, exact=use.exact, overfull=int(length[use.overfull].sum()))
+    return Waits(
+        **parts, known=known, exact=use.exact, overfull=int(length[use.overfull & (grid >= instance.begin)].sum())
+    )
 
 
 def _lacking(use: _Nodes | _Counts, shapes: IntArray) -> Iterator[Flags]:

@@ -68,17 +68,19 @@ def as_json(text: str) -> str:
                 tres.append({"type": kind, "name": label, "count": int(count)})
         clock_of = row["Elapsed"].split(":")
         limit = row["Timelimit"].split(":")
+        task = {"job_id": int(number), "task_id": {"set": True, "number": int(part)}} if part.isdigit() else {}
+        minutes = {"set": True, "number": 60 * int(limit[0]) + int(limit[1])} if limit[0].isdigit() else None
         jobs.append(
             {
                 "job_id": int(whole) + (int(offset) if offset else 0),
-                "array": {"job_id": int(number), "task_id": {"set": True, "number": int(part)}} if part.isdigit() else {},
+                "array": task,
                 "het": {"job_id": int(whole) if offset else 0},
                 "user": row["User"], "account": row["Account"], "partition": row["Partition"], "qos": row["QOS"],
                 "state": {"current": [row["State"].split(" ")[0]]},
                 "time": {
                     "submission": EIGHT, "eligible": EIGHT, "start": second("Start"), "end": second("End"),
                     "elapsed": 3600 * int(clock_of[0]) + 60 * int(clock_of[1]) if clock_of[0] else None,
-                    "limit": {"set": True, "number": 60 * int(limit[0]) + int(limit[1])} if limit[0].isdigit() else None,
+                    "limit": minutes,
                 },
                 "tres": {"requested": tres},
             }
@@ -140,7 +142,9 @@ def test_every_line_of_sacct(form: str, tmp_path: Path) -> None:
         ("25", EIGHT, ten, 7200, None, 3, 0, ""),
         ("34", EIGHT, ten, 10_800, None, 1, 0, ""),
     ]
-    assert {(j.user, j.account, j.partition, j.qos, j.eligible) for j in jobs} == {("anna", "lab", "gpu", "high", EIGHT)}
+    assert {(j.user, j.account, j.partition, j.qos, j.eligible) for j in jobs} == {
+        ("anna", "lab", "gpu", "high", EIGHT)
+    }
     assert +log.remarks == {ELAPSED: 1}
 
 
@@ -162,7 +166,10 @@ def test_older_and_newer_forms_of_the_json(tmp_path: Path) -> None:
     """Limits in every form, suspension, people under `association`, errors that Slurm lists."""
     unset, infinite = {"set": False, "number": 0}, {"set": False, "infinite": True, "number": 0}
     jobs = [new_job(limit=limit) for limit in (10, 0, None, unset, infinite, {"set": True, "number": 3})]
-    jobs += [new_job(elapsed=20, association={"user": "ben", "account": "x"}), new_job(array={"job_id": 90, "task_id": 3})]
+    jobs += [
+        new_job(elapsed=20, association={"user": "ben", "account": "x"}),
+        new_job(array={"job_id": 90, "task_id": 3}),
+    ]
     found, errors, log = read(tmp_path, "sacct-json", json.dumps({"jobs": jobs, "errors": [{"error": "away"}]}))
     assert errors == []
     assert [job.limit for job in found[:6]] == [600, None, None, None, None, 180]
