@@ -35,7 +35,7 @@ def rows_of(x: Instance, starts: IntArray, epoch: int) -> Iterator[dict[str, Any
             "gpus": int(jobs.width[j]),
             "type": pools[0] if len(pools) == 1 < len(x.pools) else "",
             "account": x.accounts[jobs.account[j]] if x.accounts else "",
-            "user": x.users[jobs.user[j]],
+            "user": x.users[jobs.user[j]] if x.users else "",
         }
 
 

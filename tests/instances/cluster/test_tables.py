@@ -13,8 +13,8 @@ from tests.instances.cluster.test_slurm import EIGHT, read
 
 def line(**given: float | str) -> str:
     """A line of SWF: numbers by short names, what is not given is missing."""
-    order = ("job", "submit", "wait", "run", "allocated", "cpu", "memory", "requested", "limit", "asked", "status")
-    order = (*order, "user", "group", "program", "queue")
+    order = ["job", "submit", "wait", "run", "allocated", "cpu", "memory", "requested", "limit", "asked", "status"]
+    order += ["user", "group", "program", "queue"]
     return " ".join(str(given.get(name, -1)) for name in order) + " -1 -1 -1"
 
 
