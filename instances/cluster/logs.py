@@ -6,11 +6,15 @@ judged), with `types` of a pool (names of its GPUs in the log), and `begin`, `en
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
+import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -28,15 +32,23 @@ from ratiobench.instances.cluster.format import (
     Second,
     convert,
     parse,
+    write,
 )
-from ratiobench.instances.cluster.model import NONE, Instance
-from ratiobench.instances.cluster.readers import FORMATS, LogJob
+from ratiobench.instances.cluster.log_lines import NO_END, PART, REQUEUED, Log, LogJob
+from ratiobench.instances.cluster.model import DAY, NONE, Instance
+from ratiobench.instances.cluster.readers import FORMATS, guess_format
+from ratiobench.instances.cluster.report import Report
+from ratiobench.instances.cluster.waits import Holder, blocked
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.io.files import load_toml, read_bytes
-from ratiobench.instances.io.text_files import TextFile, open_text
+from ratiobench.instances.io.files import check_writable, load_toml, read_bytes
+from ratiobench.instances.io.text_files import open_text
 
 TOO_LARGE, TOO_LONG = "fits no pool that it may use", "asks for more GPU-seconds than an instance can hold"
 OUTSIDE, NO_ROOM = "outside the window", "runs at the beginning, but not all of them fit on the nodes"
+UNEVEN = "ask for GPUs that their nodes do not divide; every node has the greater part"
+EARLY = "start before their submit in the log; they count as started at submit"
+LONGEST_RUN, LONGEST_NAME = 2**27, 200
+RESTART = 60  # Seconds from the end of a run to the submit of the next one of a job that Slurm starts again
 
 
 class LogPool(PoolDocument, kw_only=True):
@@ -58,39 +70,6 @@ class ClusterFile(msgspec.Struct, forbid_unknown_fields=True):
     begin: Second | None = None
     end: Second | None = None
     zone: str = ""
-
-
-@dataclass(slots=True)
-class Report:
-    """What an import counted.
-
-    Parameters
-    ----------
-    jobs, gpu_seconds : of the jobs of the instance.
-    left_out : reason -> (jobs, GPU-seconds that are known).
-    running, waiting : jobs that run, that wait at the beginning.
-    twice : lines with the id and submit of another one, which count once.
-    load : GPU-seconds asked for by jobs submitted in the window over its capacity.
-    utilisation : GPU-seconds that ran in the window, jobs left out included, over its capacity.
-    bad : lines that could not be read and were skipped, the first of them.
-    remarks : sentences on the log as a whole.
-    """
-
-    jobs: int = 0
-    gpu_seconds: int = 0
-    left_out: dict[str, tuple[int, int]] = field(default_factory=dict)
-    running: int = 0
-    waiting: int = 0
-    twice: int = 0
-    load: float = 0.0
-    utilisation: float = 0.0
-    bad: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-    def leave_out(self, reason: str, gpu_seconds: int) -> None:
-        """Count a job that is left out."""
-        count, seconds = self.left_out.get(reason, (0, 0))
-        self.left_out[reason] = (count + 1, seconds + gpu_seconds)
 
 
 def read_cluster(path: str) -> ClusterFile:
@@ -118,17 +97,6 @@ def read_cluster(path: str) -> ClusterFile:
     return cluster
 
 
-def guess_format(file: TextFile, source: str) -> str:
-    """The format of an open file by its name: what JSON holds is not looked into."""
-    if source.removesuffix(".gz").endswith(".swf"):
-        return "swf"
-    if source.removesuffix(".gz").endswith((".csv", ".tsv")):
-        return "csv"
-    if source.removesuffix(".gz").endswith(".json"):
-        return "sacct-json"
-    return "sacct"
-
-
 def import_logs(
     paths: Sequence[str],
     cluster: ClusterFile,
@@ -136,6 +104,7 @@ def import_logs(
     columns: Mapping[str, str] | None = None,
     skip_bad: bool = False,
     name: str = "log",
+    where: str = "cluster file",
 ) -> tuple[Instance, Report]:
     """Import logs as one instance.
 
@@ -147,6 +116,54 @@ def import_logs(
     columns : our name of a column -> its name in a CSV file.
     skip_bad : whether lines that cannot be read are skipped and counted instead of ending the import.
     name : of the instance.
+    where : the cluster file in messages.
+
+    Returns
+    -------
+    The instance and the report; the report's figures are in the instance's origin, too.
+
+    Raises
+    ------
+    InputError : a line cannot be read, or a name matches nothing; names file, line and field.
+    """
+    if form and form not in FORMATS:
+        raise InputError("--format", "", explain_unknown_name(form, FORMATS))
+    report = Report()
+    zone = ZoneInfo(cluster.zone) if cluster.zone else None
+    logs = [Log(str(path), zone, columns or {}, report.remarks) for path in paths]
+    found = [job for log in logs for job in _read(log, form, skip_bad, report)]
+    jobs = _merge(found, report)
+    report.read = len(jobs)
+    shapes = _Shapes(cluster, report, where)
+    kept = [shape for job in jobs if (shape := shapes.shape(job)) is not None]
+    kept.sort(key=lambda shape: shape.job.submit)  # stable: ties stay in the order of the files
+    if not kept:
+        first = "; ".join(f"{jobs} jobs: {reason}" for reason, (jobs, _) in report.left_out.items())
+        raise InputError(
+            str(paths[0]) if paths else "", "", f"no job that can be replayed; left out: {first or 'none'}"
+        )
+    document = _make_document(kept, jobs, cluster, report, name)
+    instance = parse(document, where)
+    if any(log.is_local for log in logs):
+        _tell_clock(instance, cluster.zone, report)
+    _measure(instance, jobs, shapes, report)
+    return dataclasses.replace(instance, origin={**instance.origin, "log": report.summary()}), report
+
+
+def write_import(
+    paths: Sequence[str],
+    cluster_path: str,
+    out: str,
+    form: str = "",
+    columns: Mapping[str, str] | None = None,
+    skip_bad: bool = False,
+) -> tuple[Instance, Report]:
+    """Import logs and write the instance; parameters as of `import_logs`.
+
+    Parameters
+    ----------
+    cluster_path : of the cluster file.
+    out : the file to write; empty: nothing is written.
 
     Returns
     -------
@@ -154,44 +171,24 @@ def import_logs(
 
     Raises
     ------
-    InputError : a line cannot be read, or a name matches nothing; names file, line and field.
+    InputError : as of `import_logs`, or the file is there already.
     """
-    if form and form not in FORMATS:
-        raise InputError("--format", form, explain_unknown_name(form, FORMATS))
-    report = Report()
-    jobs: dict[tuple[str, int], LogJob] = {}
-    for path in paths:
-        for job in _read(path, cluster, form, columns or {}, skip_bad, report):
-            other = jobs.get((job.id, job.submit))
-            if other is not None:
-                report.twice += 1
-                if other.left_out == "" or (job.left_out and (job.end or 0) < (other.end or 0)):
-                    continue
-            jobs[job.id, job.submit] = job
-    placed = _Shapes(cluster, report)
-    kept = [shape for job in jobs.values() if (shape := placed.shape(job)) is not None]
-    kept.sort(key=lambda shape: shape.job.submit)  # stable: ties stay in the order of the files
-    if not kept:
-        raise InputError(paths[0] if paths else "", "", "no job that can be replayed")
-    document = _make_document(kept, cluster, report, name)
-    instance = parse(document, name)
-    if cluster.zone:
-        zone, seconds = ZoneInfo(cluster.zone), (document["begin"], max(document["jobs"]["submit"]))
-        first, last = (datetime.fromtimestamp(second, zone).utcoffset() for second in seconds)
-        if first != last:
-            told = "the hour that is there twice is read as the first of the two"
-            report.remarks.append(f"the clocks of {cluster.zone} change in the log: {told}")
-    _measure(instance, jobs.values(), report)
+    if out:
+        if os.path.lexists(out):
+            raise InputError(out, "", "is there already; an import writes a new file")
+        check_writable(out)
+    name = Path(out).name.partition(".")[0] or "log"
+    cluster = read_cluster(cluster_path)
+    instance, report = import_logs(paths, cluster, form, columns, skip_bad, name, str(cluster_path))
+    if out:
+        write(instance, out)
     return instance, report
 
 
-def _read(
-    path: str, cluster: ClusterFile, form: str, columns: Mapping[str, str], skip_bad: bool, report: Report
-) -> list[LogJob]:
-    zone = ZoneInfo(cluster.zone) if cluster.zone else None
+def _read(log: Log, form: str, skip_bad: bool, report: Report) -> list[LogJob]:
     jobs = []
-    with open_text(path, errors="surrogateescape") as file:
-        for job in FORMATS[form or guess_format(file, str(path))](file, str(path), zone, columns):
+    with open_text(log.source, errors="surrogateescape") as file:
+        for job in FORMATS[form or guess_format(file, log.source)](file, log):
             if isinstance(job, LogJob):
                 jobs.append(job)
             elif skip_bad:
@@ -199,6 +196,35 @@ def _read(
             else:
                 raise job
     return jobs
+
+
+def _merge(found: list[LogJob], report: Report) -> list[LogJob]:
+    """One of the jobs with the same id and submit, the one that ran; runs that were requeued are pieces."""
+    jobs: dict[Any, LogJob] = {}
+    runs = defaultdict[str, list[LogJob]](list)
+    for job in found:
+        if job.start is not None and job.start < job.submit:
+            job.start = job.submit
+            report.remarks[EARLY] += not job.left_out
+        key: Any = (job.id, job.submit) if job.id and job.left_out != REQUEUED else (job.id, job.submit, job.start)
+        if not job.id:
+            key = id(job)
+        other = jobs.get(key)
+        if other is not None:
+            report.twice += 1
+            if not other.left_out or (job.left_out and (job.run or 0) <= (other.run or 0)):
+                continue
+        jobs[key] = job
+    for job in jobs.values():
+        if job.id:
+            runs[job.id].append(job)
+    for pieces in runs.values():
+        pieces.sort(key=lambda job: job.submit)
+        for job, later in itertools.pairwise(pieces):
+            end = (job.start or 0) + (job.run or 0)
+            if job.may_restart and not job.left_out and end <= later.submit <= end + RESTART:
+                job.left_out = REQUEUED
+    return list(jobs.values())
 
 
 @dataclass(slots=True)
@@ -215,7 +241,7 @@ class _Shape:
 class _Shapes:
     """Nodes and pools of jobs; jobs that have none are counted as left out."""
 
-    def __init__(self, cluster: ClusterFile, report: Report) -> None:
+    def __init__(self, cluster: ClusterFile, report: Report, where: str) -> None:
         self.pools, self.report = cluster.pools, report
         self.types: dict[str, set[int]] = defaultdict(set)
         names = [pool.name for pool in cluster.pools]
@@ -226,68 +252,65 @@ class _Shapes:
         for i, part in enumerate(cluster.partitions):
             for pool_name in part.pools:
                 if pool_name not in names:
-                    problem = explain_unknown_name(pool_name, names)
-                    raise InputError("cluster file", f"partitions[{i}].pools", problem)
+                    raise InputError(where, f"partitions[{i}].pools", explain_unknown_name(pool_name, names))
             self.parts[part.name] = {names.index(pool_name) for pool_name in part.pools}
+
+    def allowed(self, job: LogJob, strict: bool = True) -> set[int]:
+        """The pools that the job may use by its partition and type of GPU; `strict`: unknown names are errors."""
+        allowed = set(range(len(self.pools)))
+        for field, label, table in (("partition", job.partition, self.parts), ("type", job.kind.lower(), self.types)):
+            if not label or not table or not (strict or label in table):
+                continue
+            if label not in table:
+                problem = f"{explain_unknown_name(label, table)}, the names in the cluster file"
+                raise InputError("", field, problem) if job.line is None else job.line.fail(field, problem)
+            allowed &= table[label]
+        return allowed
 
     def shape(self, job: LogJob) -> _Shape | None:
         """The shape of a job; None if it is left out."""
-        allowed = set(range(len(self.pools)))
-        line = job.line
-        for field_, label, table in (("partition", job.partition, self.parts), ("type", job.kind, self.types)):
-            key = label.lower() if table is self.types else label
-            if not label or not table:
-                continue
-            if key not in table:
-                problem = explain_unknown_name(label, table)
-                raise InputError("", field_, problem) if line is None else line.fail(field_, problem)
-            allowed &= table[key]
-        run = 0 if job.start is None or job.end is None else max(1, job.end - job.start)
-        if job.left_out:
-            self.report.leave_out(job.left_out, run * job.gpus)
-            return None
-        if not job.gpus:
-            self.report.leave_out("without a GPU", 0)
-            return None
+        run = max(1, job.run or 0)
+        allowed = set[int]() if job.left_out else self.allowed(job)
         widest = max((self.pools[q].gpus for q in allowed), default=1)
-        nodes = min(job.nodes, job.gpus) or -(-job.gpus // widest)
-        if not job.nodes and job.gpus <= widest:
-            nodes = 1
+        nodes = max(1, min(job.nodes, job.gpus) or -(-job.gpus // widest))
         gpus = -(-job.gpus // nodes)
         pools = tuple(q for q in sorted(allowed) if self.pools[q].nodes >= nodes and self.pools[q].gpus >= gpus)
-        if not pools or nodes * gpus * run >= WEIGHT_LIMIT:
-            self.report.leave_out(TOO_LONG if pools else TOO_LARGE, run * job.gpus)
+        is_long = nodes * gpus * run >= WEIGHT_LIMIT or run > LONGEST_RUN
+        if reason := job.left_out or ("" if pools else TOO_LARGE) or (TOO_LONG if is_long else ""):
+            _leave_out(job, reason, self.report)
             return None
+        self.report.remarks[UNEVEN] += nodes * gpus != job.gpus
         return _Shape(job, nodes, gpus, pools, run)
 
 
-def _make_document(kept: list[_Shape], cluster: ClusterFile, report: Report, name: str) -> dict[str, Any]:
+def _make_document(
+    kept: list[_Shape], jobs: Iterable[LogJob], cluster: ClusterFile, report: Report, name: str
+) -> dict[str, Any]:
     """The instance file of the jobs in the window."""
     begin = kept[0].job.submit if cluster.begin is None else cluster.begin
     end = math.inf if cluster.end is None else cluster.end
     chosen, running = [], []
     for shape in kept:
         start, submit = shape.job.start, shape.job.submit
-        if submit >= end or (submit < begin and start is not None and start + shape.run <= begin):
-            report.leave_out(OUTSIDE, shape.run * shape.job.gpus)
-        elif submit < begin and (start is None or start < begin):
+        if submit >= end or (submit < begin and (start is None or start + shape.run <= begin)):
+            _leave_out(shape.job, OUTSIDE, report)
+        elif start is not None and start < begin:
             running.append(shape)
         else:
             chosen.append(shape)
             report.waiting += submit < begin
-    names = {
-        table: sorted({getattr(shape.job, label) for shape in [*chosen, *running]} - {""})
-        for label, table in LABELS.items()
-    }
+    names = {table: sorted({_label(getattr(job, label)) for job in jobs} - {""}) for label, table in LABELS.items()}
     if cluster.partitions:
         names["partitions"] = [part.name for part in cluster.partitions]
     code = {table: {label: k for k, label in enumerate(labels)} | {"": NONE} for table, labels in names.items()}
     sets = sorted({shape.pools for shape in chosen}) or [(0,)]
-    labels = {label: [code[table][getattr(s.job, label)] for s in chosen] for label, table in LABELS.items()}
+    number = {one: i for i, one in enumerate(sets)}
+    labels = {label: [code[table][_label(getattr(s.job, label))] for s in chosen] for label, table in LABELS.items()}
     ids, seen = [], defaultdict[str, int](int)
     for shape in chosen:  # an id that was used again after a restart of the counter gets a number behind it
-        seen[shape.job.id] += 1
-        ids.append(shape.job.id if seen[shape.job.id] == 1 else f"{shape.job.id}#{seen[shape.job.id]}")
+        own = _label(shape.job.id) or (shape.job.line.where if shape.job.line else "job")
+        seen[own] += 1
+        ids.append(own if seen[own] == 1 else f"{own}#{seen[own]}")
     pools = [
         {key: value for key, value in msgspec.to_builtins(pool).items() if key != "types"} for pool in cluster.pools
     ]
@@ -295,10 +318,13 @@ def _make_document(kept: list[_Shape], cluster: ClusterFile, report: Report, nam
     partitions = msgspec.to_builtins(cluster.partitions)
     report.jobs = len(chosen)
     report.gpu_seconds = sum(s.run * s.nodes * s.gpus for s in chosen)
+    report.remarks["without a time limit (policies believe the greatest one)"] += sum(
+        s.job.limit is None for s in chosen
+    )
     return {
         "format": FORMAT,
         "name": name,
-        "origin": {"import": "ratiobench/cluster/logs", "jobs": len(chosen)},
+        "origin": {"import": "ratiobench/cluster/logs"},
         "begin": begin,
         "cycle": cluster.cycle,
         "depth": cluster.depth,
@@ -320,7 +346,7 @@ def _make_document(kept: list[_Shape], cluster: ClusterFile, report: Report, nam
             "limit": [NONE if s.job.limit is None else s.job.limit for s in chosen],
             "nodes": [s.nodes for s in chosen],
             "gpus": [s.gpus for s in chosen],
-            "pools": [sets.index(s.pools) for s in chosen],
+            "pools": [number[s.pools] for s in chosen],
             "logged": [NONE if s.job.start is None else s.job.start for s in chosen],
             **labels,
         },
@@ -334,9 +360,9 @@ def _place_running(
     free = [[pool.gpus] * pool.nodes for pool in cluster.pools]
     rows = []
     for shape in sorted(shapes, key=lambda s: s.job.start or 0):
-        end = (shape.job.start or 0) + shape.run
+        job, start = shape.job, shape.job.start or 0
         for q in shape.pools:
-            shut = {c.node for c in cluster.pools[q].closures if c.start < end and c.end > begin}
+            shut = {c.node for c in cluster.pools[q].closures if c.start < start + shape.run and c.end > begin}
             fit = [v for v, left in enumerate(free[q]) if left >= shape.gpus and v not in shut]
             if len(fit) < shape.nodes:
                 continue
@@ -344,39 +370,62 @@ def _place_running(
             for v in nodes:
                 free[q][v] -= shape.gpus
             labels = {
-                label: code[LABELS[label]][getattr(shape.job, label)] for label in ("account", "user", "partition")
+                label: code[LABELS[label]][_label(getattr(job, label))] for label in ("account", "user", "partition")
             }
-            times = {
-                "start": shape.job.start,
-                "end": end,
-                "limit": NONE if shape.job.limit is None else shape.job.limit,
-            }
+            times = {"start": start, "end": start + shape.run, "limit": NONE if job.limit is None else job.limit}
             rows.append({"pool": cluster.pools[q].name, "nodes": nodes, "gpus": shape.gpus, **times, **labels})
             report.running += 1
             break
         else:
-            report.leave_out(NO_ROOM, shape.run * shape.job.gpus)
+            _leave_out(job, NO_ROOM, report)
     return rows
 
 
-def _measure(instance: Instance, jobs: Any, report: Report) -> None:
-    """Load and utilisation: from the beginning to the last submit."""
-    columns, begin = instance.jobs, instance.begin
-    window = int(columns.submit[-1]) - begin if len(columns) else 0
-    if window <= 0:
+def _leave_out(job: LogJob, reason: str, report: Report) -> None:
+    job.left_out = reason
+    report.leave_out(reason, (job.run or 0) * job.gpus)
+
+
+def _label(text: str) -> str:
+    return text[:LONGEST_NAME]
+
+
+def _tell_clock(instance: Instance, zone: str, report: Report) -> None:
+    """Tell how times without a zone were read, and whether the clocks change."""
+    if not zone:
+        told = "have times without a zone, which are read as UTC; the cluster file may have a `zone`, or export"
+        report.remarks[f"{told} with SLURM_TIME_FORMAT=%s"] += report.read
         return
-    closed = np.clip(
-        np.minimum(instance.closures[:, 2], begin + window) - np.maximum(instance.closures[:, 1], begin), 0, None
-    )
-    capacity = instance.capacity * window - int((closed * instance.node_gpus[instance.closures[:, 0]]).sum())
-    asked = (columns.width * columns.run)[columns.submit >= begin]
+    last = int(instance.jobs.submit[-1]) if len(instance.jobs) else instance.begin
+    days = range(instance.begin, last + DAY, DAY)
+    if len({datetime.fromtimestamp(second, ZoneInfo(zone)).utcoffset() for second in days}) > 1:
+        told = "are in a log in which the clocks change: the hour that is there twice is read as the first of the two"
+        report.remarks[told] += report.read
+
+
+def _measure(instance: Instance, jobs: list[LogJob], shapes: _Shapes, report: Report) -> None:
+    """Load, utilisation and waits of the log; its window is from the beginning to the last submit."""
+    columns, begin = instance.jobs, instance.begin
+    last = max((job.start + (job.run or 0) for job in jobs if job.start is not None), default=begin)
+    held = [job for job in jobs if job.start is not None and job.gpus and job.left_out != PART]
+    ends = [(job.start or 0) + (last - (job.start or 0) if job.left_out == NO_END else job.run or 0) for job in held]
+    report.others = [
+        Holder(job.start or 0, end, job.gpus, tuple(sorted(shapes.allowed(job, strict=False))))
+        for job, end in zip(held, ends, strict=True)
+        if job.left_out and end > begin
+    ]
+    report.add_waits(instance, blocked(instance, columns.logged, others=report.others))
     late = columns.release > np.maximum(columns.submit, begin)
-    if late.any():
-        hours = int((columns.width * columns.run)[late].sum()) // 3600
-        told = "could not start at submit (a dependency, a begin time): they are released when they are eligible"
-        report.remarks.append(f"{int(late.sum())} jobs of {hours} GPU-hours {told}")
-    report.load = float(asked.sum()) / capacity
-    spans = [(job.gpus, job.start, job.end) for job in jobs if job.start is not None and job.end is not None]
-    gpus, start, end = np.array(spans, dtype=np.int64).reshape(-1, 3).T
-    inside = np.clip(np.minimum(end, begin + window) - np.maximum(start, begin), 0, None)
-    report.utilisation = float((gpus * inside).sum()) / capacity
+    report.remarks["could not start at submit (a dependency, a begin time): they wait from when they could"] += int(
+        late.sum()
+    )
+    report.window = (begin, int(columns.submit[-1]) if len(columns) else begin)
+    closed = np.diff(np.clip(instance.closures[:, 1:3], *report.window), axis=1)[:, 0]
+    capacity = instance.capacity * (report.window[1] - begin)
+    capacity -= int((closed * instance.node_gpus[instance.closures[:, 0]]).sum())
+    if capacity <= 0:
+        return
+    report.load = float((columns.width * columns.run)[columns.submit >= begin].sum()) / capacity
+    spans = np.array([(job.start, end) for job, end in zip(held, ends, strict=True)], dtype=np.int64).reshape(-1, 2)
+    inside = np.diff(np.clip(spans, *report.window), axis=1)[:, 0]
+    report.utilisation = float(sum(job.gpus * s for job, s in zip(held, inside.tolist(), strict=True))) / capacity

@@ -123,7 +123,9 @@ def blocked(
             seconds[2, j] = free[span][earliest[span] < j].sum()
     seconds[3] = until - since - seconds.sum(axis=0)
     parts = {name: freeze(row) for name, row in zip(PARTS, seconds, strict=True)}
-    return Waits(**parts, known=known, exact=use.exact, overfull=int(length[use.overfull].sum()))
+    return Waits(
+        **parts, known=known, exact=use.exact, overfull=int(length[use.overfull & (grid >= instance.begin)].sum())
+    )
 
 
 def _lacking(use: _Nodes | _Counts, shapes: IntArray) -> Iterator[Flags]:
@@ -220,3 +222,51 @@ class _Nodes:
             if (q, gpus) not in self.cache:
                 self.cache[q, gpus] = self._count(gpus, q)
         return np.asarray(np.all([self.cache[q, gpus] < nodes for q in pools], axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class WaitRow:
+    """Waits of the jobs of one name.
+
+    Parameters
+    ----------
+    name : of the account, user, partition, or the range of widths.
+    jobs, gpu_hours : how many jobs, and their GPU-hours.
+    means : mean seconds of the wait and of its parts, as of `Waits.means`.
+    """
+
+    name: str
+    jobs: int
+    gpu_hours: float
+    means: dict[str, float]
+
+
+def tabulate(instance: Instance, waits: Waits, by: str, chosen: Flags | None = None) -> list[WaitRow]:
+    """Tabulate waits by a label of the jobs.
+
+    Parameters
+    ----------
+    instance : the jobs.
+    waits : their waits.
+    by : `account`, `user`, `partition`, `qos`, or `width` (GPUs, in ranges up to powers of two).
+    chosen : (jobs,) the jobs that count; None for all whose start is known.
+
+    Returns
+    -------
+    One row a name, in order of GPU-hours, the greatest first; by width in order of width.
+    """
+    jobs = instance.jobs
+    mask = waits.known if chosen is None else waits.known & chosen
+    if by == "width":
+        code = np.ceil(np.log2(jobs.width)).astype(np.int64)
+        names = ["1", "2", *(f"{2 ** (k - 1) + 1}-{2**k}" for k in range(2, 40))]
+    else:
+        table = {"account": instance.accounts, "user": instance.users, "qos": instance.qos}
+        names = [*(table[by] if by in table else (part.name for part in instance.partitions)), ""]
+        code = np.where(getattr(jobs, by) == NONE, len(names) - 1, getattr(jobs, by))
+    hours = jobs.width * jobs.run / 3600
+    rows = []
+    for k in np.unique(code[mask]).tolist():
+        mine = mask & (code == k)
+        rows.append(WaitRow(names[k], int(mine.sum()), float(hours[mine].sum()), waits.means(mine)))
+    return rows if by == "width" else sorted(rows, key=lambda row: -row.gpu_hours)

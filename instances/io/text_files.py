@@ -67,6 +67,10 @@ class TextFile:
         """The next characters, at most so many, whatever lines they are of; empty at the end."""
         return self._text.read(size)
 
+    def peek(self) -> bytes:
+        """The first bytes of the file, before any line was read."""
+        return self._stream.peek()
+
     def is_json_list(self) -> bool:
         """Whether the file, before any line was read, begins with a bracket."""
         return self._stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
@@ -91,7 +95,7 @@ def open_text(path: str | os.PathLike[str], where: str = "", errors: str = "stri
             raise InputError(source, "", f"not UTF-8 text at byte {error.start} of a block") from None
 
 
-def rows(file: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
+def rows(file: Iterable[str], source: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file that are not blank, each with the number of its (last) line."""
     taken = 0
 
@@ -103,7 +107,7 @@ def rows(file: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
                 raise _long(source, reader.line_num + 1)
             yield line
 
-    reader = csv.reader(lines())
+    reader = csv.reader(lines(), delimiter=delimiter)
     try:
         for row in reader:
             taken = 0
