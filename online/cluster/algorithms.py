@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.online.cluster.kernel import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
 from ratiobench.online.cluster.registry import REGISTRY
 from ratiobench.online.cluster.replay import Replay, Rule, replay
+from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
 from ratiobench.online.spec import Entry, Option
 
 ORACLE = "true"  # The belief that knows every length

@@ -13,11 +13,11 @@ from ratiobench.instances.cluster.format import FORMAT, parse
 from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import describe, knows_lengths, make_rule, policy_names, run_policy
-from ratiobench.online.cluster.kernel import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
 from ratiobench.online.cluster.play import play
 from ratiobench.online.cluster.protocol import Cluster, Job
 from ratiobench.online.cluster.registry import REGISTRY
 from ratiobench.online.cluster.replay import Replay, Rule, replay
+from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
 from ratiobench.online.referee.simulator import RuleViolation
 from tests.online.cluster.random_logs import draw_log
 from tests.oracles.cluster import Simulation
