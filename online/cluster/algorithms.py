@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.online.cluster.kernel import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
 from ratiobench.online.cluster.registry import REGISTRY
-from ratiobench.online.cluster.replay import Rule
+from ratiobench.online.cluster.replay import Replay, Rule, replay
+from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
 from ratiobench.online.spec import Entry, Option
 
+ORACLE = "true"  # The belief that knows every length
+DEFAULTS = (
+    "fcfs",
+    "firstfit",
+    "easy",
+    "easy:reservations=10",
+    "easy:candidates=shortest",
+    "easy:belief=last2,candidates=shortest",
+    "easy:order=shortest",
+    "easy:order=smallest",
+    "easy:order=area",
+    "easy:order=wfp3",
+    "easy:order=unicep",
+    "easy:order=f1",
+    "conservative",
+    "easy:belief=true,candidates=shortest",
+)
 RESERVATIONS = 100  # The most jobs with a reservation under EASY
 _SHARED = {
     "order": Option("submit", ORDERS, "order of the queue; ties by submit, then place in the file"),
@@ -66,3 +84,42 @@ def make_rule(text: str) -> Rule:
         raise InputError("algorithm", text, f"is not a listed policy; these are {', '.join(REGISTRY.entries())}")
     rule: Rule = spec.entry.make(spec.options)
     return rule
+
+
+def run_policy(instance: Instance, name: str) -> Replay:
+    """Replay an instance under a listed policy.
+
+    Parameters
+    ----------
+    instance : the cluster and its jobs.
+    name : of the policy, with options.
+
+    Returns
+    -------
+    Starts and places of all jobs.
+
+    Raises
+    ------
+    InputError : no listed policy has this name, or a job never starts.
+    """
+    return replay(instance, make_rule(name))
+
+
+def policy_names() -> tuple[str, ...]:
+    """Names of the policies that a table compares by default; the last one is an oracle."""
+    return DEFAULTS
+
+
+def describe(name: str) -> str:
+    """One line that says what a listed policy does, with the options that are not at their defaults."""
+    spec = REGISTRY.parse(name)
+    rule = make_rule(name)
+    assert spec.entry is not None
+    changed = [f"{key}={value}" for key, value in spec.options.items() if value != spec.entry.options[key].default]
+    oracle = " (oracle: knows the lengths)" if rule.belief == ORACLE else ""
+    return f"{spec.entry.summary}{'; ' if changed else ''}{', '.join(changed)}{oracle}"
+
+
+def knows_lengths(name: str) -> bool:
+    """Whether a listed policy is an oracle, which knows every length."""
+    return make_rule(name).belief == ORACLE

@@ -11,6 +11,7 @@ from ratiobench.instances.arrays import freeze
 from ratiobench.instances.cluster.model import Closure, Instance
 from ratiobench.online.answers import refusal
 from ratiobench.online.cluster import kernel
+from ratiobench.online.cluster import state as rows
 from ratiobench.online.cluster.protocol import Cluster, Job, Policy, RunningJob, Start, make_jobs, plain
 from ratiobench.online.cluster.replay import Replay, Rule, make_state, read_result
 from ratiobench.online.referee.simulator import RuleViolation
@@ -33,13 +34,13 @@ def play(instance: Instance, policy: Policy) -> Replay:
     RuleViolation : the policy broke a rule; names the job.
     InputError : a job never started.
     """
-    state, jobs = make_state(instance, Rule(backfill=kernel.NO_BACKFILL), 1), make_jobs(instance)
+    state, jobs = make_state(instance, Rule(backfill=rows.NO_BACKFILL), 1), make_jobs(instance)
     asked: list[int] = []
-    while kernel.advance(state, asked[0] if asked else kernel.NEVER):
-        now = int(state.clock[kernel.NOW])
+    while kernel.advance(state, asked[0] if asked else rows.NEVER):
+        now = int(state.clock[rows.NOW])
         while asked and asked[0] <= now:
             heapq.heappop(asked)
-        waiting = [jobs[j] for j in state.job[kernel.QUEUE, : state.clock[kernel.WAITING]].tolist()]
+        waiting = [jobs[j] for j in state.job[rows.QUEUE, : state.clock[rows.WAITING]].tolist()]
         cluster = show_cluster(state, jobs)
         answer = policy.schedule(now, waiting, cluster)
         try:
@@ -55,28 +56,26 @@ def play(instance: Instance, policy: Policy) -> Replay:
     return read_result(instance, state)
 
 
-def show_cluster(state: kernel.State, jobs: tuple[Job, ...]) -> Cluster:
-    """The state as a policy sees it."""
+def show_cluster(state: rows.State, jobs: tuple[Job, ...]) -> Cluster:
+    """Show the state as a policy sees it."""
     running = []
-    for j in state.job[kernel.LIVE, : state.clock[kernel.RUNNING]].tolist():
-        start, pool, offset = (int(state.job[row, j]) for row in (kernel.START, kernel.POOL, kernel.OFFSET))
+    for j in state.job[rows.LIVE, : state.clock[rows.RUNNING]].tolist():
+        start, pool, offset = (int(state.job[row, j]) for row in (rows.START, rows.POOL, rows.OFFSET))
         nodes = tuple(state.place[offset : offset + jobs[j].nodes].tolist())
         running.append(RunningJob(jobs[j], start, pool, nodes))
-    closures = state.closures[:4, state.closures[kernel.KNOWN_LIST, : state.clock[kernel.KNOWN]]].T.tolist()
-    free = np.where(state.node[kernel.IS_CLOSED], 0, state.node[kernel.FREE])
-    return Cluster(
-        freeze(free), freeze(state.node[kernel.POOL_OF]), tuple(running), tuple(Closure(*c) for c in closures)
-    )
+    closures = state.closures[:4, state.closures[rows.KNOWN_LIST, : state.clock[rows.KNOWN]]].T.tolist()
+    free = np.where(state.node[rows.IS_CLOSED], 0, state.node[rows.FREE])
+    return Cluster(freeze(free), freeze(state.node[rows.POOL_OF]), tuple(running), tuple(Closure(*c) for c in closures))
 
 
-def start_job(state: kernel.State, jobs: tuple[Job, ...], waiting: set[int], start: Start) -> None:
+def start_job(state: rows.State, jobs: tuple[Job, ...], waiting: set[int], start: Start) -> None:
     """Start one job. Rules: ``waiting`` (it waits, and once), ``fits`` (nodes, bounds and quotas let it start)."""
     j, nodes = start
 
     def fail(rule: str, problem: str) -> NoReturn:
-        raise RuleViolation(rule, j, f"{problem} at {int(state.clock[kernel.NOW])}")
+        raise RuleViolation(rule, j, f"{problem} at {int(state.clock[rows.NOW])}")
 
-    if j not in waiting or state.job[kernel.START, j] >= 0:
+    if j not in waiting or state.job[rows.START, j] >= 0:
         fail("waiting", f"job {j} does not wait")
     if nodes is None:
         if not kernel.start_waiting(state, j, -1):
@@ -85,12 +84,12 @@ def start_job(state: kernel.State, jobs: tuple[Job, ...], waiting: set[int], sta
     job = jobs[j]
     if len(set(nodes)) != job.nodes or len(nodes) != job.nodes or not all(0 <= v < state.node.shape[1] for v in nodes):
         fail("fits", f"job {j} needs {job.nodes} different nodes, not {list(nodes)[:9]}")
-    pools = {int(state.node[kernel.POOL_OF, v]) for v in nodes}
+    pools = {int(state.node[rows.POOL_OF, v]) for v in nodes}
     if len(pools) > 1 or not pools <= set(job.pools):
         fail("fits", f"job {j} may not use pools {sorted(pools)} together")
     for v in nodes:
-        if state.node[kernel.IS_CLOSED, v] or state.node[kernel.FREE, v] < job.gpus:
+        if state.node[rows.IS_CLOSED, v] or state.node[rows.FREE, v] < job.gpus:
             fail("fits", f"node {v} has no {job.gpus} free GPUs for job {j}")
-    state.node[kernel.CHOSEN, : job.nodes] = nodes
+    state.node[rows.CHOSEN, : job.nodes] = nodes
     if not kernel.start_waiting(state, j, pools.pop()):
         fail("fits", f"bounds or quotas keep job {j} from starting")

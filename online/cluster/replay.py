@@ -11,7 +11,9 @@ from ratiobench.instances.arrays import IntArray, freeze
 from ratiobench.instances.cluster.model import NONE, Instance, Schedule
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.cluster import kernel
-from ratiobench.online.cluster.kernel import BELIEFS, EASY, NEVER, ORDERS, State
+from ratiobench.online.cluster import state as rows
+from ratiobench.online.cluster.replan import FLOOR, SEARCH_JOBS
+from ratiobench.online.cluster.state import BELIEFS, EASY, NEVER, ORDERS, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,9 @@ class Rule:
     belief: str = "limit"
     reservations: int = 1
     shortest_candidates: bool = False
+    work: int = 0
+    guard: int = 0
+    objective: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +81,7 @@ def replay(instance: Instance, rule: Rule) -> Replay:
 def read_result(instance: Instance, state: State) -> Replay:
     """The schedule in a state in which all jobs have started."""
     n = len(instance.jobs)
-    start, pool, requeued = (freeze(state.job[row, :n]) for row in (kernel.START, kernel.POOL, kernel.REQUEUED))
+    start, pool, requeued = (freeze(state.job[row, :n]) for row in (rows.START, rows.POOL, rows.REQUEUED))
     late = np.flatnonzero(start < 0)
     if len(late):
         raise InputError("", f"jobs[{late[0]}]", f"{shorten(instance.jobs.ids[late[0]])} never starts")
@@ -98,7 +103,7 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
     part = np.zeros((max(1, len(instance.partitions)), 2 + users + accounts), dtype=np.int64)
     part[:, :2] = [(part.user_gpus, part.account_gpus) for part in instance.partitions] or NONE
     state = State(
-        rule=np.array([*choices, *settings, n, len(instance.pools), greatest, earliest]),
+        rule=np.array([*choices, *settings, n, len(instance.pools), greatest, earliest, rule.work, rule.guard, rule.objective]),
         clock=np.zeros(16, dtype=np.int64),
         job=job,
         key=np.zeros(job.shape[1]),
@@ -111,9 +116,11 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
         last=np.zeros((users, 3), dtype=np.int64),
         real=_make_weights(instance, accounts),
         step=np.zeros((2, planned, room), dtype=np.int64),
+        search=np.zeros((FLOOR + len(instance.pools), job.shape[1]), dtype=np.int64),
+        profile=np.zeros((4, len(instance.pools), 2 * (SEARCH_JOBS + len(known)) + instance.capacity + 8), dtype=np.int64),
         reserved=np.zeros((max(1, rule.reservations), 6 + node.shape[1]), dtype=np.int64),
     )
-    state.clock[kernel.NOW] = instance.begin
+    state.clock[rows.NOW] = instance.begin
     for i in range(len(running)):
         _run_from_before(instance, state, i, rule.belief)
     return state
@@ -122,47 +129,47 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
 def _make_nodes(instance: Instance) -> tuple[IntArray, IntArray, int]:
     """The tables of pools and nodes, and how many planned nodes there are."""
     pools, first = instance.pools, instance.first_node
-    pool = np.zeros((kernel.COUNT + 1 + max(pool.gpus for pool in pools), len(pools) + 1), dtype=np.int64)
+    pool = np.zeros((rows.COUNT + 1 + max(pool.gpus for pool in pools), len(pools) + 1), dtype=np.int64)
     by_count = np.array([pool.gpus == 1 and not pool.closures for pool in pools])
-    pool[kernel.FIRST] = first
-    pool[kernel.FIRST_PLAN, 1:] = np.cumsum(np.where(by_count, 1, np.diff(first)))
-    pool[kernel.POOL_GPUS, :-1] = [pool.gpus for pool in pools]
-    pool[kernel.BY_COUNT, :-1] = by_count
+    pool[rows.FIRST] = first
+    pool[rows.FIRST_PLAN, 1:] = np.cumsum(np.where(by_count, 1, np.diff(first)))
+    pool[rows.POOL_GPUS, :-1] = [pool.gpus for pool in pools]
+    pool[rows.BY_COUNT, :-1] = by_count
     for q, one in enumerate(pools):
-        pool[kernel.COUNT + one.gpus, q] = one.nodes
-    node = np.zeros((kernel.NODE_ROWS, first[-1]), dtype=np.int64)
+        pool[rows.COUNT + one.gpus, q] = one.nodes
+    node = np.zeros((rows.NODE_ROWS, first[-1]), dtype=np.int64)
     of = instance.node_pool
-    node[kernel.POOL_OF] = of
-    node[kernel.PLAN_OF] = pool[kernel.FIRST_PLAN, of] + np.where(by_count[of], 0, np.arange(first[-1]) - first[of])
-    node[kernel.FREE] = instance.node_gpus
-    return pool, node, int(pool[kernel.FIRST_PLAN, -1])
+    node[rows.POOL_OF] = of
+    node[rows.PLAN_OF] = pool[rows.FIRST_PLAN, of] + np.where(by_count[of], 0, np.arange(first[-1]) - first[of])
+    node[rows.FREE] = instance.node_gpus
+    return pool, node, int(pool[rows.FIRST_PLAN, -1])
 
 
 def _make_jobs(instance: Instance) -> tuple[IntArray, IntArray, int]:
     """The table of jobs, those that run at the beginning behind the others; their nodes; the greatest limit."""
     jobs, running, n = instance.jobs, instance.running, len(instance.jobs)
-    job = np.zeros((kernel.JOB_ROWS, n + len(running)), dtype=np.int64)
+    job = np.zeros((rows.JOB_ROWS, n + len(running)), dtype=np.int64)
     for row, name in (
-        (kernel.LIMIT, "limit"),
-        (kernel.NODES, "nodes"),
-        (kernel.GPUS, "gpus"),
-        (kernel.ACCOUNT, "account"),
-        (kernel.USER, "user"),
-        (kernel.PARTITION, "partition"),
+        (rows.LIMIT, "limit"),
+        (rows.NODES, "nodes"),
+        (rows.GPUS, "gpus"),
+        (rows.ACCOUNT, "account"),
+        (rows.USER, "user"),
+        (rows.PARTITION, "partition"),
     ):
         job[row, :n], job[row, n:] = getattr(jobs, name), getattr(running, name)
-    for row, values in ((kernel.SUBMIT, jobs.submit), (kernel.RELEASE, jobs.release)):
+    for row, values in ((rows.SUBMIT, jobs.submit), (rows.RELEASE, jobs.release)):
         job[row, :n], job[row, n:] = values, running.start
-    job[kernel.RUN, :n], job[kernel.RUN, n:] = jobs.run, running.end - running.start
-    job[kernel.QOS, :n], job[kernel.QOS, n:] = jobs.qos, NONE
-    job[kernel.ALLOWED, :n] = jobs.allowed @ (1 << np.arange(len(instance.pools)))
-    job[kernel.START, :n], job[kernel.START, n:] = NONE, running.start
-    job[kernel.POOL, n:] = running.pool
-    job[kernel.ARRIVALS, :n] = np.argsort(jobs.release, kind="stable")
-    job[kernel.OFFSET] = np.cumsum(job[kernel.NODES]) - job[kernel.NODES]
+    job[rows.RUN, :n], job[rows.RUN, n:] = jobs.run, running.end - running.start
+    job[rows.QOS, :n], job[rows.QOS, n:] = jobs.qos, NONE
+    job[rows.ALLOWED, :n] = jobs.allowed @ (1 << np.arange(len(instance.pools)))
+    job[rows.START, :n], job[rows.START, n:] = NONE, running.start
+    job[rows.POOL, n:] = running.pool
+    job[rows.ARRIVALS, :n] = np.argsort(jobs.release, kind="stable")
+    job[rows.OFFSET] = np.cumsum(job[rows.NODES]) - job[rows.NODES]
     greatest = np.array([*(part.limit for part in instance.partitions), NONE])
-    limit = np.where(job[kernel.LIMIT] == NONE, greatest[job[kernel.PARTITION]], job[kernel.LIMIT])
-    job[kernel.LIMIT] = np.where(limit == NONE, NEVER, np.maximum(limit, 1))
+    limit = np.where(job[rows.LIMIT] == NONE, greatest[job[rows.PARTITION]], job[rows.LIMIT])
+    job[rows.LIMIT] = np.where(limit == NONE, NEVER, np.maximum(limit, 1))
     place = np.concatenate([np.zeros(int(jobs.nodes.sum()), dtype=np.int64), running.node])
     return job, place, max(1, *limit.tolist(), 1)
 
@@ -198,18 +205,18 @@ def _run_from_before(instance: Instance, state: State, i: int, belief: str) -> N
     """Put a job that runs at the beginning into the state."""
     j = len(instance.jobs) + i
     job: dict[str, int] = {
-        name: int(state.job[getattr(kernel, name), j])
+        name: int(state.job[getattr(rows, name), j])
         for name in ("START", "POOL", "NODES", "GPUS", "LIMIT", "RUN", "ACCOUNT", "USER", "PARTITION", "OFFSET")
     }
     q, width, account, partition = job["POOL"], job["NODES"] * job["GPUS"], job["ACCOUNT"], job["PARTITION"]
     length = {"double": 2 * job["LIMIT"], "true": job["RUN"]}.get(belief, job["LIMIT"])
-    state.job[kernel.PLANNED_END, j] = min(job["START"] + length, NEVER)
-    state.job[kernel.LIVE, i] = j
-    state.clock[kernel.RUNNING] += 1
+    state.job[rows.PLANNED_END, j] = min(job["START"] + length, NEVER)
+    state.job[rows.LIVE, i] = j
+    state.clock[rows.RUNNING] += 1
     for v in state.place[job["OFFSET"] :][: job["NODES"]]:
-        state.pool[kernel.COUNT + state.node[kernel.FREE, v], q] -= 1
-        state.node[kernel.FREE, v] -= job["GPUS"]
-        state.pool[kernel.COUNT + state.node[kernel.FREE, v], q] += 1
+        state.pool[rows.COUNT + state.node[rows.FREE, v], q] -= 1
+        state.node[rows.FREE, v] -= job["GPUS"]
+        state.pool[rows.COUNT + state.node[rows.FREE, v], q] += 1
     if partition >= 0 and job["USER"] >= 0:
         state.part[partition, 2 + job["USER"]] += width
     if account < 0:

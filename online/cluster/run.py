@@ -22,6 +22,7 @@ from ratiobench.instances.cluster.model import Instance, Jobs, Schedule
 from ratiobench.online import run as runs
 from ratiobench.online.answers import refusal
 from ratiobench.online.cluster import kernel
+from ratiobench.online.cluster import state as rows
 from ratiobench.online.cluster.play import show_cluster, start_job
 from ratiobench.online.cluster.protocol import Answer, make_jobs, plain
 from ratiobench.online.cluster.registry import REGISTRY
@@ -43,7 +44,7 @@ class Simulator:
     def __init__(self, instance: Instance) -> None:
         self.public = tuple(replace(pool, closures=()) for pool in instance.pools)
         self.arrivals = len(instance.jobs)
-        self.state = make_state(instance, Rule(backfill=kernel.NO_BACKFILL), 1)
+        self.state = make_state(instance, Rule(backfill=rows.NO_BACKFILL), 1)
         self._instance, self._jobs = instance, make_jobs(instance)
         self._asked: list[int] = []
 
@@ -52,8 +53,8 @@ class Simulator:
         state, told = self.state, 0
         order = np.argsort(self._instance.jobs.release, kind="stable").tolist()
         release = self._instance.jobs.release[order].tolist()
-        while kernel.advance(state, self._asked[0] if self._asked else kernel.NEVER):
-            now = int(state.clock[kernel.NOW])
+        while kernel.advance(state, self._asked[0] if self._asked else rows.NEVER):
+            now = int(state.clock[rows.NOW])
             while self._asked and self._asked[0] <= now:
                 heapq.heappop(self._asked)
             first = told
@@ -61,9 +62,9 @@ class Simulator:
                 told += 1
             if told > first:
                 yield Question(order[first:told], [None] * (told - first), None, ARRIVAL)
-            waiting = [self._jobs[j] for j in state.job[kernel.QUEUE, : state.clock[kernel.WAITING]].tolist()]
+            waiting = [self._jobs[j] for j in state.job[rows.QUEUE, : state.clock[rows.WAITING]].tolist()]
             yield Question([None], [(now, waiting)], show_cluster(state, self._jobs), PASS)
-        late = np.flatnonzero(state.job[kernel.START, : self.arrivals] < 0)
+        late = np.flatnonzero(state.job[rows.START, : self.arrivals] < 0)
         if len(late):
             raise RuleViolation("every job", int(late[0]), "never starts")
 
@@ -85,8 +86,8 @@ class Simulator:
         booked = self.copied(event, index, answer)
         if booked is None:
             return None
-        now = int(self.state.clock[kernel.NOW])
-        waiting = set(self.state.job[kernel.QUEUE, : self.state.clock[kernel.WAITING]].tolist())
+        now = int(self.state.clock[rows.NOW])
+        waiting = set(self.state.job[rows.QUEUE, : self.state.clock[rows.WAITING]].tolist())
         for start in booked[0]:
             start_job(self.state, self._jobs, waiting, start)
         for second in booked[1]:
@@ -97,8 +98,8 @@ class Simulator:
 
     def schedule(self) -> Schedule:
         """The starts and places so far; -1 for a job that has not started."""
-        rows = (freeze(self.state.job[row, : self.arrivals]) for row in (kernel.START, kernel.POOL))
-        return Schedule(*rows, freeze(self.state.place[: int(self._instance.jobs.nodes.sum())]))
+        start, pool = (freeze(self.state.job[row, : self.arrivals]) for row in (rows.START, rows.POOL))
+        return Schedule(start, pool, freeze(self.state.place[: int(self._instance.jobs.nodes.sum())]))
 
 
 class ClusterEnvironment(Environment[Instance]):

@@ -12,11 +12,12 @@ import pytest
 from ratiobench.instances.cluster.format import FORMAT, parse
 from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.cluster.algorithms import make_rule
-from ratiobench.online.cluster.kernel import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
+from ratiobench.online.cluster.algorithms import describe, knows_lengths, make_rule, policy_names, run_policy
 from ratiobench.online.cluster.play import play
 from ratiobench.online.cluster.protocol import Cluster, Job
+from ratiobench.online.cluster.registry import REGISTRY
 from ratiobench.online.cluster.replay import Replay, Rule, replay
+from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
 from ratiobench.online.referee.simulator import RuleViolation
 from tests.online.cluster.random_logs import draw_log
 from tests.oracles.cluster import Simulation
@@ -123,6 +124,16 @@ def test_names_are_read_and_bad_ones_refused() -> None:
         with pytest.raises(InputError) as error:
             make_rule(name)
         assert str(error.value).startswith(f"algorithm: {field}: ")
+
+
+def test_every_policy_of_the_default_table_runs() -> None:
+    """Each name is in its one spelling, has a line of its own, and starts every job of a log; one is an oracle."""
+    names = policy_names()
+    assert [REGISTRY.parse(name).name for name in names] == list(names)
+    assert len({describe(name) for name in names}) == len(names)
+    assert [name for name in names if knows_lengths(name)] == ["easy:belief=true,candidates=shortest"]
+    for name in names:
+        assert min(starts(run_policy(log(HEAD), name))) == 0
 
 
 class FirstFit:
