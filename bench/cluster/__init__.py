@@ -172,9 +172,9 @@ class ClusterFamily(Family):
         return run(instance, algorithm, prior)
 
     def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
-        from ratiobench.bench.cluster.backtest import POLICIES
+        from ratiobench.online.cluster.algorithms import policy_names
 
-        return POLICIES
+        return policy_names()
 
     def warm(self) -> None:
         from ratiobench.online.cluster.run import ENVIRONMENT, run

@@ -22,17 +22,14 @@ from ratiobench.formulations.report import UNLIMITED
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import content_hash
 from ratiobench.instances.cluster.model import Instance, Schedule, make_costs
-from ratiobench.instances.cluster.waits import blocked
+from ratiobench.instances.cluster.waits import PARTS, blocked
 from ratiobench.instances.io.errors import InputError
+from ratiobench.online.cluster.algorithms import knows_lengths
+from ratiobench.online.cluster.registry import REGISTRY
 
 FORMAT = "ratiobench/cluster-backtest/1"
 JUDGED_BY = ("wait", "wait-gpu-hours")  # Costs whose OPT is enclosed
-TODAY = "easy"
-POLICIES = (
-    "easy", "easy:candidates=shortest", "easy:order=shortest", "easy:order=smallest", "easy:order=area",
-    "easy:order=f1", "easy:order=wfp3", "easy:order=unicep", "easy:belief=last2", "easy:belief=double",
-    "easy:reservations=10", "easy:belief=last2,candidates=shortest", "conservative", "firstfit", "fcfs",
-)  # fmt: skip
+TODAY, LOG = "easy", "log"
 APART, APART_SECONDS = 0.25, 300  # A replay matches if blocked parts differ by at most so much of the log's, or seconds
 
 
@@ -86,7 +83,7 @@ class Policy(Struct, frozen=True):
 
 
 class Match(Struct, frozen=True):
-    """Whether the replay of today's policy is like the log: mean seconds of each part of the waits of judged jobs."""
+    """Whether the replay of today's policy is like the log: mean seconds of each part of the waits."""
 
     log: dict[str, float]
     replay: dict[str, float]
@@ -142,11 +139,7 @@ class Backtest(Struct, frozen=True):
 
 
 def run_backtest(
-    instance: Instance,
-    policies: Sequence[str] = POLICIES,
-    today: str = TODAY,
-    what_if: Sequence[str] = (),
-    seconds: float = 20.0,
+    instance: Instance, policies: Sequence[str], today: str = TODAY, what_if: Sequence[str] = (), seconds: float = 20.0
 ) -> Backtest:
     """Replay the jobs under every policy and enclose OPT.
 
@@ -187,7 +180,7 @@ def run_backtest(
         what_ifs = [_what_if(*each) for each in later]
     optima = {cost: _optimum(instance, cost, each, starts.values()) for cost, each in found.items()}
     now = next(row for row in rows if row.name == today).costs
-    shown: dict[str, IntArray] = {"log": instance.jobs.logged} if log else {}
+    shown: dict[str, IntArray] = {LOG: instance.jobs.logged} if log else {}
     shown |= {name: starts[name].start for name in (today, choice)}
     if "wait" in found and not np.array_equal(found["wait"][1], shown[choice]):
         shown["best schedule known"] = found["wait"][1]
@@ -200,7 +193,7 @@ def run_backtest(
         today=today,
         recommended=recommended,
         best=choice,
-        log=_judge(instance, "log", instance.jobs.logged, starts[today].start) if log else None,
+        log=_judge(instance, LOG, instance.jobs.logged, starts[today].start) if log else None,
         policies=[
             replace(row, shares={cost: _share(row.costs[cost], now[cost], each) for cost, each in optima.items()})
             for row in rows
@@ -227,7 +220,8 @@ def _replay(instance: Instance, name: str) -> Schedule:
 
 
 def _is_oracle(name: str) -> bool:
-    return "belief=true" in name
+    spec = REGISTRY.parse(name)
+    return spec.entry is not None and knows_lengths(name)
 
 
 def _mean(instance: Instance, cost: str, start: IntArray) -> float:
@@ -288,7 +282,7 @@ def _what_if(text: str, changed: Instance, replays: dict[str, Schedule], asks: d
 
 def _judge(instance: Instance, name: str, start: IntArray, today: IntArray) -> Policy:
     judged, jobs = instance.judged_jobs & (start >= 0), instance.jobs
-    costs = {} if name == "log" else {cost: _mean(instance, cost, start) for cost in JUDGED_BY}
+    costs = {} if name == LOG else {cost: _mean(instance, cost, start) for cost in JUDGED_BY}
     weights = {"wait": np.ones(len(jobs), dtype=np.int64), "wait-gpu-hours": jobs.width * jobs.run}
     return Policy(
         name=name,
@@ -305,7 +299,7 @@ def _judge(instance: Instance, name: str, start: IntArray, today: IntArray) -> P
             for group, chosen in figures.group_by_width(instance).items()
         },
         utilisation=figures.utilisation(instance, start),
-        oracle=_is_oracle(name),
+        oracle=name != LOG and _is_oracle(name),
     )
 
 
@@ -322,11 +316,23 @@ def _has_log(instance: Instance) -> bool:
 
 
 def _match(instance: Instance, today: Schedule) -> Match:
+    """Compare the blocked parts of the waits of all jobs that have a start in the log."""
     set_current("splitting the waits of log and replay")
-    log, replay, judged = blocked(instance, instance.jobs.logged), blocked(instance, today), instance.judged_jobs
-    parts, others = log.means(judged), replay.means(judged & log.known)
-    apart = abs(parts["blocked"] - others["blocked"])
-    return Match(parts, others, log.exact, apart <= max(APART_SECONDS, APART * parts["blocked"]))
+    known = instance.jobs.logged >= 0
+    log, exact = _split_log(instance)
+    replay = blocked(instance, today).means(known)
+    apart = abs(log["blocked"] - replay["blocked"])
+    return Match(log, replay, exact, apart <= max(APART_SECONDS, APART * log["blocked"]))
+
+
+def _split_log(instance: Instance) -> tuple[dict[str, float], bool]:
+    """The parts of the log's waits: as the import wrote them, which knows jobs that were left out, or from the jobs."""
+    log = instance.origin.get("log")
+    waits = log.get("waits") if isinstance(log, dict) else None
+    if isinstance(waits, dict) and all(isinstance(waits.get(name), float | int) for name in ("wait", *PARTS)):
+        return {name: float(waits[name]) for name in ("wait", *PARTS)}, waits.get("is_lower_bound") is False
+    found = blocked(instance, instance.jobs.logged)
+    return found.means(), found.exact
 
 
 def _recommend(rows: list[Policy]) -> str:

@@ -12,8 +12,8 @@ from ratiobench.instances.io.files import check_writable, write_text
 
 if TYPE_CHECKING:
     from ratiobench.bench.cluster.backtest import Backtest
-    from ratiobench.instances.cluster.logs import Report
     from ratiobench.instances.cluster.model import Instance
+    from ratiobench.instances.cluster.report import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,12 @@ class Imported:
 
     def lines(self) -> Iterator[str]:
         """Yield the report for people."""
-        from ratiobench.bench.cluster.import_text import list_lines
-
-        yield from list_lines(self.instance, self.report)
+        yield str(self.report)
         yield "nothing was written (--out FILE writes the instance)" if self.file is None else f"instance: {self.file}"
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON values."""
-        import msgspec
-
-        found: dict[str, Any] = msgspec.to_builtins(self.report)
-        return found | {"file": None if self.file is None else str(self.file)}
+        return self.report.summary() | {"file": None if self.file is None else str(self.file)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +104,12 @@ def import_logs(
     ------
     InputError : a file that cannot be read or written; names file, line, field and value.
     """
-    from ratiobench.instances.cluster.format import dumps
-    from ratiobench.instances.cluster.logs import import_logs as read
-    from ratiobench.instances.cluster.logs import read_cluster
+    from ratiobench.instances.cluster.logs import write_import
 
     if not logs:
-        raise InputError("import", "logs", "no log is named")
-    if out is not None:
-        check_writable(out)
-    name = (out or Path(logs[0])).name.partition(".")[0]
-    instance, report = read([*logs], read_cluster(str(cluster)), format or "", columns, skip_bad, name)
-    if out is not None:
-        write_text(out, dumps(instance))
+        raise InputError("import", "", "the following arguments are required: LOG")
+    text = "" if out is None else str(out)
+    instance, report = write_import(logs, str(cluster), text, format or "", columns, skip_bad)
     return Imported(instance, report, out)
 
 
@@ -141,7 +130,7 @@ def backtest(
     Parameters
     ----------
     file : instance, as `import` writes it.
-    policies : policies to compare, as `list algorithms` names them, or own ones MODULE:CLASS; by default 15 rules.
+    policies : policies to compare, as `list algorithms` names them, or own ones MODULE:CLASS; by default 14 rules.
     today : the policy that runs the cluster today.
     what_if : changes of the cluster: nodes=+4, pool.NAME=+8, load=1.2, limits=true, maintenance=FROM..TO:N, quota=FILE.
     seconds : that OPT of each cost is looked for; 0 for not at all.
@@ -156,10 +145,11 @@ def backtest(
     InputError : an instance, policy or change that cannot be used.
     """
     from ratiobench.bench.cluster import FAMILY
-    from ratiobench.bench.cluster.backtest import POLICIES, run_backtest
+    from ratiobench.bench.cluster.backtest import run_backtest
     from ratiobench.bench.cluster.page import render_page
     from ratiobench.bench.family.registry import require_algorithms
     from ratiobench.instances.cluster.format import read
+    from ratiobench.online.cluster.algorithms import policy_names
 
     if out is not None:
         check_writable(out)
@@ -168,7 +158,7 @@ def backtest(
     if not len(instance.jobs):
         raise InputError(str(file), "jobs", "there are none")
     changes = [part for word in what_if for part in word.split(",")]
-    result = run_backtest(instance, policies or POLICIES, today, changes, seconds)
+    result = run_backtest(instance, policies or policy_names(), today, changes, seconds)
     if out is not None:
         write_text(out, render_page(result))
     return Backtested(result, out)

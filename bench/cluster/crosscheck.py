@@ -5,6 +5,7 @@ The comparison of answers maximises, so bounds and values are those of the negat
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 
@@ -25,14 +26,12 @@ def crosscheck(instance: Instance, effort: int, seconds: float | None, tell: Cal
     if len(instance.jobs) > CP_SAT_JOBS:
         raise InputError("crosscheck", "jobs", f"{len(instance.jobs)} jobs; at most {CP_SAT_JOBS} are compared")
     names = [CP_SAT, PRICES]
-    try:
+    with contextlib.suppress(ValueError):  # too many places of one job
         names[:0] = [ENUMERATION] if count_ways(instance) <= WAYS_LIMIT else []
-    except ValueError:
-        pass
-    rows = []
+    rows: list[CrossCheckRow] = []
     for name in names:
         tell(f"solving by {name}")
-        rows.append(_row(name, solve(instance, instance.cost, name, effort=effort, seconds=seconds)))
+        rows += [_row(name, solve(instance, instance.cost, name, effort=effort, seconds=seconds))]
     certified = rows[-1].answer
     assert isinstance(certified.verified, int)
     return compare_answers(rows, certified.verified, rows[-1].bound)

@@ -1,4 +1,4 @@
-"""Figures of a schedule as operators read them: waits of jobs and GPU-hours, slowdown, utilisation, by group and day."""
+"""Figures of a schedule as operators read them: waits, slowdown, utilisation, by group and day."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ratiobench.bench.cluster.backtest import JUDGED_BY, Backtest, Policy, Span
+from ratiobench.bench.cluster.backtest import JUDGED_BY, Backtest, Policy, Span, WhatIf
 from ratiobench.bench.cluster.figures import Difference, Figures
 
 NAMES = {"wait": "a job", "wait-gpu-hours": "a GPU-hour"}
@@ -69,15 +69,18 @@ def _list_policies(result: Backtest) -> Table:
         differs = "-" if row.name == result.today else difference_text(row.differences["wait"])
         rows.append({"Policy": name, **_figures(row.figures), **shares, "difference": differs})
     return Table(
-        "mean wait of a job and of a GPU-hour, and 95 % of jobs wait at most, minutes; gain: share of what can be gained "
-        "over today's policy; difference: in a job's wait",
+        "mean wait of a job and of a GPU-hour, and what 95 % of jobs do not exceed, minutes; gain: share of what can "
+        "be gained over today's policy; difference: in a job's wait",
         rows,
     )
 
 
 def _list_what_ifs(result: Backtest) -> Table:
     rows = []
-    for each in result.what_ifs:
+    before = {row.name: row for row in result.policies}
+    shown = {name: before[name].figures for name in result.what_ifs[0].policies}
+    used = {name: before[name].utilisation for name in shown}
+    for each in (WhatIf("none", shown, used, result.optima), *result.what_ifs):
         for name, figures in each.policies.items():
             row = {"Change": each.change, "Policy": name, **_figures(figures)}
             row["utilisation"] = f"{100 * each.utilisation[name]:.1f} %"

@@ -23,27 +23,25 @@ from ratiobench.bench.commands.standard import STANDARD
 from ratiobench.bench.commands.warm import WARM
 from ratiobench.bench.family.registry import families
 
-COMMANDS: dict[str, Command | Group] = {
-    each.name: each
-    for each in (
-        LIST,
-        GENERATE,
-        OPT,
-        CROSSCHECK,
-        SIMULATE,
-        EVALUATE,
-        CHECK_ALGORITHM,
-        AUDIT,
-        EXPLAIN,
-        SEARCH,
-        LIMIT,
-        CHECK,
-        EXPORT,
-        RUN,
-        STANDARD,
-        REPORT,
-        COMPARE,
-        WARM,
-        *(as_command(function) for family in families().values() for function in family.commands),
-    )
-}
+_ALL: tuple[Command | Group, ...] = (
+    LIST,
+    GENERATE,
+    OPT,
+    CROSSCHECK,
+    SIMULATE,
+    EVALUATE,
+    CHECK_ALGORITHM,
+    AUDIT,
+    EXPLAIN,
+    SEARCH,
+    LIMIT,
+    CHECK,
+    EXPORT,
+    RUN,
+    STANDARD,
+    REPORT,
+    COMPARE,
+    WARM,
+    *(as_command(function) for family in families().values() for function in family.commands),
+)
+COMMANDS = {each.name: each for each in _ALL}

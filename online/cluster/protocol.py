@@ -6,6 +6,7 @@ and at the seconds that it names (`Cluster.ask_at`). It never sees the length of
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -141,10 +142,8 @@ class _Adapter:
     def at_pass(self, shown: tuple[int, Sequence[Job]], cluster: Cluster) -> Answer:
         """Ask the policy."""
         answer = self._policy.schedule(shown[0], shown[1], cluster)
-        try:
+        with contextlib.suppress(TypeError, ValueError):  # the referee names what is wrong with it
             answer = plain(answer)
-        except (TypeError, ValueError):
-            pass  # the referee names what is wrong with it
         return Answer(answer, tuple(cluster.asked))
 
 
