@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ratiobench.bench.cluster import commands as commands_cluster
+from ratiobench.bench.commands import bridge
 from ratiobench.bench.commands import opt as commands_opt
 from ratiobench.bench.commands import simulate as commands_simulate
 from ratiobench.bench.commands.functions import as_function
 from ratiobench.bench.commands.opt import Opt
-from ratiobench.bench.commands.run import Backtest, Run, name_of, run_options
+from ratiobench.bench.commands.run import Run
 from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.commands.simulate import OF_TABLES, Simulate
 from ratiobench.bench.evaluation.isolation import share_sandboxes
@@ -36,7 +38,6 @@ from ratiobench.bench.results.frames import SECONDS, apply_types, make_frame
 from ratiobench.bench.results.means import GroupMean
 from ratiobench.bench.results.read import StudyTable, group_means
 from ratiobench.bench.results.remarks import with_remarks
-from ratiobench.bench.running.backtest import find_days, make_backtest, name_days, order_of, write_days
 from ratiobench.bench.running.runner import find_folder, run_suite
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.formulations.report import SolveReport
@@ -44,7 +45,6 @@ from ratiobench.instances.io.display import make_html
 from ratiobench.instances.io.errors import InputError, make_printable, shorten
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee import sandbox
-from ratiobench.online.run_context import RunContext, run_context
 from ratiobench.online.user_algorithm import name_algorithms
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ __all__ = [
 ]
 
 AnyPath = str | os.PathLike[str]
+backtest = bridge.as_function(commands_cluster.backtest)
 SHOWN = 60  # Rows of the table that a notebook shows of results
 
 
@@ -237,52 +238,6 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
     folder = find_folder(chosen.out, found.name, chosen.scale, found.over)
     named = replace(chosen, algorithms=names[: len(exactly)], add=names[len(exactly) :])
     run_suite(family, found, replace(named, own=handed, out=folder))
-    return results(folder)
-
-
-@as_function(Backtest, without=("days", "algorithms", "add", "out"), others={"add": ()}, defaults={"quiet": True})
-def backtest(
-    days: AnyPath | Iterable[Any], algorithms: object = (), out: AnyPath | None = None, **options: Any
-) -> Results:
-    """Run policies on every day of a log, with constants from the days before.
-
-    Parameters
-    ----------
-    days : folder with an instance file per day; or a file of recipes (``my.toml``), a day each; or instances in the
-        order of time (also a dictionary of them, as `generate` returns it), which are kept in the folder ``out/days``.
-    algorithms : one or several, as `run` takes them; ``all`` for all that can serve the days; empty for those that suit
-        the jobs of the days.
-    add : policies that are run in addition to those.
-    out : folder of the results; ``results/backtest-FOLDER`` by default, of instances ``results/backtest-instances``.
-    {options}
-
-    Returns
-    -------
-    The tables. `Results.advice` names the policy to take.
-
-    Raises
-    ------
-    InputError : days, algorithms, a folder or a number that cannot be used.
-    """
-    named = isinstance(days, str | os.PathLike)
-    exactly, added = listed(algorithms), listed(options.pop("add", ()))
-    chosen = Backtest(days=Path(days) if isinstance(days, str | os.PathLike) else Path(), out=_path(out), **options)
-    folder = find_folder(chosen.out, name_of(chosen.days if named else None))
-    if isinstance(days, str | os.PathLike):
-        source = chosen.days
-        (family, found), order = find_days(source), order_of(source)
-    else:
-        source, order = folder / "days", "in which they were given"
-        family, found = name_days(days, source)
-    names, handed = name_algorithms([*exactly, *added], instances_of(family))
-    with run_context(RunContext(isolate=family.choose_isolation(chosen.isolate), own=handed)):
-        suite = make_backtest(
-            family, found, names[: len(exactly)], chosen.history, str(source), order, chosen.by, chosen.what_if,
-            names[len(exactly) :],
-        )  # fmt: skip
-    if not named:
-        write_days(family, found)
-    run_suite(family, suite, run_options(chosen, out=folder, own=handed))
     return results(folder)
 
 

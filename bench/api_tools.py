@@ -14,17 +14,17 @@ from typing import Any
 import pandas as pd
 
 from ratiobench.bench.api import AnyPath, instances_of, listed
+from ratiobench.bench.cluster.commands import import_logs
 from ratiobench.bench.commands import audit as commands_audit
+from ratiobench.bench.commands import bridge
 from ratiobench.bench.commands import check as commands_check
 from ratiobench.bench.commands import crosscheck as commands_crosscheck
-from ratiobench.bench.commands import imports as commands_import
 from ratiobench.bench.commands import limit as commands_limit
 from ratiobench.bench.commands import search as commands_search
 from ratiobench.bench.commands.audit import Audit
 from ratiobench.bench.commands.check import Check
 from ratiobench.bench.commands.crosscheck import Crosscheck
 from ratiobench.bench.commands.functions import as_function
-from ratiobench.bench.commands.imports import Import, ImportOutcome
 from ratiobench.bench.commands.limit import Limit
 from ratiobench.bench.commands.search import RUNS, Search
 from ratiobench.bench.commands.shared import SuitePartOptions, read_given
@@ -36,7 +36,6 @@ from ratiobench.bench.report.compare.folders import SHOWN
 from ratiobench.bench.report.compare.folders import compare as _compare
 from ratiobench.bench.running.runner import filter_cases, scale_suite
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import read_bytes
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.user_algorithm import name_algorithms
@@ -51,6 +50,7 @@ AUDIT_TYPES: Mapping[str, Any] = {
     "right": "float64",
     "reason": "string",
 }
+imported = bridge.as_function(import_logs)
 _EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
 
 
@@ -354,29 +354,6 @@ def compare(a: AnyPath, b: AnyPath) -> pd.DataFrame:
     names = ["stage", "algorithm", "pairs", "median", "low", "high", "beyond_noise"]
     frame.attrs = {"unlike": list(found.unlike), "seconds": pd.DataFrame(paces, columns=names)}
     return frame
-
-
-@as_function(Import, without=("log", "cluster", "format", "out", "dry_run", "example"))
-def imported(log: AnyPath, cluster: AnyPath, format: str = "", **options: Any) -> ImportOutcome:
-    """Make instances of a log of real jobs, one per day or per several days; write nothing.
-
-    Parameters
-    ----------
-    log, cluster : the log, and the file with nodes and tariff.
-    format : format of the log (``list logs``).
-    {options}
-
-    Returns
-    -------
-    The outcome: ``instances`` in the order of time and ``report`` on the jobs that were left out and the assumptions.
-
-    Raises
-    ------
-    InputError : among others, a line that cannot be read; names the file, the line, the column and the value.
-    """
-    if not format:
-        raise InputError("imported", "format", "is missing: the format of the log, as `list logs` names it")
-    return commands_import.read(Import(log=Path(log), cluster=Path(cluster), format=format, **options))
 
 
 def generate(

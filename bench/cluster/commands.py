@@ -113,11 +113,11 @@ def import_logs(
     return Imported(instance, report, out)
 
 
-import_logs.command, import_logs.busy = "import", "reading the logs"  # type: ignore[attr-defined]
+import_logs.name, import_logs.busy = "import", "reading the logs"  # type: ignore[attr-defined]
 
 
 def backtest(
-    file: Path,
+    file: Any,
     *,
     policies: tuple[str, ...] = (),
     today: str = "easy",
@@ -129,7 +129,7 @@ def backtest(
 
     Parameters
     ----------
-    file : instance, as `import` writes it.
+    file : instance or its file, as `import` writes it.
     policies : policies to compare, as `list algorithms` names them, or own ones MODULE:CLASS; by default 14 rules.
     today : the policy that runs the cluster today.
     what_if : changes of the cluster: nodes=+4, pool.NAME=+8, load=1.2, limits=true, maintenance=FROM..TO:N, quota=FILE.
@@ -143,20 +143,29 @@ def backtest(
     Raises
     ------
     InputError : an instance, policy or change that cannot be used.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> month = ratiobench.generate("month:days=3,nodes=2,jobs=60")
+    >>> found = ratiobench.backtest(month.popitem()[1], policies=["easy:order=shortest"], seconds=0)
+    >>> [row.name for row in found.result.policies]
+    ['easy', 'easy:order=shortest']
     """
     from ratiobench.bench.cluster import FAMILY
     from ratiobench.bench.cluster.backtest import run_backtest
     from ratiobench.bench.cluster.page import render_page
     from ratiobench.bench.family.registry import require_algorithms
     from ratiobench.instances.cluster.format import read
+    from ratiobench.instances.cluster.model import Instance
     from ratiobench.online.cluster.algorithms import policy_names
 
     if out is not None:
         check_writable(out)
     require_algorithms(FAMILY, (today, *policies))
-    instance = read(file)
+    instance = file if isinstance(file, Instance) else read(file)
     if not len(instance.jobs):
-        raise InputError(str(file), "jobs", "there are none")
+        raise InputError(instance.name, "jobs", "there are none")
     changes = [part for word in what_if for part in word.split(",")]
     result = run_backtest(instance, policies or policy_names(), today, changes, seconds)
     if out is not None:
@@ -164,4 +173,4 @@ def backtest(
     return Backtested(result, out)
 
 
-backtest.busy = "replaying the log"  # type: ignore[attr-defined]
+backtest.name, backtest.busy = "backtest", "replaying the log"  # type: ignore[attr-defined]

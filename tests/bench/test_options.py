@@ -62,7 +62,6 @@ COMMAND_ONLY = {
     "search": dict.fromkeys(("out", "resume"), "the function keeps no state in a folder"),
     "limit": {"csv": "the function returns all rows as a table"},
     "compare": dict.fromkeys(("names", "csv"), "the function returns all rows as a table"),
-    "imported": dict.fromkeys(("out", "dry_run", "example"), "the function writes nothing"),
     "generate": {"out": "the function writes nothing"},
 }
 # Keywords that the function has alone, and why
@@ -83,14 +82,12 @@ SPELT = {
 # without a limit is a short one there
 DEFAULTS = {
     "run": {"quiet": True},
-    "backtest": {"quiet": True},
     "search": {"tries": 3000, "algorithm": None},
-    "imported": {"format": ""},
 }
 # The least that a command line has
 NEEDED = {
     "run": ["SUITE"],
-    "backtest": ["DIR"],
+    "backtest": ["FILE"],
     "opt": ["FILE"],
     "simulate": ["FILE", "-a", "x"],
     "audit": ["FILE", "-a", "x"],
@@ -100,7 +97,7 @@ NEEDED = {
     "limit": ["rising", "-a", "x"],
     "compare": ["A", "B"],
     "generate": ["SUITE", "--out", "DIR"],
-    "import": ["LOG", "--format", "csv", "--cluster", "TOML", "--dry-run"],
+    "import": ["LOG", "--cluster", "TOML"],
 }
 
 
@@ -176,7 +173,7 @@ def test_the_same_values_are_refused(function: str, capsys: pytest.CaptureFixtur
     name = FUNCTIONS[function]
     first: dict[str, tuple[Any, ...]] = {
         "simulate": (LORA, "greedy"), "audit": (LORA, "greedy"), "check": (LORA, {}), "opt": (LORA,),
-        "crosscheck": (LORA,), "imported": ("log", "cluster", "csv"), "compare": ("a", "b"),
+        "crosscheck": (LORA,), "imported": ("log",), "compare": ("a", "b"),
         "limit": ("rising", "greedy"),
     }  # fmt: skip
     arguments = first.get(function, ("lemma3",) if function == "search" else (str(tmp_path),))
