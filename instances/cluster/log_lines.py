@@ -33,7 +33,7 @@ class LogJob:
     run : seconds that it ran; None if the log does not say.
     limit : seconds; None for none.
     gpus, nodes : GPUs of the whole job; nodes, 0 if the log does not say.
-    kind : type of GPU that it asked for; empty for any.
+    kind, ran : type of GPU that it asked for, empty for any; type on which it ran, empty if the log does not say.
     account, user, partition, qos : names; empty for none.
     left_out : why it is no job of the instance; empty if it is one.
     may_restart : whether its end lets Slurm start it again.
@@ -49,6 +49,7 @@ class LogJob:
     gpus: int = 0
     nodes: int = 0
     kind: str = ""
+    ran: str = ""
     account: str = ""
     user: str = ""
     partition: str = ""

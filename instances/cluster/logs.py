@@ -142,11 +142,11 @@ def import_logs(
         raise InputError(
             str(paths[0]) if paths else "", "", f"no job that can be replayed; left out: {first or 'none'}"
         )
-    document = _make_document(kept, jobs, cluster, report, name)
+    document, chosen = _make_document(kept, jobs, cluster, report, name)
     instance = parse(document, where)
     if any(log.is_local for log in logs):
         _tell_clock(instance, cluster.zone, report)
-    _measure(instance, jobs, shapes, report)
+    _measure(instance, jobs, [shapes.place(shape) for shape in chosen], shapes, report)
     return dataclasses.replace(instance, origin={**instance.origin, "log": report.summary()}), report
 
 
@@ -282,11 +282,16 @@ class _Shapes:
         self.report.remarks[UNEVEN] += nodes * gpus != job.gpus
         return _Shape(job, nodes, gpus, pools, run)
 
+    def place(self, shape: _Shape) -> int:
+        """The pool in which the job ran in the log; -1 if that is not known."""
+        ran = self.types.get(shape.job.ran.lower(), set()) & set(shape.pools)
+        return next(iter(ran)) if len(ran) == 1 else NONE
+
 
 def _make_document(
     kept: list[_Shape], jobs: Iterable[LogJob], cluster: ClusterFile, report: Report, name: str
-) -> dict[str, Any]:
-    """The instance file of the jobs in the window."""
+) -> tuple[dict[str, Any], list[_Shape]]:
+    """The instance file of the jobs in the window, and these jobs in its order."""
     begin = kept[0].job.submit if cluster.begin is None else cluster.begin
     end = math.inf if cluster.end is None else cluster.end
     chosen, running = [], []
@@ -321,7 +326,7 @@ def _make_document(
     report.remarks["without a time limit (policies believe the greatest one)"] += sum(
         s.job.limit is None for s in chosen
     )
-    return {
+    document = {
         "format": FORMAT,
         "name": name,
         "origin": {"import": "ratiobench/cluster/logs"},
@@ -351,6 +356,7 @@ def _make_document(
             **labels,
         },
     }
+    return document, chosen
 
 
 def _place_running(
@@ -403,18 +409,23 @@ def _tell_clock(instance: Instance, zone: str, report: Report) -> None:
         report.remarks[told] += report.read
 
 
-def _measure(instance: Instance, jobs: list[LogJob], shapes: _Shapes, report: Report) -> None:
+def _measure(instance: Instance, jobs: list[LogJob], places: list[int], shapes: _Shapes, report: Report) -> None:
     """Load, utilisation and waits of the log; its window is from the beginning to the last submit."""
     columns, begin = instance.jobs, instance.begin
     last = max((job.start + (job.run or 0) for job in jobs if job.start is not None), default=begin)
     held = [job for job in jobs if job.start is not None and job.gpus and job.left_out != PART]
     ends = [(job.start or 0) + (last - (job.start or 0) if job.left_out == NO_END else job.run or 0) for job in held]
     report.others = [
-        Holder(job.start or 0, end, job.gpus, tuple(sorted(shapes.allowed(job, strict=False))))
+        Holder(
+            job.start or 0,
+            end,
+            job.gpus,
+            tuple(sorted(shapes.types.get(job.ran.lower()) or shapes.allowed(job, strict=False))),
+        )
         for job, end in zip(held, ends, strict=True)
         if job.left_out and end > begin
     ]
-    report.add_waits(instance, blocked(instance, columns.logged, others=report.others))
+    report.add_waits(instance, blocked(instance, columns.logged, np.array(places, dtype=np.int64), report.others))
     late = columns.release > np.maximum(columns.submit, begin)
     report.remarks["could not start at submit (a dependency, a begin time): they wait from when they could"] += int(
         late.sum()

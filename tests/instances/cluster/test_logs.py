@@ -248,6 +248,19 @@ def test_a_night_in_which_clocks_go_back(tmp_path: Path) -> None:
     assert "2 jobs whose Elapsed is not End - Start (a clock change, a suspension): Elapsed counts" in str(report)
 
 
+def test_where_a_job_ran_counts_for_waits_and_ties_no_job_to_a_type(tmp_path: Path) -> None:
+    """AllocTRES beside ReqTRES: the first job may use both pools, ran on the a100s, and blocks who needs these."""
+    pools = [LogPool("a100", 1, 8), LogPool("v100", 1, 8)]
+    head = "JobID|Submit|Start|End|State|ReqTRES|AllocTRES|Timelimit\n"
+    one = "1|100|100|300|COMPLETED|gres/gpu=8|gres/gpu:a100=8,gres/gpu=8|10:00\n"
+    two = "2|150|300|400|COMPLETED|gres/gpu:a100=8,gres/gpu=8|gres/gpu:a100=8,gres/gpu=8|10:00\n"
+    for first, seconds in ((one, 150), (one.replace("gres/gpu:a100=8,", "", 1), 0)):
+        x, report = load(tmp_path, head + first + two, cluster=ClusterFile(pools=pools))
+        assert x.jobs.allowed.tolist() == [[True, True], [True, False]]
+        assert report.waits is not None
+        assert report.waits.blocked.tolist() == [0, seconds]
+
+
 def test_what_the_report_says_of_jobs(tmp_path: Path) -> None:
     """Jobs without limit, with uneven GPUs, late or early starts, too large or too long ones."""
     head = "JobID|Submit|Start|End|State|ReqTRES|Eligible|Timelimit\n"
