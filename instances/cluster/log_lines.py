@@ -34,6 +34,7 @@ class LogJob:
     limit : seconds; None for none.
     gpus, nodes : GPUs of the whole job; nodes, 0 if the log does not say.
     kind, ran : type of GPU that it asked for, empty for any; type on which it ran, empty if the log does not say.
+    constraint : features of nodes that it asked for, in the form of the log.
     account, user, partition, qos : names; empty for none.
     left_out : why it is no job of the instance; empty if it is one.
     may_restart : whether its end lets Slurm start it again.
@@ -50,6 +51,7 @@ class LogJob:
     nodes: int = 0
     kind: str = ""
     ran: str = ""
+    constraint: str = ""
     account: str = ""
     user: str = ""
     partition: str = ""

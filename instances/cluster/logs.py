@@ -1,8 +1,4 @@
-"""Import of an operator's logs: several files, one cluster file, one continuous instance and a report of what counts.
-
-The cluster file is TOML: what an instance file has of the cluster (pools, partitions, quotas, priority, cycle, depth,
-judged), with `types` of a pool (names of its GPUs in the log), and `begin`, `end` and `zone` of the window.
-"""
+"""Import of an operator's logs: several files, one cluster file, one continuous instance and a report of what counts."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,80 +16,24 @@ from zoneinfo import ZoneInfo
 import msgspec
 import numpy as np
 
-from ratiobench.instances.cluster.format import (
-    FORMAT,
-    LABELS,
-    WEIGHT_LIMIT,
-    PartitionDocument,
-    PoolDocument,
-    PriorityDocument,
-    QuotaDocument,
-    Second,
-    convert,
-    parse,
-    write,
-)
+from ratiobench.instances.cluster.cluster_file import ClusterFile, LogPool, read_cluster
+from ratiobench.instances.cluster.format import FORMAT, LABELS, parse, write
 from ratiobench.instances.cluster.log_lines import NO_END, PART, REQUEUED, Log, LogJob
 from ratiobench.instances.cluster.model import DAY, NONE, Instance
 from ratiobench.instances.cluster.readers import FORMATS, guess_format
 from ratiobench.instances.cluster.report import Report
+from ratiobench.instances.cluster.shapes import Shape, Shapes, leave_out
 from ratiobench.instances.cluster.waits import Holder, blocked
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.io.files import check_writable, load_toml, read_bytes
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.files import check_writable
 from ratiobench.instances.io.text_files import open_text
 
-TOO_LARGE, TOO_LONG = "fits no pool that it may use", "asks for more GPU-seconds than an instance can hold"
+__all__ = ["ClusterFile", "LogPool", "import_logs", "read_cluster", "write_import"]
+
 OUTSIDE, NO_ROOM = "outside the window", "runs at the beginning, but not all of them fit on the nodes"
-UNEVEN = "ask for GPUs that their nodes do not divide; every node has the greater part"
 EARLY = "start before their submit in the log; they count as started at submit"
-LONGEST_RUN, LONGEST_NAME = 2**27, 200
+LONGEST_NAME = 200
 RESTART = 60  # Seconds from the end of a run to the submit of the next one of a job that Slurm starts again
-
-
-class LogPool(PoolDocument, kw_only=True):
-    """A pool of the cluster file."""
-
-    types: list[str] = msgspec.field(default_factory=list)
-
-
-class ClusterFile(msgspec.Struct, forbid_unknown_fields=True):
-    """The cluster file; `begin` and `end` are seconds from 1970, `zone` a name such as Europe/Berlin."""
-
-    pools: list[LogPool]
-    partitions: list[PartitionDocument] = []
-    quotas: list[QuotaDocument] = []
-    priority: PriorityDocument = msgspec.field(default_factory=PriorityDocument)
-    cycle: int = 0
-    depth: int = 0
-    judged: tuple[Second, Second] | None = None
-    begin: Second | None = None
-    end: Second | None = None
-    zone: str = ""
-
-
-def read_cluster(path: str) -> ClusterFile:
-    """Read a cluster file.
-
-    Parameters
-    ----------
-    path : of the TOML file.
-
-    Returns
-    -------
-    What it says.
-
-    Raises
-    ------
-    InputError : a field is missing, unknown or not allowed; names it.
-    """
-    data, source = read_bytes(path)
-    cluster: ClusterFile = convert(load_toml(data, source), ClusterFile, source)
-    if cluster.zone:
-        try:
-            ZoneInfo(cluster.zone)
-        except (KeyError, ValueError, OSError):
-            raise InputError(source, "zone", f"{shorten(cluster.zone)} is no time zone such as Europe/Berlin") from None
-    return cluster
 
 
 def import_logs(
@@ -134,7 +73,7 @@ def import_logs(
     found = [job for log in logs for job in _read(log, form, skip_bad, report)]
     jobs = _merge(found, report)
     report.read = len(jobs)
-    shapes = _Shapes(cluster, report, where)
+    shapes = Shapes(cluster, report, where)
     kept = [shape for job in jobs if (shape := shapes.shape(job)) is not None]
     kept.sort(key=lambda shape: shape.job.submit)  # stable: ties stay in the order of the files
     if not kept:
@@ -227,84 +166,27 @@ def _merge(found: list[LogJob], report: Report) -> list[LogJob]:
     return list(jobs.values())
 
 
-@dataclass(slots=True)
-class _Shape:
-    """A job with nodes, GPUs per node, and its pools."""
-
-    job: LogJob
-    nodes: int
-    gpus: int
-    pools: tuple[int, ...]
-    run: int
-
-
-class _Shapes:
-    """Nodes and pools of jobs; jobs that have none are counted as left out."""
-
-    def __init__(self, cluster: ClusterFile, report: Report, where: str) -> None:
-        self.pools, self.report = cluster.pools, report
-        self.types: dict[str, set[int]] = defaultdict(set)
-        names = [pool.name for pool in cluster.pools]
-        for q, pool in enumerate(cluster.pools):
-            for kind in (pool.name, *pool.types):
-                self.types[kind.lower()].add(q)
-        self.parts: dict[str, set[int]] = {}
-        for i, part in enumerate(cluster.partitions):
-            for pool_name in part.pools:
-                if pool_name not in names:
-                    raise InputError(where, f"partitions[{i}].pools", explain_unknown_name(pool_name, names))
-            self.parts[part.name] = {names.index(pool_name) for pool_name in part.pools}
-
-    def allowed(self, job: LogJob, strict: bool = True) -> set[int]:
-        """The pools that the job may use by its partition and type of GPU; `strict`: unknown names are errors."""
-        allowed = set(range(len(self.pools)))
-        for field, label, table in (("partition", job.partition, self.parts), ("type", job.kind.lower(), self.types)):
-            if not label or not table or not (strict or label in table):
-                continue
-            if label not in table:
-                problem = f"{explain_unknown_name(label, table)}, the names in the cluster file"
-                raise InputError("", field, problem) if job.line is None else job.line.fail(field, problem)
-            allowed &= table[label]
-        return allowed
-
-    def shape(self, job: LogJob) -> _Shape | None:
-        """The shape of a job; None if it is left out."""
-        run = max(1, job.run or 0)
-        allowed = set[int]() if job.left_out else self.allowed(job)
-        widest = max((self.pools[q].gpus for q in allowed), default=1)
-        nodes = max(1, min(job.nodes, job.gpus) or -(-job.gpus // widest))
-        gpus = -(-job.gpus // nodes)
-        pools = tuple(q for q in sorted(allowed) if self.pools[q].nodes >= nodes and self.pools[q].gpus >= gpus)
-        is_long = nodes * gpus * run >= WEIGHT_LIMIT or run > LONGEST_RUN
-        if reason := job.left_out or ("" if pools else TOO_LARGE) or (TOO_LONG if is_long else ""):
-            _leave_out(job, reason, self.report)
-            return None
-        self.report.remarks[UNEVEN] += nodes * gpus != job.gpus
-        return _Shape(job, nodes, gpus, pools, run)
-
-    def place(self, shape: _Shape) -> int:
-        """The pool in which the job ran in the log; -1 if that is not known."""
-        ran = self.types.get(shape.job.ran.lower(), set()) & set(shape.pools)
-        return next(iter(ran)) if len(ran) == 1 else NONE
-
-
 def _make_document(
-    kept: list[_Shape], jobs: Iterable[LogJob], cluster: ClusterFile, report: Report, name: str
-) -> tuple[dict[str, Any], list[_Shape]]:
+    kept: list[Shape], jobs: Iterable[LogJob], cluster: ClusterFile, report: Report, name: str
+) -> tuple[dict[str, Any], list[Shape]]:
     """The instance file of the jobs in the window, and these jobs in its order."""
     begin = kept[0].job.submit if cluster.begin is None else cluster.begin
     end = math.inf if cluster.end is None else cluster.end
-    chosen, running = [], []
+    chosen, running, mine = [], [], [shape.job for shape in kept]
     for shape in kept:
         start, submit = shape.job.start, shape.job.submit
         if submit >= end or (submit < begin and (start is None or start + shape.run <= begin)):
-            _leave_out(shape.job, OUTSIDE, report)
+            leave_out(shape.job, OUTSIDE, report)
         elif start is not None and start < begin:
             running.append(shape)
         else:
             chosen.append(shape)
             report.waiting += submit < begin
-    names = {table: sorted({_label(getattr(job, label)) for job in jobs} - {""}) for label, table in LABELS.items()}
+    names = {
+        # The cluster file may name an account of which no job is kept
+        table: sorted({_label(getattr(job, label)) for job in (jobs if label in ("account", "qos") else mine)} - {""})
+        for label, table in LABELS.items()
+    }
     if cluster.partitions:
         names["partitions"] = [part.name for part in cluster.partitions]
     code = {table: {label: k for k, label in enumerate(labels)} | {"": NONE} for table, labels in names.items()}
@@ -360,7 +242,7 @@ def _make_document(
 
 
 def _place_running(
-    shapes: list[_Shape], cluster: ClusterFile, code: Mapping[str, Mapping[str, int]], begin: int, report: Report
+    shapes: list[Shape], cluster: ClusterFile, code: Mapping[str, Mapping[str, int]], begin: int, report: Report
 ) -> list[dict[str, Any]]:
     """Put jobs that run at the beginning on best-fit nodes, in order of start."""
     free = [[pool.gpus] * pool.nodes for pool in cluster.pools]
@@ -383,13 +265,8 @@ def _place_running(
             report.running += 1
             break
         else:
-            _leave_out(job, NO_ROOM, report)
+            leave_out(job, NO_ROOM, report)
     return rows
-
-
-def _leave_out(job: LogJob, reason: str, report: Report) -> None:
-    job.left_out = reason
-    report.leave_out(reason, (job.run or 0) * job.gpus)
 
 
 def _label(text: str) -> str:
@@ -409,7 +286,7 @@ def _tell_clock(instance: Instance, zone: str, report: Report) -> None:
         report.remarks[told] += report.read
 
 
-def _measure(instance: Instance, jobs: list[LogJob], places: list[int], shapes: _Shapes, report: Report) -> None:
+def _measure(instance: Instance, jobs: list[LogJob], places: list[int], shapes: Shapes, report: Report) -> None:
     """Load, utilisation and waits of the log; its window is from the beginning to the last submit."""
     columns, begin = instance.jobs, instance.begin
     last = max((job.start + (job.run or 0) for job in jobs if job.start is not None), default=begin)
