@@ -1,4 +1,4 @@
-"""Import of an operator's logs: several files, one cluster file, one continuous instance and a report of what counts."""
+"""Import of an operator's logs: several files and a cluster file become one instance, and a report of what counts."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ from ratiobench.instances.io.text_files import open_text
 __all__ = ["ClusterFile", "LogPool", "import_logs", "read_cluster", "write_import"]
 
 OUTSIDE, NO_ROOM = "outside the window", "runs at the beginning, but not all of them fit on the nodes"
+LATE = "could not start at submit (a dependency, a begin time): they are released when they are eligible"
+NO_LIMIT = "without a time limit (policies believe the greatest one)"
 EARLY = "start before their submit in the log; they count as started at submit"
 LONGEST_NAME = 200
 RESTART = 60  # Seconds from the end of a run to the submit of the next one of a job that Slurm starts again
@@ -77,15 +79,13 @@ def import_logs(
     kept = [shape for job in jobs if (shape := shapes.shape(job)) is not None]
     kept.sort(key=lambda shape: shape.job.submit)  # stable: ties stay in the order of the files
     if not kept:
-        first = "; ".join(f"{jobs} jobs: {reason}" for reason, (jobs, _) in report.left_out.items())
-        raise InputError(
-            str(paths[0]) if paths else "", "", f"no job that can be replayed; left out: {first or 'none'}"
-        )
+        told = "; ".join(f"{jobs} jobs: {reason}" for reason, (jobs, _) in report.left_out.items()) or "none"
+        raise InputError(str(paths[0]) if paths else "", "", f"no job that can be replayed; left out: {told}")
     document, chosen = _make_document(kept, jobs, cluster, report, name)
     instance = parse(document, where)
     if any(log.is_local for log in logs):
         _tell_clock(instance, cluster.zone, report)
-    _measure(instance, jobs, [shapes.place(shape) for shape in chosen], shapes, report)
+    _measure(instance, jobs, [shapes.ran_in(shape.job) for shape in chosen], shapes, report)
     return dataclasses.replace(instance, origin={**instance.origin, "log": report.summary()}), report
 
 
@@ -198,16 +198,11 @@ def _make_document(
         own = _label(shape.job.id) or (shape.job.line.where if shape.job.line else "job")
         seen[own] += 1
         ids.append(own if seen[own] == 1 else f"{own}#{seen[own]}")
-    pools = [
-        {key: value for key, value in msgspec.to_builtins(pool).items() if key != "types"} for pool in cluster.pools
-    ]
     everyone = [pool.name for pool in cluster.pools]
     partitions = msgspec.to_builtins(cluster.partitions)
     report.jobs = len(chosen)
     report.gpu_seconds = sum(s.run * s.nodes * s.gpus for s in chosen)
-    report.remarks["without a time limit (policies believe the greatest one)"] += sum(
-        s.job.limit is None for s in chosen
-    )
+    report.remarks[NO_LIMIT] += sum(s.job.limit is None for s in chosen)
     document = {
         "format": FORMAT,
         "name": name,
@@ -216,7 +211,7 @@ def _make_document(
         "cycle": cluster.cycle,
         "depth": cluster.depth,
         "judged": None if cluster.judged is None else list(cluster.judged),
-        "pools": pools,
+        "pools": [{k: v for k, v in msgspec.to_builtins(pool).items() if k != "types"} for pool in cluster.pools],
         "partitions": partitions or [{"name": part, "pools": everyone} for part in names["partitions"]],
         "accounts": names["accounts"],
         "users": names["users"],
@@ -286,27 +281,24 @@ def _tell_clock(instance: Instance, zone: str, report: Report) -> None:
         report.remarks[told] += report.read
 
 
-def _measure(instance: Instance, jobs: list[LogJob], places: list[int], shapes: Shapes, report: Report) -> None:
+def _measure(
+    instance: Instance, jobs: list[LogJob], places: list[tuple[int, ...]], shapes: Shapes, report: Report
+) -> None:
     """Load, utilisation and waits of the log; its window is from the beginning to the last submit."""
     columns, begin = instance.jobs, instance.begin
     last = max((job.start + (job.run or 0) for job in jobs if job.start is not None), default=begin)
-    held = [job for job in jobs if job.start is not None and job.gpus and job.left_out != PART]
-    ends = [(job.start or 0) + (last - (job.start or 0) if job.left_out == NO_END else job.run or 0) for job in held]
-    report.others = [
-        Holder(
-            job.start or 0,
-            end,
-            job.gpus,
-            tuple(sorted(shapes.types.get(job.ran.lower()) or shapes.allowed(job, strict=False))),
-        )
-        for job, end in zip(held, ends, strict=True)
-        if job.left_out and end > begin
+    held = [
+        (job, job.start, last if job.left_out == NO_END else job.start + (job.run or 0))
+        for job in jobs
+        if job.start is not None and job.gpus and job.left_out != PART
     ]
-    report.add_waits(instance, blocked(instance, columns.logged, np.array(places, dtype=np.int64), report.others))
+    report.others = [
+        Holder(start, end, job.gpus, shapes.ran_in(job)) for job, start, end in held if job.left_out and end > begin
+    ]
+    pools = np.array([place[0] if len(place) == 1 else NONE for place in places], dtype=np.int64)
+    report.add_waits(instance, blocked(instance, columns.logged, pools, report.others))
     late = columns.release > np.maximum(columns.submit, begin)
-    report.remarks["could not start at submit (a dependency, a begin time): they wait from when they could"] += int(
-        late.sum()
-    )
+    report.remarks[LATE] += int(late.sum())
     report.window = (begin, int(columns.submit[-1]) if len(columns) else begin)
     closed = np.diff(np.clip(instance.closures[:, 1:3], *report.window), axis=1)[:, 0]
     capacity = instance.capacity * (report.window[1] - begin)
@@ -314,6 +306,5 @@ def _measure(instance: Instance, jobs: list[LogJob], places: list[int], shapes: 
     if capacity <= 0:
         return
     report.load = float((columns.width * columns.run)[columns.submit >= begin].sum()) / capacity
-    spans = np.array([(job.start, end) for job, end in zip(held, ends, strict=True)], dtype=np.int64).reshape(-1, 2)
-    inside = np.diff(np.clip(spans, *report.window), axis=1)[:, 0]
-    report.utilisation = float(sum(job.gpus * s for job, s in zip(held, inside.tolist(), strict=True))) / capacity
+    inside = sum(job.gpus * max(0, min(end, report.window[1]) - max(start, begin)) for job, start, end in held)
+    report.utilisation = inside / capacity

@@ -96,10 +96,10 @@ class Shapes:
         self.report.remarks[UNEVEN] += nodes * gpus != job.gpus
         return Shape(job, nodes, gpus, pools, run)
 
-    def place(self, shape: Shape) -> int:
-        """The pool in which the job ran in the log; -1 if that is not known."""
-        ran = self.types.get(shape.job.ran.lower(), set()) & set(shape.pools)
-        return next(iter(ran)) if len(ran) == 1 else NONE
+    def ran_in(self, job: LogJob) -> tuple[int, ...]:
+        """The pools in which the job may have run in the log."""
+        allowed = self.allowed(job, strict=False)
+        return tuple(sorted(self.types.get(job.ran.lower(), allowed) & allowed or allowed))
 
 
 def leave_out(job: LogJob, reason: str, report: Report) -> None:
