@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -120,7 +120,7 @@ def read_second(text: str, zone: ZoneInfo | None) -> tuple[int, bool]:
         try:
             time = datetime.fromisoformat(text)
             is_local = time.tzinfo is None
-            seconds = math.floor((time.replace(tzinfo=zone or ZoneInfo("UTC")) if is_local else time).timestamp())
+            seconds = math.floor((time.replace(tzinfo=zone or UTC) if is_local else time).timestamp())
         except (ValueError, OverflowError):
             return -1, False
     return (seconds if 0 <= seconds <= LARGEST else -1), is_local

@@ -85,7 +85,7 @@ def import_logs(
     instance = parse(document, where)
     if any(log.is_local for log in logs):
         _tell_clock(instance, cluster.zone, report)
-    _measure(instance, jobs, [shapes.ran_in(shape.job) for shape in chosen], shapes, report)
+    _measure(instance, jobs, [shapes.ran_in(shape.job) if shape.job.ran else () for shape in chosen], shapes, report)
     return dataclasses.replace(instance, origin={**instance.origin, "log": report.summary()}), report
 
 
@@ -154,8 +154,9 @@ def _merge(found: list[LogJob], report: Report) -> list[LogJob]:
             if not other.left_out or (job.left_out and (job.run or 0) <= (other.run or 0)):
                 continue
         jobs[key] = job
+    restarted = {job.id for job in jobs.values() if job.may_restart}
     for job in jobs.values():
-        if job.id:
+        if job.id in restarted:
             runs[job.id].append(job)
     for pieces in runs.values():
         pieces.sort(key=lambda job: job.submit)

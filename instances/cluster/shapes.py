@@ -44,6 +44,7 @@ class Shapes:
             for kind in (pool.name, *pool.types):
                 self.types[kind.lower()].add(q)
         self.parts: dict[str, set[int]] = {}
+        self.fits: dict[tuple[object, ...], tuple[int, int, tuple[int, ...]]] = {}
         for i, part in enumerate(cluster.partitions):
             for pool_name in part.pools:
                 if pool_name not in names:
@@ -73,18 +74,26 @@ class Shapes:
                 problem = f"{explain_unknown_name(label, table)}, the names in the cluster file"
                 raise InputError("", field, problem) if job.line is None else job.line.fail(field, problem)
             allowed &= table[label]
-        features = re.findall(r"[\w.-]+", job.constraint.lower())
+        features = re.findall(r"[\w.-]+", job.constraint.lower()) if job.constraint else []
         named = [self.types[feature] for feature in features if feature in self.types]
         return allowed & set[int]().union(*named) if named else allowed
+
+    def _fit(self, job: LogJob) -> tuple[int, int, tuple[int, ...]]:
+        """Nodes, GPUs of a node, and the pools that have them."""
+        key = job.partition, job.kind, job.constraint, job.nodes, job.gpus
+        if key not in self.fits:
+            allowed = self.allowed(job)
+            widest = max((self.pools[q].gpus for q in allowed), default=1)
+            nodes = min(job.nodes, job.gpus) or -(-job.gpus // widest)
+            gpus = -(-job.gpus // nodes)
+            pools = (q for q in sorted(allowed) if self.pools[q].nodes >= nodes and self.pools[q].gpus >= gpus)
+            self.fits[key] = nodes, gpus, tuple(pools)
+        return self.fits[key]
 
     def shape(self, job: LogJob) -> Shape | None:
         """The shape of a job; None if it is left out."""
         run = max(1, job.run or 0)
-        allowed = set[int]() if job.left_out else self.allowed(job)
-        widest = max((self.pools[q].gpus for q in allowed), default=1)
-        nodes = max(1, min(job.nodes, job.gpus) or -(-job.gpus // widest))
-        gpus = -(-job.gpus // nodes)
-        pools = tuple(q for q in sorted(allowed) if self.pools[q].nodes >= nodes and self.pools[q].gpus >= gpus)
+        nodes, gpus, pools = (1, job.gpus, ()) if job.left_out else self._fit(job)
         is_wide = nodes * gpus > self.bounds.get(job.partition, math.inf)
         if job.account in self.quotas:
             is_wide |= all(nodes * gpus > self.quotas[job.account][q] for q in pools)
