@@ -29,6 +29,7 @@ from ratiobench.instances.io.text_files import TextFile
 
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 _PIECES = re.compile(r"gpu|mig-|gaudi|tpu|neuron")
+_FRACTIONS = {"gpu-fraction", "gpu-memory"}  # Annotations of the KAI scheduler
 _TYPES = (
     "nvidia.com/gpu.product",
     "amd.com/gpu.product-name",
@@ -70,7 +71,7 @@ def _count_gpus(template: Entry, log: Log) -> tuple[int, str, str]:
                 if not re.fullmatch("[0-9]{1,4}", str(value)):
                     raise resources.fail(name, f"{shorten(value)} is not a whole number of GPUs")
                 total += int(value)
-            elif _PIECES.search(name):
+            elif _PIECES.search(name) and str(value) != "0":
                 pieces.add(name)
         return total
 
@@ -78,7 +79,7 @@ def _count_gpus(template: Entry, log: Log) -> tuple[int, str, str]:
     sidecars = sum(count(each) for each in before if each.text("restartPolicy") == "Always")
     gpus = sum(map(count, spec.objects("containers"))) + sidecars
     gpus = max([gpus, *(count(each) + sidecars for each in before if each.text("restartPolicy") != "Always")])
-    pieces |= {name for name in template.object("metadata").object("annotations").data if "gpu-" in name}
+    pieces |= _FRACTIONS & template.object("metadata").object("annotations").data.keys()
     if pieces:
         return 0, f"asks for {shorten(min(pieces)[:80])}, which is no whole GPU", ""
     if sidecars:
@@ -87,15 +88,15 @@ def _count_gpus(template: Entry, log: Log) -> tuple[int, str, str]:
     return gpus, "" if gpus else why, _first(spec.object("nodeSelector"), _TYPES)
 
 
-def _conditions(status: Entry) -> dict[str, tuple[int, str]]:
-    """Since when each condition holds, and why."""
+def _conditions(status: Entry) -> dict[str, int]:
+    """Since when each condition holds."""
     found = {}
     for each in status.objects("conditions"):
         if each.text("status") == "True":
             since = each.moment("lastTransitionTime")
             if since is None:
                 raise each.fail("lastTransitionTime", "the field is missing")
-            found[each.text("type")] = since, each.text("reason")
+            found[each.text("type")] = since
     return found
 
 
@@ -142,8 +143,7 @@ def read_kueue(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
         held, admission = _conditions(status), status.object("admission")
         job.partition, job.account = spec.text("queueName"), admission.text("clusterQueue")
         job.limit = spec.number("maximumExecutionTimeSeconds") or None
-        start = held.get("PodsReady", held.get("Admitted"))
-        job.start, end = start[0] if start else None, held["Finished"][0] if "Finished" in held else None
+        job.start, end = held.get("PodsReady", held.get("Admitted")), held.get("Finished")
         admitted = {each.text("name"): each.number("count") for each in admission.objects("podSetAssignments")}
         each, reasons = set[int](), set[str]()
         for pods in spec.objects("podSets"):
@@ -163,7 +163,7 @@ def read_kueue(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
         past = ("accumulatedPastExecutionTimeSeconds", "accumulatedPastExexcutionTimeSeconds")  # two versions
         if any(map(status.number, past)):
             log.remarks["evicted and admitted again: the last run counts"] += 1
-        return _finish(job, end, max(reasons, default=NO_GPU))
+        return _finish(job, end, min(reasons, default=NO_GPU))
 
     return read_each(read_entries(file, log, "items"), read)
 
@@ -192,12 +192,12 @@ def read_jobs(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
             gpus, why, job.kind = _count_gpus(template, log)
             job.nodes = min(1 if parallel is None else parallel, *([] if completions is None else [completions]), 10**6)
             job.start, job.gpus = status.moment("startTime"), gpus * job.nodes
-            ends = [held[name][0] for name in ("Complete", "Failed") if name in held]
+            ends = [held[name] for name in ("Complete", "Failed") if name in held]
             return _finish(job, status.moment("completionTime") or max(ends, default=None), why)
         if kind not in ("", "Pod"):
             job.left_out = OTHER
             return job
-        job.start = held["PodScheduled"][0] if "PodScheduled" in held else status.moment("startTime")
+        job.start = held.get("PodScheduled", status.moment("startTime"))
         end = _pod_end(status) if status.text("phase") in ("Succeeded", "Failed") else None
         job.nodes, (job.gpus, why, job.kind) = 1, _count_gpus(data, log)
         _finish(job, end, why)

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -33,7 +33,8 @@ class LogJob:
     run : seconds that it ran; None if the log does not say.
     limit : seconds; None for none.
     gpus, nodes : GPUs of the whole job; nodes, 0 if the log does not say.
-    kind : type of GPU that it asked for; empty for any.
+    kind, ran : type of GPU that it asked for, empty for any; type on which it ran, empty if the log does not say.
+    constraint : features of nodes that it asked for, in the form of the log.
     account, user, partition, qos : names; empty for none.
     left_out : why it is no job of the instance; empty if it is one.
     may_restart : whether its end lets Slurm start it again.
@@ -49,6 +50,8 @@ class LogJob:
     gpus: int = 0
     nodes: int = 0
     kind: str = ""
+    ran: str = ""
+    constraint: str = ""
     account: str = ""
     user: str = ""
     partition: str = ""
@@ -117,7 +120,7 @@ def read_second(text: str, zone: ZoneInfo | None) -> tuple[int, bool]:
         try:
             time = datetime.fromisoformat(text)
             is_local = time.tzinfo is None
-            seconds = math.floor((time.replace(tzinfo=zone or ZoneInfo("UTC")) if is_local else time).timestamp())
+            seconds = math.floor((time.replace(tzinfo=zone or UTC) if is_local else time).timestamp())
         except (ValueError, OverflowError):
             return -1, False
     return (seconds if 0 <= seconds <= LARGEST else -1), is_local

@@ -1,8 +1,4 @@
-"""Import of an operator's logs: several files, one cluster file, one continuous instance and a report of what counts.
-
-The cluster file is TOML: what an instance file has of the cluster (pools, partitions, quotas, priority, cycle, depth,
-judged), with `types` of a pool (names of its GPUs in the log), and `begin`, `end` and `zone` of the window.
-"""
+"""Import of an operator's logs: several files and a cluster file become one instance, and a report of what counts."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,80 +16,26 @@ from zoneinfo import ZoneInfo
 import msgspec
 import numpy as np
 
-from ratiobench.instances.cluster.format import (
-    FORMAT,
-    LABELS,
-    WEIGHT_LIMIT,
-    PartitionDocument,
-    PoolDocument,
-    PriorityDocument,
-    QuotaDocument,
-    Second,
-    convert,
-    parse,
-    write,
-)
+from ratiobench.instances.cluster.cluster_file import ClusterFile, LogPool, read_cluster
+from ratiobench.instances.cluster.format import FORMAT, LABELS, parse, write
 from ratiobench.instances.cluster.log_lines import NO_END, PART, REQUEUED, Log, LogJob
 from ratiobench.instances.cluster.model import DAY, NONE, Instance
 from ratiobench.instances.cluster.readers import FORMATS, guess_format
 from ratiobench.instances.cluster.report import Report
+from ratiobench.instances.cluster.shapes import Shape, Shapes, leave_out
 from ratiobench.instances.cluster.waits import Holder, blocked
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.io.files import check_writable, load_toml, read_bytes
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.files import check_writable
 from ratiobench.instances.io.text_files import open_text
 
-TOO_LARGE, TOO_LONG = "fits no pool that it may use", "asks for more GPU-seconds than an instance can hold"
+__all__ = ["ClusterFile", "LogPool", "import_logs", "read_cluster", "write_import"]
+
 OUTSIDE, NO_ROOM = "outside the window", "runs at the beginning, but not all of them fit on the nodes"
-UNEVEN = "ask for GPUs that their nodes do not divide; every node has the greater part"
+LATE = "could not start at submit (a dependency, a begin time): they are released when they are eligible"
+NO_LIMIT = "without a time limit (policies believe the greatest one)"
 EARLY = "start before their submit in the log; they count as started at submit"
-LONGEST_RUN, LONGEST_NAME = 2**27, 200
+LONGEST_NAME = 200
 RESTART = 60  # Seconds from the end of a run to the submit of the next one of a job that Slurm starts again
-
-
-class LogPool(PoolDocument, kw_only=True):
-    """A pool of the cluster file."""
-
-    types: list[str] = msgspec.field(default_factory=list)
-
-
-class ClusterFile(msgspec.Struct, forbid_unknown_fields=True):
-    """The cluster file; `begin` and `end` are seconds from 1970, `zone` a name such as Europe/Berlin."""
-
-    pools: list[LogPool]
-    partitions: list[PartitionDocument] = []
-    quotas: list[QuotaDocument] = []
-    priority: PriorityDocument = msgspec.field(default_factory=PriorityDocument)
-    cycle: int = 0
-    depth: int = 0
-    judged: tuple[Second, Second] | None = None
-    begin: Second | None = None
-    end: Second | None = None
-    zone: str = ""
-
-
-def read_cluster(path: str) -> ClusterFile:
-    """Read a cluster file.
-
-    Parameters
-    ----------
-    path : of the TOML file.
-
-    Returns
-    -------
-    What it says.
-
-    Raises
-    ------
-    InputError : a field is missing, unknown or not allowed; names it.
-    """
-    data, source = read_bytes(path)
-    cluster: ClusterFile = convert(load_toml(data, source), ClusterFile, source)
-    if cluster.zone:
-        try:
-            ZoneInfo(cluster.zone)
-        except (KeyError, ValueError, OSError):
-            raise InputError(source, "zone", f"{shorten(cluster.zone)} is no time zone such as Europe/Berlin") from None
-    return cluster
 
 
 def import_logs(
@@ -134,19 +75,17 @@ def import_logs(
     found = [job for log in logs for job in _read(log, form, skip_bad, report)]
     jobs = _merge(found, report)
     report.read = len(jobs)
-    shapes = _Shapes(cluster, report, where)
+    shapes = Shapes(cluster, report, where)
     kept = [shape for job in jobs if (shape := shapes.shape(job)) is not None]
     kept.sort(key=lambda shape: shape.job.submit)  # stable: ties stay in the order of the files
     if not kept:
-        first = "; ".join(f"{jobs} jobs: {reason}" for reason, (jobs, _) in report.left_out.items())
-        raise InputError(
-            str(paths[0]) if paths else "", "", f"no job that can be replayed; left out: {first or 'none'}"
-        )
-    document = _make_document(kept, jobs, cluster, report, name)
+        told = "; ".join(f"{jobs} jobs: {reason}" for reason, (jobs, _) in report.left_out.items()) or "none"
+        raise InputError(str(paths[0]) if paths else "", "", f"no job that can be replayed; left out: {told}")
+    document, chosen = _make_document(kept, jobs, cluster, report, name)
     instance = parse(document, where)
     if any(log.is_local for log in logs):
         _tell_clock(instance, cluster.zone, report)
-    _measure(instance, jobs, shapes, report)
+    _measure(instance, jobs, [shapes.ran_in(shape.job) if shape.job.ran else () for shape in chosen], shapes, report)
     return dataclasses.replace(instance, origin={**instance.origin, "log": report.summary()}), report
 
 
@@ -215,8 +154,9 @@ def _merge(found: list[LogJob], report: Report) -> list[LogJob]:
             if not other.left_out or (job.left_out and (job.run or 0) <= (other.run or 0)):
                 continue
         jobs[key] = job
+    restarted = {job.id for job in jobs.values() if job.may_restart}
     for job in jobs.values():
-        if job.id:
+        if job.id in restarted:
             runs[job.id].append(job)
     for pieces in runs.values():
         pieces.sort(key=lambda job: job.submit)
@@ -227,79 +167,27 @@ def _merge(found: list[LogJob], report: Report) -> list[LogJob]:
     return list(jobs.values())
 
 
-@dataclass(slots=True)
-class _Shape:
-    """A job with nodes, GPUs per node, and its pools."""
-
-    job: LogJob
-    nodes: int
-    gpus: int
-    pools: tuple[int, ...]
-    run: int
-
-
-class _Shapes:
-    """Nodes and pools of jobs; jobs that have none are counted as left out."""
-
-    def __init__(self, cluster: ClusterFile, report: Report, where: str) -> None:
-        self.pools, self.report = cluster.pools, report
-        self.types: dict[str, set[int]] = defaultdict(set)
-        names = [pool.name for pool in cluster.pools]
-        for q, pool in enumerate(cluster.pools):
-            for kind in (pool.name, *pool.types):
-                self.types[kind.lower()].add(q)
-        self.parts: dict[str, set[int]] = {}
-        for i, part in enumerate(cluster.partitions):
-            for pool_name in part.pools:
-                if pool_name not in names:
-                    raise InputError(where, f"partitions[{i}].pools", explain_unknown_name(pool_name, names))
-            self.parts[part.name] = {names.index(pool_name) for pool_name in part.pools}
-
-    def allowed(self, job: LogJob, strict: bool = True) -> set[int]:
-        """The pools that the job may use by its partition and type of GPU; `strict`: unknown names are errors."""
-        allowed = set(range(len(self.pools)))
-        for field, label, table in (("partition", job.partition, self.parts), ("type", job.kind.lower(), self.types)):
-            if not label or not table or not (strict or label in table):
-                continue
-            if label not in table:
-                problem = f"{explain_unknown_name(label, table)}, the names in the cluster file"
-                raise InputError("", field, problem) if job.line is None else job.line.fail(field, problem)
-            allowed &= table[label]
-        return allowed
-
-    def shape(self, job: LogJob) -> _Shape | None:
-        """The shape of a job; None if it is left out."""
-        run = max(1, job.run or 0)
-        allowed = set[int]() if job.left_out else self.allowed(job)
-        widest = max((self.pools[q].gpus for q in allowed), default=1)
-        nodes = max(1, min(job.nodes, job.gpus) or -(-job.gpus // widest))
-        gpus = -(-job.gpus // nodes)
-        pools = tuple(q for q in sorted(allowed) if self.pools[q].nodes >= nodes and self.pools[q].gpus >= gpus)
-        is_long = nodes * gpus * run >= WEIGHT_LIMIT or run > LONGEST_RUN
-        if reason := job.left_out or ("" if pools else TOO_LARGE) or (TOO_LONG if is_long else ""):
-            _leave_out(job, reason, self.report)
-            return None
-        self.report.remarks[UNEVEN] += nodes * gpus != job.gpus
-        return _Shape(job, nodes, gpus, pools, run)
-
-
 def _make_document(
-    kept: list[_Shape], jobs: Iterable[LogJob], cluster: ClusterFile, report: Report, name: str
-) -> dict[str, Any]:
-    """The instance file of the jobs in the window."""
+    kept: list[Shape], jobs: Iterable[LogJob], cluster: ClusterFile, report: Report, name: str
+) -> tuple[dict[str, Any], list[Shape]]:
+    """The instance file of the jobs in the window, and these jobs in its order."""
     begin = kept[0].job.submit if cluster.begin is None else cluster.begin
     end = math.inf if cluster.end is None else cluster.end
-    chosen, running = [], []
+    chosen, running, mine = [], [], [shape.job for shape in kept]
     for shape in kept:
         start, submit = shape.job.start, shape.job.submit
         if submit >= end or (submit < begin and (start is None or start + shape.run <= begin)):
-            _leave_out(shape.job, OUTSIDE, report)
+            leave_out(shape.job, OUTSIDE, report)
         elif start is not None and start < begin:
             running.append(shape)
         else:
             chosen.append(shape)
             report.waiting += submit < begin
-    names = {table: sorted({_label(getattr(job, label)) for job in jobs} - {""}) for label, table in LABELS.items()}
+    names = {
+        # The cluster file may name an account of which no job is kept
+        table: sorted({_label(getattr(job, label)) for job in (jobs if label in ("account", "qos") else mine)} - {""})
+        for label, table in LABELS.items()
+    }
     if cluster.partitions:
         names["partitions"] = [part.name for part in cluster.partitions]
     code = {table: {label: k for k, label in enumerate(labels)} | {"": NONE} for table, labels in names.items()}
@@ -311,17 +199,12 @@ def _make_document(
         own = _label(shape.job.id) or (shape.job.line.where if shape.job.line else "job")
         seen[own] += 1
         ids.append(own if seen[own] == 1 else f"{own}#{seen[own]}")
-    pools = [
-        {key: value for key, value in msgspec.to_builtins(pool).items() if key != "types"} for pool in cluster.pools
-    ]
     everyone = [pool.name for pool in cluster.pools]
     partitions = msgspec.to_builtins(cluster.partitions)
     report.jobs = len(chosen)
     report.gpu_seconds = sum(s.run * s.nodes * s.gpus for s in chosen)
-    report.remarks["without a time limit (policies believe the greatest one)"] += sum(
-        s.job.limit is None for s in chosen
-    )
-    return {
+    report.remarks[NO_LIMIT] += sum(s.job.limit is None for s in chosen)
+    document = {
         "format": FORMAT,
         "name": name,
         "origin": {"import": "ratiobench/cluster/logs"},
@@ -329,7 +212,7 @@ def _make_document(
         "cycle": cluster.cycle,
         "depth": cluster.depth,
         "judged": None if cluster.judged is None else list(cluster.judged),
-        "pools": pools,
+        "pools": [{k: v for k, v in msgspec.to_builtins(pool).items() if k != "types"} for pool in cluster.pools],
         "partitions": partitions or [{"name": part, "pools": everyone} for part in names["partitions"]],
         "accounts": names["accounts"],
         "users": names["users"],
@@ -351,10 +234,11 @@ def _make_document(
             **labels,
         },
     }
+    return document, chosen
 
 
 def _place_running(
-    shapes: list[_Shape], cluster: ClusterFile, code: Mapping[str, Mapping[str, int]], begin: int, report: Report
+    shapes: list[Shape], cluster: ClusterFile, code: Mapping[str, Mapping[str, int]], begin: int, report: Report
 ) -> list[dict[str, Any]]:
     """Put jobs that run at the beginning on best-fit nodes, in order of start."""
     free = [[pool.gpus] * pool.nodes for pool in cluster.pools]
@@ -377,13 +261,8 @@ def _place_running(
             report.running += 1
             break
         else:
-            _leave_out(job, NO_ROOM, report)
+            leave_out(job, NO_ROOM, report)
     return rows
-
-
-def _leave_out(job: LogJob, reason: str, report: Report) -> None:
-    job.left_out = reason
-    report.leave_out(reason, (job.run or 0) * job.gpus)
 
 
 def _label(text: str) -> str:
@@ -403,22 +282,24 @@ def _tell_clock(instance: Instance, zone: str, report: Report) -> None:
         report.remarks[told] += report.read
 
 
-def _measure(instance: Instance, jobs: list[LogJob], shapes: _Shapes, report: Report) -> None:
+def _measure(
+    instance: Instance, jobs: list[LogJob], places: list[tuple[int, ...]], shapes: Shapes, report: Report
+) -> None:
     """Load, utilisation and waits of the log; its window is from the beginning to the last submit."""
     columns, begin = instance.jobs, instance.begin
     last = max((job.start + (job.run or 0) for job in jobs if job.start is not None), default=begin)
-    held = [job for job in jobs if job.start is not None and job.gpus and job.left_out != PART]
-    ends = [(job.start or 0) + (last - (job.start or 0) if job.left_out == NO_END else job.run or 0) for job in held]
-    report.others = [
-        Holder(job.start or 0, end, job.gpus, tuple(sorted(shapes.allowed(job, strict=False))))
-        for job, end in zip(held, ends, strict=True)
-        if job.left_out and end > begin
+    held = [
+        (job, job.start, last if job.left_out == NO_END else job.start + (job.run or 0))
+        for job in jobs
+        if job.start is not None and job.gpus and job.left_out != PART
     ]
-    report.add_waits(instance, blocked(instance, columns.logged, others=report.others))
+    report.others = [
+        Holder(start, end, job.gpus, shapes.ran_in(job)) for job, start, end in held if job.left_out and end > begin
+    ]
+    pools = np.array([place[0] if len(place) == 1 else NONE for place in places], dtype=np.int64)
+    report.add_waits(instance, blocked(instance, columns.logged, pools, report.others))
     late = columns.release > np.maximum(columns.submit, begin)
-    report.remarks["could not start at submit (a dependency, a begin time): they wait from when they could"] += int(
-        late.sum()
-    )
+    report.remarks[LATE] += int(late.sum())
     report.window = (begin, int(columns.submit[-1]) if len(columns) else begin)
     closed = np.diff(np.clip(instance.closures[:, 1:3], *report.window), axis=1)[:, 0]
     capacity = instance.capacity * (report.window[1] - begin)
@@ -426,6 +307,5 @@ def _measure(instance: Instance, jobs: list[LogJob], shapes: _Shapes, report: Re
     if capacity <= 0:
         return
     report.load = float((columns.width * columns.run)[columns.submit >= begin].sum()) / capacity
-    spans = np.array([(job.start, end) for job, end in zip(held, ends, strict=True)], dtype=np.int64).reshape(-1, 2)
-    inside = np.diff(np.clip(spans, *report.window), axis=1)[:, 0]
-    report.utilisation = float(sum(job.gpus * s for job, s in zip(held, inside.tolist(), strict=True))) / capacity
+    inside = sum(job.gpus * max(0, min(end, report.window[1]) - max(start, begin)) for job, start, end in held)
+    report.utilisation = inside / capacity

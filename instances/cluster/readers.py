@@ -70,6 +70,8 @@ def read_swf(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
             job.left_out = CANCELLED
         elif job.run is None:
             job.left_out = NO_END
+        elif not job.gpus:
+            job.left_out = NO_GPU
         return job
 
     return read_each(rows(), read)

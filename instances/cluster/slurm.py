@@ -1,7 +1,10 @@
-"""Readers of Slurm's accounting: `sacct --parsable2` and `sacct --json`, by the same rules.
+r"""Readers of Slurm's accounting: `sacct --parsable2` and `sacct --json`, by the same rules.
 
 A job counts as requested (ReqTRES). A task of an array is a job. A piece of a requeued job, and a component of a
-heterogeneous job, is left out. A slice or a share of a GPU is no GPU.
+heterogeneous job, is left out. A slice or a share of a GPU is no GPU. The log is best written by
+
+    SLURM_TIME_FORMAT=%s sacct -a -X -D -P -S 2026-03-01 -E 2026-04-01 --format=JobID,Submit,Eligible,Start,End,\
+    Elapsed,State,ReqTRES,AllocTRES,ReqNodes,Timelimit,User,Account,Partition,QOS
 """
 
 from __future__ import annotations
@@ -155,11 +158,13 @@ def read_sacct(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
             gpus=gpus,
             nodes=line.number("ReqNodes", get("ReqNodes")) or nodes or line.number("NNodes", get("NNodes")),
             kind=kind,
+            constraint=get("Constraints"),
             account=get("Account"),
             user=get("User"),
             partition=get("Partition"),
             qos=get("QOS"),
         )
+        job.ran = read_resources(get("AllocTRES"))[1]
         if tres == "AllocTRES" and gpus:
             job.kind = ""
             log.remarks[ALLOCATED] += 1
@@ -176,6 +181,12 @@ def _tell_elapsed(log: Log, job: LogJob, end: int | None) -> None:
         log.remarks[ELAPSED] += job.start + job.run != end
 
 
+def _text_of(tres: list[Entry]) -> str:
+    """The resources as `sacct` prints them."""
+    names = ("/".join(filter(None, (entry.text("type"), entry.text("name")))) for entry in tres)
+    return ",".join(f"{name}={entry.number('count') or 0}" for name, entry in zip(names, tres, strict=True))
+
+
 def read_sacct_json(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
     """`sacct --json`: a list `jobs`, in the forms of several versions of Slurm."""
 
@@ -190,15 +201,11 @@ def read_sacct_json(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
             name += "+"
         elif whole and part is not None:
             name = f"{whole}_{part}"
-        asked = tres.objects("requested") or tres.objects("allocated")
-        texts = []
-        for entry in asked:
-            label = "/".join(filter(None, (entry.text("type"), entry.text("name"))))
-            texts.append(f"{label}={entry.number('count') or 0}")
-        gpus, kind, nodes, piece = read_resources(",".join(texts))
+        asked, allocated = (_text_of(tres.objects(key)) for key in ("requested", "allocated"))
+        gpus, kind, nodes, piece = read_resources(asked or allocated)
         if gpus < 0:
             raise data.fail("tres", f"{shorten(piece)} is not a number below 10^7")
-        if gpus and not tres.objects("requested"):
+        if gpus and not asked:
             kind = ""
             log.remarks[ALLOCATED] += 1
         state = data.object("state").data.get("current", "")
@@ -215,6 +222,8 @@ def read_sacct_json(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
             gpus=gpus,
             nodes=nodes or data.number("allocation_nodes") or 0,
             kind=kind,
+            ran=read_resources(allocated)[1],
+            constraint=data.text("constraints"),
             account=data.text("account") or people.text("account"),
             user=data.text("user") or people.text("user"),
             partition=data.text("partition"),

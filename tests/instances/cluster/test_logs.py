@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.cluster.format import read
+from ratiobench.instances.cluster.format import PartitionDocument, QuotaDocument, read
 from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.logs import ClusterFile, LogPool, import_logs, write_import
 from ratiobench.instances.cluster.model import Instance
@@ -176,6 +176,7 @@ def test_the_window_and_what_runs_and_waits_at_its_beginning(tmp_path: Path) -> 
         ({"priority": {"shares": {"b": 2}}}, "c.toml: priority.shares.b: 'b' is not one of a"),
         ({"priority": {"qos_priority": {"high": 2}}}, "c.toml: priority.qos_priority.high: 'high' is not"),
         ({"quotas": [{"account": "b", "nominal": [8]}]}, "c.toml: quotas[0].account: 'b' is not one of a"),
+        ({"quotas": [{"account": "a", "nominal": [8, 8]}]}, "c.toml: quotas[0].nominal: 2 entries; 1 needed"),
         ({"pools": [{"name": "p", "nodes": 1, "gpu": 8}]}, "c.toml: pools[0]: object contains unknown field `gpu`"),
         ({"zone": "Berlin"}, "c.toml: zone: 'Berlin' is no time zone such as Europe/Berlin"),
     ],
@@ -246,6 +247,40 @@ def test_a_night_in_which_clocks_go_back(tmp_path: Path) -> None:
     x, report = load(tmp_path, text)
     assert x.jobs.run.tolist() == [6 * HOUR, 1200, HOUR]
     assert "2 jobs whose Elapsed is not End - Start (a clock change, a suspension): Elapsed counts" in str(report)
+
+
+def test_pools_by_constraint_and_jobs_that_bounds_never_let_start(tmp_path: Path) -> None:
+    """A feature that names a type counts, others do not; what no bound or quota allows is left out, not an error."""
+    pools, names = [LogPool("a", 1, 8, types=["a100"]), LogPool("h", 1, 8), LogPool("v", 1, 8)], ["a", "h", "v"]
+    head = "JobID|Submit|Start|End|State|ReqTRES|Constraints|Account|Partition|Timelimit\n"
+    rows = [(1, "A100&ib", 1, "x", "p"), (2, "[a100|h]*2", 1, "x", "p"), (3, "ib", 1, "x", "p")]
+    rows += [(4, "", 5, "x", "p"), (5, "", 4, "x", "p"), (6, "", 3, "y", "p")]
+    lines_ = [
+        f"{i}|{100 * i}|{100 * i}|{100 * i + 50}|COMPLETED|gres/gpu={gpus}|{features.replace('|', ',')}|{a}|{p}|10:00"
+        for i, features, gpus, a, p in rows
+    ]
+    parts = [PartitionDocument("p", names, user_gpus=4)]
+    quotas = [QuotaDocument("x", [1, 3, 1], "c"), QuotaDocument("z", [0, 1, 0], "c"), QuotaDocument("y", [2, 1, 2])]
+    cluster = ClusterFile(pools=pools, partitions=parts, quotas=quotas)
+    last = "9|900|900|900|CANCELLED|gres/gpu=1||z|gone|10:00\n"
+    x, report = load(tmp_path, head + "\n".join(lines_) + "\n" + last, cluster=cluster)
+    assert x.jobs.ids == ("1", "2", "3", "5")
+    assert x.jobs.allowed.tolist() == [[True, False, False], [True, True, False], [True] * 3, [True] * 3]
+    assert report.left_out["is wider than a bound of its partition or the quotas of its account"] == (2, 250 + 150)
+    assert (x.accounts, [part.name for part in x.partitions]) == (("x", "y", "z"), ["p"])
+
+
+def test_where_a_job_ran_counts_for_waits_and_ties_no_job_to_a_type(tmp_path: Path) -> None:
+    """AllocTRES beside ReqTRES: the first job may use both pools, ran on the a100s, and blocks who needs these."""
+    pools = [LogPool("a100", 1, 8), LogPool("v100", 1, 8)]
+    head = "JobID|Submit|Start|End|State|ReqTRES|AllocTRES|Timelimit\n"
+    one = "1|100|100|300|COMPLETED|gres/gpu=8|gres/gpu:a100=8,gres/gpu=8|10:00\n"
+    two = "2|150|300|400|COMPLETED|gres/gpu:a100=8,gres/gpu=8|gres/gpu:a100=8,gres/gpu=8|10:00\n"
+    for first, seconds in ((one, 150), (one.replace("gres/gpu:a100=8,", "", 1), 0)):
+        x, report = load(tmp_path, head + first + two, cluster=ClusterFile(pools=pools))
+        assert x.jobs.allowed.tolist() == [[True, True], [True, False]]
+        assert report.waits is not None
+        assert report.waits.blocked.tolist() == [0, seconds]
 
 
 def test_what_the_report_says_of_jobs(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ SWF = "\r\n".join(
         line(job=6, submit=23, run=50, requested=1, status=5),  # cancelled while it ran: it ran
         line(job=7, submit=24, run="6e2", requested=0, allocated=2, limit=0, status=0),  # failed jobs ran as well
         *(line(job=8, submit=25, run=50, requested=1, status=status) for status in (2, 3, 4)),
+        line(job=9, submit=26, run=50, requested=0, allocated=0, status=1),
         "  ; a comment in the middle",
     ]
 )
@@ -59,6 +60,7 @@ def test_every_line_of_swf(tmp_path: Path) -> None:
         "part of a job that stands whole in another line": 3,
         "without an end": 1,
         "cancelled before it started": 1,
+        "without a GPU": 1,
     }
 
 
