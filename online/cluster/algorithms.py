@@ -45,7 +45,8 @@ _EASY = {
 _REPLAN = {
     "belief": _SHARED["belief"],
     "work": Option("2000", None, f"jobs planned at a pass, in all its plans together, 1 to {WORK}"),
-    "guard": Option("48", None, f"hours of wait after which a second of wait counts twice, 0 (never) to {HOURS}"),
+    "scale": Option("60", None, "percent of the believed length with which waiting jobs are planned, 1 to 1000"),
+    "guard": Option("60", None, f"hours of wait after which the oldest job holds a reservation, 0 (never) to {HOURS}"),
     "gpu_hours": Option("0", None, f"GPU-hours whose wait counts as much as a job's, 0 (not counted) to {HOURS}"),
 }
 
@@ -67,8 +68,9 @@ def _make(backfill: int, options: Mapping[str, str]) -> Rule:
 
 def _make_replan(options: Mapping[str, str]) -> Rule:
     work = _read("replan", options, "work", 1, WORK)
+    scale = _read("replan", options, "scale", 1, 1000)
     guard, gpu_hours = (_read("replan", options, key, 0, HOURS) for key in ("guard", "gpu_hours"))
-    return Rule("submit", REPLAN, options["belief"], work=work, guard=3600 * guard, gpu_hours=gpu_hours)
+    return Rule("submit", REPLAN, options["belief"], work=work, guard=3600 * guard, gpu_hours=gpu_hours, scale=scale)
 
 
 REGISTRY.register(

@@ -2,8 +2,9 @@
 
 A plan of the search counts the free GPUs of a pool over time. A job starts in it no earlier than nodes, closures and
 quotas allow beside what runs. The jobs that the best plan starts now start if their nodes are free. The order is kept
-for the next pass. A second of wait of a job weighs 1 + (wait / guard)^2, so that no job is postponed for ever, and more
-for a job with many GPU-hours if these count.
+for the next pass. What waits is planned with a share of its believed length, because most jobs end before their limit.
+The oldest job holds a reservation once it has waited as long as the guard. Waits count alike for all jobs, or more for
+a job with many GPU-hours.
 
 State.search and State.profile hold the search: rows by place of the queue, and steps of free GPUs by pool.
 """
@@ -11,7 +12,7 @@ State.search and State.profile hold the search: rows by place of the queue, and 
 from __future__ import annotations
 
 from ratiobench.formulations.kernels import inner
-from ratiobench.online.cluster.plan import demand, find_in_pool, make_plan, try_start
+from ratiobench.online.cluster.plan import count_spare, demand, find_in_pool, lift, make_plan, reserve, try_start
 from ratiobench.online.cluster.state import (
     BASE_STEPS,
     DRAWS,
@@ -20,18 +21,19 @@ from ratiobench.online.cluster.state import (
     GPUS,
     GREATEST,
     GUARD,
+    LEFT,
     NEVER,
     NODES,
     NOW,
     ORDERED,
     POOLS,
     QUEUE,
+    RESERVED,
     SCALE,
+    START,
     STEPS,
     SUBMIT,
-    TOWARDS,
     TRIAL_STEPS,
-    USER,
     WAITING,
     WORK,
     believe,
@@ -45,7 +47,7 @@ TRIAL, BEST, STARTS, BEST_STARTS, BELIEVED, WIDTH, WEIGHT, FLOOR = range(8)
 SEARCH_JOBS = 500  # Most waiting jobs in a plan
 # Tables of State.profile, for each pool: times and free GPUs of the trial, of what runs
 TIME, FREE, BASE_TIME, BASE_FREE = range(4)
-UNIT, MOST = 2**16, 500  # Weight of a second of wait of a new job, and how often it at most counts
+UNIT, MOST = 2**16, 1000  # Weight of a second of wait, and how often it counts at most for a job's GPU-hours
 
 
 @inner
@@ -164,18 +166,12 @@ def _describe(s, place):  # type: ignore[no-untyped-def]
     j = s.job[QUEUE, place]
     length = believe(s, j)
     length = length if length < NEVER else s.rule[GREATEST]
-    u = s.job[USER, j]
-    if u >= 0 and s.last[u, 2] >= 2:  # towards the mean of the user's last two jobs
-        length += (min(0, (s.last[u, 0] + s.last[u, 1]) // 2 - length)) * s.rule[TOWARDS] // 100
-    length = max(1, length * s.rule[SCALE] // 100)
+    planned = max(1, length * s.rule[SCALE] // 100)
     width = s.job[NODES, j] * s.job[GPUS, j]
     weight = UNIT
-    if s.rule[GUARD] > 0:
-        ratio = (s.clock[NOW] - s.job[SUBMIT, j]) / s.rule[GUARD]
-        weight = min(int(UNIT * (1.0 + ratio * ratio)), MOST * UNIT)
     if s.rule[GPU_HOURS] > 0:
-        weight += min(UNIT * width * length // (3600 * s.rule[GPU_HOURS]), MOST * UNIT)
-    s.search[BELIEVED, place] = length
+        weight += min(UNIT * width * planned // (3600 * s.rule[GPU_HOURS]), MOST * UNIT)
+    s.search[BELIEVED, place] = planned
     s.search[WIDTH, place] = width
     s.search[WEIGHT, place] = weight
     first = NEVER
@@ -190,12 +186,15 @@ def _describe(s, place):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _order(s):  # type: ignore[no-untyped-def]
-    """Order the jobs that can be planned, as in the last pass, new ones by their length; return how many there are."""
+def _order(s, held):  # type: ignore[no-untyped-def]
+    """Order the jobs that can be planned, as in the last pass, new ones by their length; return how many there are.
+
+    The job at the place `held` has a reservation.
+    """
     best = s.search[BEST]
     n = 0
     for x in range(s.clock[WAITING]):
-        if _describe(s, x):
+        if x != held and s.job[START, s.job[QUEUE, x]] < 0 and _describe(s, x):
             y = n
             while x >= s.clock[ORDERED] and y > 0 and s.search[BELIEVED, best[y - 1]] > s.search[BELIEVED, x]:
                 best[y] = best[y - 1]
@@ -245,22 +244,42 @@ def _improve(s, n):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _guard(s):  # type: ignore[no-untyped-def]
+    """Start the oldest job or give it a reservation if it has waited long; return its place in the queue, or -1."""
+    s.clock[RESERVED] = 0
+    place = -1
+    for x in range(s.clock[WAITING]):
+        if place < 0 or s.job[SUBMIT, s.job[QUEUE, x]] < s.job[SUBMIT, s.job[QUEUE, place]]:
+            place = x
+    j = s.job[QUEUE, place]
+    if s.rule[GUARD] == 0 or s.clock[NOW] - s.job[SUBMIT, j] < s.rule[GUARD] or not is_considered(s, place):
+        return -1
+    if not try_start(s, j, False, True):
+        reserve(s, j)
+    return place
+
+
+@inner
 def replan(s):  # type: ignore[no-untyped-def]
     """Plan the waiting jobs anew and start what the best plan starts now; the queue is left in the plan's order."""
     now = s.clock[NOW]
     make_plan(s)
+    held = _guard(s)
     for q in range(s.rule[POOLS]):
         s.pool[BASE_STEPS, q] = _count_free(s, q)
-    n = _order(s)
+    n = _order(s, held)
     if n == 0:
         return
     _improve(s, n)
+    if s.clock[RESERVED] > 0:
+        lift(s, 0)
+        s.clock[LEFT] = count_spare(s)
     for x in range(s.clock[WAITING]):
         s.search[TRIAL, x] = s.job[QUEUE, x]
     for z in range(n):
         x = s.search[BEST, z]
         if s.search[BEST_STARTS, x] == now:
-            try_start(s, s.search[TRIAL, x], False, True)
+            try_start(s, s.search[TRIAL, x], True, True)
         s.job[QUEUE, z] = s.search[TRIAL, x]
         s.search[TRIAL, x] = -1
     for x in range(s.clock[WAITING]):

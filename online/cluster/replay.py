@@ -28,8 +28,9 @@ class Rule:
     reservations : how many jobs hold a reservation under EASY.
     shortest_candidates : whether EASY tries candidates shortest belief first instead of in the queue's order.
     work : jobs that `replan` plans at a pass, in all its plans together.
-    guard : seconds of wait at which a second counts twice in `replan`; 0: never.
+    guard : seconds of wait after which the oldest job holds a reservation under `replan`; 0: never.
     gpu_hours : believed GPU-hours that count in `replan` as much as one job; 0: they do not count.
+    scale : percent of the believed length with which `replan` plans what waits.
     """
 
     order: str = "submit"
@@ -41,7 +42,6 @@ class Rule:
     guard: int = 0
     gpu_hours: int = 0
     scale: int = 100
-    towards: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,6 +99,7 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
     pool, node, planned = _make_nodes(instance)
     job, place, greatest = _make_jobs(instance)
     choices = (ORDERS.index(rule.order), rule.backfill, BELIEFS.index(rule.belief))
+    search = (rule.work, rule.guard, rule.gpu_hours, rule.scale)
     settings = (rule.reservations, rule.shortest_candidates, instance.cycle, instance.depth, instance.begin)
     earliest = int(instance.jobs.submit[0]) if n else 0
     known = instance.closures[instance.closures[:, 2] > instance.begin]
@@ -108,21 +109,7 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
     part = np.zeros((max(1, len(instance.partitions)), 2 + users + accounts), dtype=np.int64)
     part[:, :2] = [(part.user_gpus, part.account_gpus) for part in instance.partitions] or NONE
     state = State(
-        rule=np.array(
-            [
-                *choices,
-                *settings,
-                n,
-                len(instance.pools),
-                greatest,
-                earliest,
-                rule.work,
-                rule.guard,
-                rule.gpu_hours,
-                rule.scale,
-                rule.towards,
-            ]
-        ),
+        rule=np.array([*choices, *settings, n, len(instance.pools), greatest, earliest, *search]),
         clock=np.zeros(16, dtype=np.int64),
         job=job,
         key=np.zeros(job.shape[1]),

@@ -37,8 +37,7 @@ EXTENSIONS = np.array([60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 1
     GUARD,
     GPU_HOURS,
     SCALE,
-    TOWARDS,
-) = range(17)
+) = range(16)
 # Entries of State.clock, which change: the second, and how many there are
 NOW, WAITING, RUNNING, RELEASED, CLOSED, ACTIVE, KNOWN, OVERFLOW, PLANNED, RESERVED, LEFT, ORDERED, DRAWS, ENDED = (
     range(14)
