@@ -8,7 +8,7 @@ from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.cluster.registry import REGISTRY
 from ratiobench.online.cluster.replay import Replay, Rule, replay
-from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
+from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS, REPLAN
 from ratiobench.online.spec import Entry, Option
 
 ORACLE = "true"  # The belief that knows every length
@@ -26,9 +26,12 @@ DEFAULTS = (
     "easy:order=unicep",
     "easy:order=f1",
     "conservative",
+    "replan",
+    "replan:gpu_hours=100",
     "easy:belief=true,candidates=shortest",
 )
 RESERVATIONS = 100  # The most jobs with a reservation under EASY
+WORK, HOURS = 1_000_000, 1_000_000  # The most of `replan`'s options
 _SHARED = {
     "order": Option("submit", ORDERS, "order of the queue; ties by submit, then place in the file"),
     "belief": Option("limit", BELIEFS, "what is believed of lengths; `true` is an oracle"),
@@ -39,12 +42,46 @@ _EASY = {
 }
 
 
+_REPLAN = {
+    "belief": _SHARED["belief"],
+    "work": Option("2000", None, f"jobs planned at a pass, in all its plans together, 1 to {WORK}"),
+    "scale": Option("60", None, "percent of the believed length with which waiting jobs are planned, 1 to 1000"),
+    "guard": Option("60", None, f"hours of wait after which the oldest job holds a reservation, 0 (never) to {HOURS}"),
+    "gpu_hours": Option("0", None, f"GPU-hours whose wait counts as much as a job's, 0 (not counted) to {HOURS}"),
+}
+
+
+def _read(name: str, options: Mapping[str, str], key: str, low: int, high: int) -> int:
+    text = options[key]
+    if not (text.isascii() and text.isdecimal() and low <= int(text[:9]) <= high):
+        raise InputError("algorithm", f"{name}:{key}", f"{shorten(text)} is not a number in {low}..{high}")
+    return int(text[:9])
+
+
 def _make(backfill: int, options: Mapping[str, str]) -> Rule:
-    text = options.get("reservations", "1")
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= RESERVATIONS):
-        raise InputError("algorithm", "easy:reservations", f"{shorten(text)} is not a number in 1..{RESERVATIONS}")
-    shortest = options.get("candidates") == "shortest"
-    return Rule(options["order"], backfill, options["belief"], int(text), shortest)
+    order, belief = options["order"], options["belief"]
+    if backfill != EASY:
+        return Rule(order, backfill, belief)
+    reservations = _read("easy", options, "reservations", 1, RESERVATIONS)
+    return Rule(order, EASY, belief, reservations, options["candidates"] == "shortest")
+
+
+def _make_replan(options: Mapping[str, str]) -> Rule:
+    work = _read("replan", options, "work", 1, WORK)
+    scale = _read("replan", options, "scale", 1, 1000)
+    guard, gpu_hours = (_read("replan", options, key, 0, HOURS) for key in ("guard", "gpu_hours"))
+    return Rule("submit", REPLAN, options["belief"], work=work, guard=3600 * guard, gpu_hours=gpu_hours, scale=scale)
+
+
+REGISTRY.register(
+    Entry(
+        name="replan",
+        summary="plans the waiting jobs anew at every pass, searches for a better order, and starts by the best plan",
+        version="1",
+        options=_REPLAN,
+        make=_make_replan,
+    )
+)
 
 
 for _name, _backfill, _summary in (

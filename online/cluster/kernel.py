@@ -20,8 +20,6 @@ from ratiobench.online.cluster.plan import (
 )
 from ratiobench.online.cluster.replan import replan
 from ratiobench.online.cluster.state import (
-    ORDERED,
-    REPLAN,
     ACCOUNT,
     ACTIVE,
     ACTIVE_LIST,
@@ -68,6 +66,7 @@ from ratiobench.online.cluster.state import (
     OFFSET,
     ORDER,
     ORDER_RULE,
+    ORDERED,
     OVERFLOW,
     PARTITION,
     PLANNED,
@@ -77,6 +76,7 @@ from ratiobench.online.cluster.state import (
     QUEUE,
     RELEASE,
     RELEASED,
+    REPLAN,
     REQUEUED,
     RESERVATIONS,
     RESERVED,

@@ -1,34 +1,39 @@
 """Our own policy `replan`, compiled: at every pass the order of the waiting jobs is improved, then some of them start.
 
-A plan of the search counts the free GPUs of a pool over time, and a job starts in it no earlier than nodes, closures and
+A plan of the search counts the free GPUs of a pool over time. A job starts in it no earlier than nodes, closures and
 quotas allow beside what runs. The jobs that the best plan starts now start if their nodes are free. The order is kept
-for the next pass. Jobs that have waited as long as the guard stand first, in order of submit.
+for the next pass. What waits is planned with a share of its believed length, because most jobs end before their limit.
+The oldest job holds a reservation once it has waited as long as the guard. Waits count alike for all jobs, or more for
+a job with many GPU-hours.
 
-State.search and State.profile hold the search: rows by waiting job, and steps of free GPUs by pool.
+State.search and State.profile hold the search: rows by place of the queue, and steps of free GPUs by pool.
 """
 
 from __future__ import annotations
 
 from ratiobench.formulations.kernels import inner
-from ratiobench.online.cluster.plan import demand, find_in_pool, make_plan, try_start
+from ratiobench.online.cluster.plan import count_spare, demand, find_in_pool, lift, make_plan, reserve, try_start
 from ratiobench.online.cluster.state import (
-    ALLOWED,
     BASE_STEPS,
-    TRIAL_STEPS,
-    ORDERED,
     DRAWS,
     FIRST_PLAN,
+    GPU_HOURS,
     GPUS,
     GREATEST,
     GUARD,
+    LEFT,
     NEVER,
     NODES,
     NOW,
+    ORDERED,
     POOLS,
     QUEUE,
-    OBJECTIVE,
+    RESERVED,
+    SCALE,
+    START,
     STEPS,
     SUBMIT,
+    TRIAL_STEPS,
     WAITING,
     WORK,
     believe,
@@ -40,9 +45,9 @@ from ratiobench.online.cluster.state import (
 # plans, length, width and weight of the job; FLOOR + q: its earliest second in pool q
 TRIAL, BEST, STARTS, BEST_STARTS, BELIEVED, WIDTH, WEIGHT, FLOOR = range(8)
 SEARCH_JOBS = 500  # Most waiting jobs in a plan
-# Tables of State.profile, for each pool: times and free GPUs of what runs, and of the trial
-BASE_TIME, BASE_FREE, TIME, FREE = range(4)
-UNIT = 2**24  # Weight of a second of wait
+# Tables of State.profile, for each pool: times and free GPUs of the trial, of what runs
+TIME, FREE, BASE_TIME, BASE_FREE = range(4)
+UNIT, MOST = 2**16, 1000  # Weight of a second of wait, and how often it counts at most for a job's GPU-hours
 
 
 @inner
@@ -160,51 +165,43 @@ def _describe(s, place):  # type: ignore[no-untyped-def]
     """Fill the search's rows of the job at a place of the queue; whether it can be planned."""
     j = s.job[QUEUE, place]
     length = believe(s, j)
-    s.search[BELIEVED, place] = length if length < NEVER else s.rule[GREATEST]
-    s.search[WIDTH, place] = s.job[NODES, j] * s.job[GPUS, j]
-    s.search[WEIGHT, place] = UNIT
-    if s.rule[OBJECTIVE] > 0:
-        s.search[WEIGHT, place] += s.rule[OBJECTIVE] * UNIT // max(10, s.search[BELIEVED, place])
-    else:
-        s.search[WEIGHT, place] -= s.rule[OBJECTIVE] * UNIT * s.search[WIDTH, place] * s.search[BELIEVED, place] // 10000000
+    length = length if length < NEVER else s.rule[GREATEST]
+    planned = max(1, length * s.rule[SCALE] // 100)
+    width = s.job[NODES, j] * s.job[GPUS, j]
+    weight = UNIT
+    if s.rule[GPU_HOURS] > 0:
+        weight += min(UNIT * width * planned // (3600 * s.rule[GPU_HOURS]), MOST * UNIT)
+    s.search[BELIEVED, place] = planned
+    s.search[WIDTH, place] = width
+    s.search[WEIGHT, place] = weight
     first = NEVER
-    considered = is_considered(s, place)
     for q in range(s.rule[POOLS]):
-        s.search[FLOOR + q, place] = NEVER
-        if considered and s.job[ALLOWED, j] >> q & 1 and fits_quota(s, j, q):
+        at = NEVER
+        if fits_quota(s, j, q):
             nodes, gpus = demand(s, j, q)
-            s.search[FLOOR + q, place] = find_in_pool(s, q, nodes, gpus, s.clock[NOW], s.search[BELIEVED, place])
-            first = min(first, s.search[FLOOR + q, place])
-    return first < NEVER
+            at = find_in_pool(s, q, nodes, gpus, s.clock[NOW], length)
+        s.search[FLOOR + q, place] = at
+        first = min(first, at)
+    return first < NEVER and is_considered(s, place)
 
 
 @inner
-def _order(s):  # type: ignore[no-untyped-def]
-    """Order the jobs that can be planned; return how many stand first by the guard, and how many there are.
+def _order(s, held):  # type: ignore[no-untyped-def]
+    """Order the jobs that can be planned, as in the last pass, new ones by their length; return how many there are.
 
-    The others stand as in the last pass, new ones by their length.
+    The job at the place `held` has a reservation.
     """
     best = s.search[BEST]
     n = 0
-    fixed = 0
-    for late in (True, False):
-        for x in range(s.clock[WAITING]):
-            submit = s.job[SUBMIT, s.job[QUEUE, x]]
-            if late != (s.clock[NOW] - submit >= s.rule[GUARD]) or not _describe(s, x):
-                continue
+    for x in range(s.clock[WAITING]):
+        if x != held and s.job[START, s.job[QUEUE, x]] < 0 and _describe(s, x):
             y = n
-            if late:
-                while y > 0 and s.job[SUBMIT, s.job[QUEUE, best[y - 1]]] > submit:
-                    best[y] = best[y - 1]
-                    y -= 1
-            elif x >= s.clock[ORDERED]:
-                while y > fixed and s.search[BELIEVED, best[y - 1]] > s.search[BELIEVED, x]:
-                    best[y] = best[y - 1]
-                    y -= 1
+            while x >= s.clock[ORDERED] and y > 0 and s.search[BELIEVED, best[y - 1]] > s.search[BELIEVED, x]:
+                best[y] = best[y - 1]
+                y -= 1
             best[y] = x
             n += 1
-        fixed = fixed if fixed > 0 or not late else n
-    return min(fixed, SEARCH_JOBS), min(n, SEARCH_JOBS)
+    return min(n, SEARCH_JOBS)
 
 
 @inner
@@ -217,40 +214,49 @@ def _take_trial(s, n):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _improve(s, fixed, n):  # type: ignore[no-untyped-def]
-    """Shortest first, if that is better; then random moves of jobs behind the fixed ones, within the work."""
+def _improve(s, n):  # type: ignore[no-untyped-def]
+    """Plan in the order of the last pass, then shortest first, then random moves; keep what costs no more."""
     trial = s.search[TRIAL]
+    best = s.search[BEST]
     for z in range(n):
-        trial[z] = s.search[BEST, z]
-    best = _decode(s, n, NEVER)
+        trial[z] = best[z]
+    least = _decode(s, n, NEVER)
     _take_trial(s, n)
-    for z in range(fixed + 1, n):
-        x = trial[z]
+    for z in range(n):
         y = z
-        while y > fixed and s.search[BELIEVED, trial[y - 1]] > s.search[BELIEVED, x]:
+        while y > 0 and s.search[BELIEVED, trial[y - 1]] > s.search[BELIEVED, best[z]]:
             trial[y] = trial[y - 1]
             y -= 1
-        trial[y] = x
-    value = _decode(s, n, best)
-    if value < best:
-        best = value
-        _take_trial(s, n)
-    movable = n - fixed
-    for _ in range(s.rule[WORK] // n if movable > 1 else 0):
-        x = fixed + _draw(s, movable)
-        y = fixed + _draw(s, movable)
-        if x == y:
-            continue
+        trial[y] = best[z]
+    for _ in range(max(1, s.rule[WORK] // n)):
+        cost = _decode(s, n, least)
+        if cost <= least:
+            least = cost
+            _take_trial(s, n)
+        x = _draw(s, n)
+        y = _draw(s, n)
         for z in range(n):
-            trial[z] = s.search[BEST, z]
+            trial[z] = best[z]
         step = 1 if y > x else -1
         for z in range(x, y, step):
-            trial[z] = s.search[BEST, z + step]
-        trial[y] = s.search[BEST, x]
-        value = _decode(s, n, best)
-        if value <= best:
-            best = value
-            _take_trial(s, n)
+            trial[z] = best[z + step]
+        trial[y] = best[x]
+
+
+@inner
+def _guard(s):  # type: ignore[no-untyped-def]
+    """Start the oldest job or give it a reservation if it has waited long; return its place in the queue, or -1."""
+    s.clock[RESERVED] = 0
+    place = -1
+    for x in range(s.clock[WAITING]):
+        if place < 0 or s.job[SUBMIT, s.job[QUEUE, x]] < s.job[SUBMIT, s.job[QUEUE, place]]:
+            place = x
+    j = s.job[QUEUE, place]
+    if s.rule[GUARD] == 0 or s.clock[NOW] - s.job[SUBMIT, j] < s.rule[GUARD] or not is_considered(s, place):
+        return -1
+    if not try_start(s, j, False, True):
+        reserve(s, j)
+    return place
 
 
 @inner
@@ -258,18 +264,22 @@ def replan(s):  # type: ignore[no-untyped-def]
     """Plan the waiting jobs anew and start what the best plan starts now; the queue is left in the plan's order."""
     now = s.clock[NOW]
     make_plan(s)
+    held = _guard(s)
     for q in range(s.rule[POOLS]):
         s.pool[BASE_STEPS, q] = _count_free(s, q)
-    fixed, n = _order(s)
+    n = _order(s, held)
     if n == 0:
         return
-    _improve(s, fixed, n)
+    _improve(s, n)
+    if s.clock[RESERVED] > 0:
+        lift(s, 0)
+        s.clock[LEFT] = count_spare(s)
     for x in range(s.clock[WAITING]):
         s.search[TRIAL, x] = s.job[QUEUE, x]
     for z in range(n):
         x = s.search[BEST, z]
         if s.search[BEST_STARTS, x] == now:
-            try_start(s, s.search[TRIAL, x], False, True)
+            try_start(s, s.search[TRIAL, x], True, True)
         s.job[QUEUE, z] = s.search[TRIAL, x]
         s.search[TRIAL, x] = -1
     for x in range(s.clock[WAITING]):

@@ -23,10 +23,14 @@ class Rule:
     Parameters
     ----------
     order : one of `ORDERS`.
-    backfill : `NO_BACKFILL`, `FIRST_FIT`, `EASY` or `CONSERVATIVE` of the kernel.
+    backfill : `NO_BACKFILL`, `FIRST_FIT`, `EASY`, `CONSERVATIVE` or `REPLAN` of `state`.
     belief : one of `BELIEFS`.
     reservations : how many jobs hold a reservation under EASY.
     shortest_candidates : whether EASY tries candidates shortest belief first instead of in the queue's order.
+    work : jobs that `replan` plans at a pass, in all its plans together.
+    guard : seconds of wait after which the oldest job holds a reservation under `replan`; 0: never.
+    gpu_hours : believed GPU-hours that count in `replan` as much as one job; 0: they do not count.
+    scale : percent of the believed length with which `replan` plans what waits.
     """
 
     order: str = "submit"
@@ -36,7 +40,8 @@ class Rule:
     shortest_candidates: bool = False
     work: int = 0
     guard: int = 0
-    objective: int = 0
+    gpu_hours: int = 0
+    scale: int = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +99,7 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
     pool, node, planned = _make_nodes(instance)
     job, place, greatest = _make_jobs(instance)
     choices = (ORDERS.index(rule.order), rule.backfill, BELIEFS.index(rule.belief))
+    search = (rule.work, rule.guard, rule.gpu_hours, rule.scale)
     settings = (rule.reservations, rule.shortest_candidates, instance.cycle, instance.depth, instance.begin)
     earliest = int(instance.jobs.submit[0]) if n else 0
     known = instance.closures[instance.closures[:, 2] > instance.begin]
@@ -103,7 +109,7 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
     part = np.zeros((max(1, len(instance.partitions)), 2 + users + accounts), dtype=np.int64)
     part[:, :2] = [(part.user_gpus, part.account_gpus) for part in instance.partitions] or NONE
     state = State(
-        rule=np.array([*choices, *settings, n, len(instance.pools), greatest, earliest, rule.work, rule.guard, rule.objective]),
+        rule=np.array([*choices, *settings, n, len(instance.pools), greatest, earliest, *search]),
         clock=np.zeros(16, dtype=np.int64),
         job=job,
         key=np.zeros(job.shape[1]),
@@ -117,7 +123,9 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
         real=_make_weights(instance, accounts),
         step=np.zeros((2, planned, room), dtype=np.int64),
         search=np.zeros((FLOOR + len(instance.pools), job.shape[1]), dtype=np.int64),
-        profile=np.zeros((4, len(instance.pools), 2 * (SEARCH_JOBS + len(known)) + instance.capacity + 8), dtype=np.int64),
+        profile=np.zeros(
+            (4, len(instance.pools), 2 * (SEARCH_JOBS + len(known)) + instance.capacity + 8), dtype=np.int64
+        ),
         reserved=np.zeros((max(1, rule.reservations), 6 + node.shape[1]), dtype=np.int64),
     )
     state.clock[rows.NOW] = instance.begin

@@ -35,10 +35,17 @@ EXTENSIONS = np.array([60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 1
     EARLIEST,
     WORK,
     GUARD,
-    OBJECTIVE,
-) = range(15)
+    GPU_HOURS,
+    SCALE,
+) = range(16)
 # Entries of State.clock, which change: the second, and how many there are
-NOW, WAITING, RUNNING, RELEASED, CLOSED, ACTIVE, KNOWN, OVERFLOW, PLANNED, RESERVED, LEFT, ORDERED, DRAWS = range(13)
+NOW, WAITING, RUNNING, RELEASED, CLOSED, ACTIVE, KNOWN, OVERFLOW, PLANNED, RESERVED, LEFT, ORDERED, DRAWS, ENDED = (
+    range(14)
+)
+HISTORY, REMEMBERED = (
+    16,
+    128,
+)  # Of the clock from HISTORY on: lengths of the last jobs that ended in 1/1024 of the limit
 # Rows of State.job. LIMIT is the partition's where the job has none, else NEVER; ALLOWED has bit q for pool q; OFFSET
 # is that of its nodes in State.place; PLANNED_END is by what is believed, EFFECTIVE as of this pass; HOLDS: reserved.
 # Lists of jobs: QUEUE (waiting, in the order of the last pass), LIVE (running), ORDER (candidates), ARRIVALS
@@ -49,7 +56,7 @@ JOB_ROWS = 25
 POOL_OF, PLAN_OF, FREE, IS_CLOSED, FIT, OTHER, CHOSEN, STEPS = range(8)
 NODE_ROWS = 8
 # Rows of State.pool; COUNT + g: open nodes with g free GPUs
-FIRST, FIRST_PLAN, POOL_GPUS, BY_COUNT, BASE_STEPS, TRIAL_STEPS, COUNT = range(7)
+FIRST, FIRST_PLAN, POOL_GPUS, BY_COUNT, TRIAL_STEPS, BASE_STEPS, COUNT = range(7)
 # Rows of State.closures behind node, start, end, announced: lists of closures that have begun, that policies know of
 ACTIVE_LIST, KNOWN_LIST = 4, 5
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ratiobench.formulations.cluster.check import check
 from ratiobench.instances.cluster.format import FORMAT, parse
 from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.io.errors import InputError
@@ -111,6 +112,25 @@ def test_a_closed_node_sends_its_job_back() -> None:
     assert (starts(result), result.requeued.tolist()) == ([8], [0])
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_replan_starts_jobs_within_bounds_and_quotas(seed: int) -> None:
+    """Random logs with every part of the model: starts are feasible, also with work for few plans, and repeatable."""
+    instance = draw_log(seed)
+    for name in ("replan", "replan:work=1,guard=0,belief=true", "replan:gpu_hours=1,belief=last2"):
+        result = run_policy(instance, name)
+        report = check(instance, "wait", result.schedule)
+        assert report.violations == ()
+        assert starts(result) == starts(run_policy(instance, name))
+
+
+def test_replan_finds_the_best_order_and_guards_against_starving() -> None:
+    """Short jobs first where that is best for the mean; a wide job among short ones starts sooner with a guard."""
+    assert starts(run_policy(log([(0, 4, 4, 4), (1, 9, 9, 3), (1, 2, 2, 4)]), "replan")) == [0, 6, 4]
+    rows = [(0, 3600, 3600, 2), (0, 7200, 7200, 4)] + [(1800 * k, 3600, 3600, 2) for k in range(1, 40)]
+    early, late = (starts(run_policy(log(rows), f"replan:guard={guard}"))[1] for guard in (1, 0))
+    assert early < late
+
+
 def test_names_are_read_and_bad_ones_refused() -> None:
     """Options reach the rule; what is not allowed is named in one line."""
     rule = make_rule("easy:order=wfp3,belief=last2,reservations=3,candidates=shortest")
@@ -118,6 +138,7 @@ def test_names_are_read_and_bad_ones_refused() -> None:
     for name, field in (
         ("easy:reservations=0", "easy:reservations"),
         ("easy:order=x", "easy:order"),
+        ("replan:guard=-1", "replan:guard"),
         ("fcfs:reservations=2", "fcfs:reservations"),
         ("eazy", "eazy"),
     ):
