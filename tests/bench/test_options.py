@@ -136,7 +136,7 @@ def test_a_function_has_the_options_of_its_command(function: str) -> None:
     line = parsed(name, *NEEDED[name])
     other = DEFAULTS.get(function, {})
     for each, default in defaults_of(single(name).options).items():
-        if each in alone or each in spelt or each in ("solution", "log", "cluster", "name"):
+        if each in alone or each in spelt or each in ("solution", "logs", "cluster", "name"):
             continue
         assert signature[each].default == other.get(each, default), each
         if each not in ("format", "claim"):
