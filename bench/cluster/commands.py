@@ -123,6 +123,7 @@ def backtest(
     today: str = "easy",
     what_if: tuple[str, ...] = (),
     seconds: float = 20.0,
+    isolate: bool | None = None,
     out: Path | None = None,
 ) -> Backtested:
     """Replay a log under many policies, against OPT, and recommend one.
@@ -130,10 +131,11 @@ def backtest(
     Parameters
     ----------
     file : instance or its file, as `import` writes it.
-    policies : policies to compare, as `list algorithms` names them, or own ones MODULE:CLASS; by default 14 rules.
+    policies : names as `list algorithms` has them, or own ones MODULE:CLASS; by default the usual rules and replan.
     today : the policy that runs the cluster today.
     what_if : changes of the cluster: nodes=+4, pool.NAME=+8, load=1.2, limits=true, maintenance=FROM..TO:N, quota=FILE.
     seconds : that OPT of each cost is looked for; 0 for not at all.
+    isolate : run own policies in a sandbox, or without one; by default in one if it can be had.
     out : file of the page with tables and pictures, FILE.html.
 
     Returns
@@ -159,15 +161,18 @@ def backtest(
     from ratiobench.instances.cluster.format import read
     from ratiobench.instances.cluster.model import Instance
     from ratiobench.online.cluster.algorithms import policy_names
+    from ratiobench.online.run_context import RunContext, run_context
 
     if out is not None:
         check_writable(out)
-    require_algorithms(FAMILY, (today, *policies))
     instance = file if isinstance(file, Instance) else read(file)
     if not len(instance.jobs):
         raise InputError(instance.name, "jobs", "there are none")
     changes = [part for word in what_if for part in word.split(",")]
-    result = run_backtest(instance, policies or policy_names(), today, changes, seconds)
+    hidden = () if file is instance else (str(Path(file).absolute().parent),)
+    with run_context(RunContext(isolate=FAMILY.choose_isolation(isolate), hidden=hidden)):
+        require_algorithms(FAMILY, (today, *policies))
+        result = run_backtest(instance, policies or policy_names(), today, changes, seconds)
     if out is not None:
         write_text(out, render_page(result))
     return Backtested(result, out)

@@ -74,7 +74,7 @@ def _declare(parameter: inspect.Parameter, hint: Any, words: str) -> Any:
     """The field of one parameter."""
     inner = next(kind for kind in (get_args(hint) or (hint,)) if kind is not types.NoneType)
     if inner is bool:
-        return switch(words)
+        return switch(words) if hint is bool else option(words, kinds.Switch())
     about: dict[str, Any] = {"several": True} if get_origin(hint) is tuple else {}
     values, metavar = _KINDS[get_origin(inner) or inner]
     if parameter.kind is not parameter.KEYWORD_ONLY:

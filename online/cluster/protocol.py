@@ -206,7 +206,7 @@ def make_jobs(instance: Instance) -> tuple[Job, ...]:
     """The jobs of an instance, and those that run at its beginning, as policies see them."""
     parts = instance.partitions
     tables = (instance.accounts, instance.users, tuple(part.name for part in parts), instance.qos)
-    found = []
+    found: list[Job] = []
     for source, running in ((instance.jobs, False), (instance.running, True)):
         columns: Any = source
         for i in range(len(source)):

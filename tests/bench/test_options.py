@@ -203,7 +203,7 @@ def test_lists_are_written_the_same_way_everywhere() -> None:
                     assert getattr(parsed(name, place, *more, *words), each) == ("a", "b")
                 last = parsed(name, *more, flag, "a", "b", place)
                 assert getattr(last, each) == ("a", "b")
-    assert seen == {"add", "algorithms", "only", "rows", "tier", "over", "claim", "what_if"}
+    assert seen == {"add", "algorithms", "only", "rows", "tier", "over", "claim", "policies", "what_if"}
     assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name").tier == ("a", "b", "c")
 
 
