@@ -110,6 +110,11 @@ class ClusterFamily(Family):
 
         return import_logs, backtest
 
+    def log_formats(self) -> Sequence[NamedSummary]:
+        from ratiobench.bench.cluster.commands import LOGS
+
+        return NamedSummary.several(LOGS)
+
     # The optimum.
 
     @property

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from ratiobench.instances.cluster.report import Report
 
 
+# The formats of logs, with a line each
+LOGS = (
+    ("swf", "Standard Workload Format of the Parallel Workloads Archive"),
+    ("sacct", "Slurm: sacct --parsable2"),
+    ("sacct-json", "Slurm: sacct --json"),
+    ("csv", "any table; --columns names its columns submit, duration, gpus, ..."),
+    ("kueue", "Kueue: kubectl get workloads.kueue.x-k8s.io -A -o json"),
+    ("pods", "Kubernetes: kubectl get jobs,pods -A -o json"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Imported:
     """An imported log.

@@ -382,6 +382,10 @@ class Family(ABC):
         """The commands that the family alone has: functions, which `ratiobench.bench.commands.bridge` reads."""
         return ()
 
+    def log_formats(self) -> Sequence[NamedSummary]:
+        """Return the formats of logs that the family's command `import` reads."""
+        return ()
+
     @property
     def log_import(self) -> LogImport | None:
         """Reads logs of real jobs as instances."""

@@ -13,6 +13,7 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.cluster import FAMILY
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.instances.cluster.model import COSTS, Instance
+from ratiobench.instances.cluster.readers import FORMATS
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import run_policy
 from tests.online.cluster.random_logs import draw_log
@@ -96,3 +97,7 @@ def test_solutions_are_read_back() -> None:
     for data, message in (({}, "missing required field"), ({"decisions": [[1]], "nodes": []}, "decisions")):
         with pytest.raises(InputError, match=message):
             FAMILY.parse_solution(log(), data, "s.json")
+
+
+def test_every_format_is_listed() -> None:
+    assert {each.name for each in FAMILY.log_formats()} == set(FORMATS)
