@@ -23,7 +23,7 @@ LOGS = (
     ("sacct-json", "Slurm: sacct --json"),
     ("csv", "any table; --columns names its columns submit, duration, gpus, ..."),
     ("kueue", "Kueue: kubectl get workloads.kueue.x-k8s.io -A -o json"),
-    ("pods", "Kubernetes: kubectl get jobs,pods -A -o json"),
+    ("k8s", "Kubernetes: kubectl get jobs -A -o json, or pods"),
 )
 
 
@@ -103,7 +103,7 @@ def import_logs(
     logs : log files, plain or gzip; several are one log.
     cluster : TOML file with the nodes, and who may use them.
     out : file of the instance, .json or .json.gz; without it only the report is made.
-    format : of the logs, swf, sacct, sacct-json, csv, kueue or pods; by default as the files' names say.
+    format : of the logs, as `list logs` names them; by default as their names and first characters say.
     columns : names of the columns of a CSV log.
     skip_bad : skip lines that cannot be read, and count them.
 
