@@ -13,8 +13,9 @@ import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.running.explanations import store_explanations
-from ratiobench.instances.lora import write
-from ratiobench.instances.lora.named import named, path
+from ratiobench.instances.cluster.format import write as write_log
+from ratiobench.instances.cluster.generate import generate as generate_log
+from ratiobench.instances.lora.named import path
 from ratiobench.online import run_context
 from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import NO_ISOLATION
@@ -103,16 +104,10 @@ def test_functions_isolate_by_default(mark: Path, function: str) -> None:
     assert mark.exists()
 
 
-def test_a_backtest_builds_policies_in_a_sandbox(mark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before any run, when it asks which constants a policy needs."""
-    seen: list[Any] = []
-    monkeypatch.setattr("ratiobench.bench.running.runner.run_suite", lambda *given: seen.append(given) or {})
-    monkeypatch.setattr("ratiobench.bench.report.write.write_report", lambda *given, **named: 0)
-    Path("days").mkdir()
-    for day in "ab":
-        write(named("tiny_contention"), Path("days") / f"{day}.json")
-    assert main(["backtest", "days", "--algorithms", "marks:Built"]) == 0
-    assert len(seen) == 1
+def test_a_backtest_builds_policies_in_a_sandbox(mark: Path) -> None:
+    """This one has no `schedule`, so that it is refused; what it does when it is built stays in the sandbox."""
+    write_log(generate_log("isolation", days=1, pools=(("a100", 2, 8), ("v100", 2, 4)), most=10), "log.json")
+    assert main(["backtest", "log.json", "--policies", "marks:Built", "--seconds", "0"]) == 2
     assert not mark.exists()
 
 

@@ -12,7 +12,6 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli.main import main
-from ratiobench.instances.lora import write
 from ratiobench.instances.lora.named import path
 from ratiobench.online.referee import sandbox
 
@@ -29,7 +28,6 @@ SMALL, THEOREM_5 = str(path("tiny_two_types")), str(path("thm5_T5_3tasks"))
 CALLS = (
     "list recipes",
     "generate paper:tasks=5,nodes.a100=1,slots=12 --out made",
-    "import --example jobs.csv",
     f"opt {SMALL}",
     f"opt {SMALL} --no-migration --certificate one.cert",
     f"crosscheck {SMALL}",
@@ -128,16 +126,12 @@ def test_results_of_a_suite(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert compared["different"] == 0
 
 
-def test_the_recommendation_of_a_backtest(capsys: pytest.CaptureFixture[str]) -> None:
-    """The policy that its sentences name, beside the totals of all."""
-    Path("days").mkdir()
-    for seed in range(3):
-        made = ratiobench.generate("paper", tasks=8, slots=12, nodes=2, seed=seed)["paper"]
-        write(made, Path("days") / f"day{seed}.json")
-    found = call(capsys, "backtest", "days", "--algorithms", "greedy", "eft", "--out", "out", "--workers", "1")
+def test_a_backtest_and_an_import_print_the_keys_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a log of three jobs on one node."""
+    Path("log.csv").write_text("submit,start,duration,gpus\n0,0,60,1\n10,60,30,2\n20,60,30,1\n")
+    Path("cluster.toml").write_text('[[pools]]\nname = "a"\nnodes = 1\ngpus = 4\n')
+    found = call(capsys, "import", "log.csv", "--cluster", "cluster.toml", "--out", "log.json")
+    assert set(found) == keys_on_page("import")[0]
+    found = call(capsys, "backtest", "log.json", "--policies", "fcfs", "--seconds", "0")
     assert set(found) == keys_on_page("backtest")[0]
-    advice = found["recommendation"]
-    assert advice["policy"] in advice["sentences"][0]
-    assert advice["policies"][0]["name"] == advice["policy"]
-    assert len(advice["days"]) == 2
-    assert len(found["rows"]) == 4
+    assert [row["name"] for row in found["policies"]] == ["easy", "fcfs"]
