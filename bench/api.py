@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ratiobench.bench.cluster import commands as commands_cluster
+from ratiobench.bench.commands import bridge
 from ratiobench.bench.commands import opt as commands_opt
 from ratiobench.bench.commands import simulate as commands_simulate
 from ratiobench.bench.commands.functions import as_function
@@ -62,6 +64,7 @@ __all__ = [
 ]
 
 AnyPath = str | os.PathLike[str]
+backtest = bridge.as_function(commands_cluster.backtest)
 SHOWN = 60  # Rows of the table that a notebook shows of results
 
 

@@ -13,7 +13,9 @@ from typing import Any
 import pandas as pd
 
 from ratiobench.bench.api import AnyPath, instances_of, listed
+from ratiobench.bench.cluster.commands import import_logs
 from ratiobench.bench.commands import audit as commands_audit
+from ratiobench.bench.commands import bridge
 from ratiobench.bench.commands import check as commands_check
 from ratiobench.bench.commands import crosscheck as commands_crosscheck
 from ratiobench.bench.commands import limit as commands_limit
@@ -47,6 +49,7 @@ AUDIT_TYPES: Mapping[str, Any] = {
     "right": "float64",
     "reason": "string",
 }
+imported = bridge.as_function(import_logs)
 _EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
 
 

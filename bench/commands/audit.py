@@ -102,7 +102,7 @@ def run(options: Audit) -> RunAudit | BidderAudit | BidCurve:
 
 def audit_run(options: Audit) -> RunAudit:
     """Look for OPT, run the algorithm, and check the claims."""
-    family, instance = read_given(options.file)
+    family, instance = options.read()
     with _prepare(options, family, instance):
         reference = family.solve(instance, options.settings(family))
         other = None if options.prior is None else read_given(options.prior)[1]
@@ -123,7 +123,7 @@ def _prepare(options: Audit, family: Family, instance: Any) -> Iterator[None]:
 
 def _audit_bidder(options: Audit, task: int) -> BidderAudit | BidCurve:
     """What one bidder gains by misreporting, without OPT."""
-    family, instance = read_given(options.file)
+    family, instance = options.read()
     curve = None
     with _prepare(options, family, instance):
         if options.curve is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import InstanceOptions, read_given, require_certificates
+from ratiobench.bench.commands.shared import InstanceOptions, require_certificates
 from ratiobench.bench.commands.texts import (
     exact_document,
     format_missing,
@@ -63,7 +63,7 @@ def run(options: Check) -> CheckOutcome:
     if options.file == judged == "-":
         raise InputError("<stdin>", "", "only one of the two files can be standard input")
     require_writable(options.timeline)
-    family, instance = read_given(options.file)
+    family, instance = options.read()
     if options.timeline and (family.gantt is None or options.certificate is not None):
         problem = "it draws a solution" if family.gantt is not None else f"the family {family.name} has no Gantt charts"
         raise InputError("--timeline", "", problem)

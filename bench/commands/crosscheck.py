@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import InstanceOptions, read_given
+from ratiobench.bench.commands.shared import InstanceOptions
 from ratiobench.bench.commands.texts import name_the_file
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.options import EFFORT, SECONDS, option
@@ -38,7 +38,7 @@ class CrosscheckOutcome:
 
 def run(options: Crosscheck) -> CrosscheckOutcome:
     """Solve with every formulation and solver."""
-    family, instance = read_given(options.file)
+    family, instance = options.read()
     with name_the_file(options.file, instance):
         answers = family.crosscheck(instance, effort=options.effort, seconds=options.seconds, tell=set_current)
     return CrosscheckOutcome(family, instance, answers)

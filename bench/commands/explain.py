@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import InstanceOptions, IsolationOptions, SolveOptions, read_given
+from ratiobench.bench.commands.shared import InstanceOptions, IsolationOptions, SolveOptions
 from ratiobench.bench.commands.texts import name_the_file, require_writable
 from ratiobench.bench.options import File, Text, option
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
@@ -30,7 +30,7 @@ def run(options: Explain) -> Any:
     from ratiobench.bench.report.explain.text import explain
 
     require_writable(options.html)
-    family, instance = read_given(options.file)
+    family, instance = options.read()
     settings = options.settings(family)
     with name_the_file(options.file, instance), run_context(options.context(family, options.file, options.html)):
         return explain(family, instance, options.algorithm, options.claim, settings)

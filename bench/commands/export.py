@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import FormulationOptions, InstanceOptions, read_given
+from ratiobench.bench.commands.shared import FormulationOptions, InstanceOptions
 from ratiobench.bench.options import Choice, required
 
 
@@ -20,7 +20,7 @@ class Export(FormulationOptions, InstanceOptions):
 
 def run(options: Export) -> str:
     """The text of the model."""
-    family, instance = read_given(options.file)
+    family, instance = options.read()
     return family.export(instance, options.format, options.formulation)
 
 

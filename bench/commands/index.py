@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ratiobench.bench.commands.audit import AUDIT
+from ratiobench.bench.commands.bridge import as_command
 from ratiobench.bench.commands.check import CHECK
 from ratiobench.bench.commands.check_algorithm import CHECK_ALGORITHM
 from ratiobench.bench.commands.command import Command, Group
@@ -20,27 +21,27 @@ from ratiobench.bench.commands.search import SEARCH
 from ratiobench.bench.commands.simulate import SIMULATE
 from ratiobench.bench.commands.standard import STANDARD
 from ratiobench.bench.commands.warm import WARM
+from ratiobench.bench.family.registry import families
 
-COMMANDS: dict[str, Command | Group] = {
-    each.name: each
-    for each in (
-        LIST,
-        GENERATE,
-        OPT,
-        CROSSCHECK,
-        SIMULATE,
-        EVALUATE,
-        CHECK_ALGORITHM,
-        AUDIT,
-        EXPLAIN,
-        SEARCH,
-        LIMIT,
-        CHECK,
-        EXPORT,
-        RUN,
-        STANDARD,
-        REPORT,
-        COMPARE,
-        WARM,
-    )
-}
+_ALL: tuple[Command | Group, ...] = (
+    LIST,
+    GENERATE,
+    OPT,
+    CROSSCHECK,
+    SIMULATE,
+    EVALUATE,
+    CHECK_ALGORITHM,
+    AUDIT,
+    EXPLAIN,
+    SEARCH,
+    LIMIT,
+    CHECK,
+    EXPORT,
+    RUN,
+    STANDARD,
+    REPORT,
+    COMPARE,
+    WARM,
+    *(as_command(function) for family in families().values() for function in family.commands),
+)
+COMMANDS = {each.name: each for each in _ALL}

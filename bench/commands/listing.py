@@ -23,6 +23,7 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] 
     "algorithms": lambda family: family.algorithms(),
     "formulations": lambda family: family.formulations(),
     "traces": lambda family: family.traces(),
+    "logs": lambda family: family.log_formats(),
     "constructions": lambda family: family.constructions(),
     "recipes": lambda family: list(family.recipes().values()),
     "claims": lambda family: [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import InstanceOptions, SolveOptions, read_given, require_certificates
+from ratiobench.bench.commands.shared import InstanceOptions, SolveOptions, require_certificates
 from ratiobench.bench.commands.texts import (
     interval_text,
     name_the_file,
@@ -56,7 +56,7 @@ class OptOutcome:
 def run(options: Opt) -> OptOutcome:
     """Solve the instance."""
     require_writable(options.solution, options.certificate, options.log, options.timeline)
-    family, instance = read_given(options.file)
+    family, instance = options.read()
     if options.timeline and family.gantt is None:
         raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts")
     with name_the_file(options.file, instance):

@@ -28,6 +28,12 @@ class InstanceOptions(Options):
     """The instance that a command is about."""
 
     file: Any = argument("instance file, .json or .json.gz; - for standard input", InstanceOrFile(), "FILE")
+    cost: str | None = option("cost by which solutions are judged, of a family with several", Text(), "COST")
+
+    def read(self) -> tuple[Family, Any]:
+        """The family and the instance, with the cost that is chosen."""
+        family, instance = read_given(self.file)
+        return family, instance if self.cost is None else family.with_cost(instance, self.cost)
 
 
 @dataclass(frozen=True, kw_only=True)

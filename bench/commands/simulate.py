@@ -136,7 +136,7 @@ def run(options: Simulate) -> SimulationOutcome:
     """Run the algorithms; several, or with a certificate or a CSV file, as a table with OPT."""
     require_writable(options.solution, options.timeline, options.csv)
     sandbox.choose(options.isolate)
-    family, instance = read_given(options.file)
+    family, instance = options.read()
     if options.no_migration:
         instance = family.without_migration(instance)
     if options.timeline and family.timeline is None:

@@ -278,6 +278,32 @@ class Family(ABC):
         """
         raise InputError("history", "", f"the family {self.name} joins no days to a longer one")
 
+    def with_cost(self, instance: Any, cost: str) -> Any:
+        """Choose the cost by which an instance's solutions are judged.
+
+        Parameters
+        ----------
+        cost : its name.
+
+        Returns
+        -------
+        The instance with this cost.
+
+        Raises
+        ------
+        InputError : the family has no such cost.
+        """
+        raise InputError("--cost", "", f"the family {self.name} has one objective, its {self.objective}")
+
+    @property
+    def commands(self) -> Sequence[Callable[..., Any]]:
+        """The commands that the family alone has: functions, which `ratiobench.bench.commands.bridge` reads."""
+        return ()
+
+    def log_formats(self) -> Sequence[NamedSummary]:
+        """Return the formats of logs that the family's command `import` reads."""
+        return ()
+
     def make(self, recipe: Mapping[str, Any]) -> Any:
         """Make the instance of a recipe of any kind, `file` included.
 

@@ -39,12 +39,12 @@ class _Limited(io.RawIOBase):
 class TextFile:
     """An open text file: an iterator over its lines, each with its line break.
 
-    `stream`: its bytes, none of which was read.
+    `stream`: its bytes, none of which was read; `errors`: what is done with bytes that are not UTF-8, as of `open`.
     """
 
-    def __init__(self, stream: io.BufferedReader[_Limited], source: str) -> None:
+    def __init__(self, stream: io.BufferedReader[_Limited], source: str, errors: str = "strict") -> None:
         self._stream, self._source, self._line = stream, source, 0
-        self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="", errors=errors)
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -67,6 +67,10 @@ class TextFile:
         """The next characters, at most so many, whatever lines they are of; empty at the end."""
         return self._text.read(size)
 
+    def peek(self) -> bytes:
+        """The first bytes of the file, before any line was read."""
+        return self._stream.peek()
+
     def is_json_list(self) -> bool:
         """Whether the file, before any line was read, begins with a bracket."""
         return self._stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
@@ -77,21 +81,21 @@ class TextFile:
 
 
 @contextmanager
-def open_text(path: str | os.PathLike[str], where: str = "") -> Iterator[TextFile]:
-    """Open a text file, unpacked if it is gzip."""
+def open_text(path: str | os.PathLike[str], where: str = "", errors: str = "strict") -> Iterator[TextFile]:
+    """Open a text file, unpacked if it is gzip; `errors` as of `TextFile`."""
     with open_bytes(path, where) as (raw, source):
         try:
             stream = io.BufferedReader(_Limited(raw, source))
             if stream.peek()[:2] == _GZIP:
                 stream = io.BufferedReader(_Limited(gzip.GzipFile(fileobj=stream), source, "unpacked, "))
-            yield TextFile(stream, source)
+            yield TextFile(stream, source, errors)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise InputError(source, "", f"not a complete gzip file: {error}") from None
         except UnicodeDecodeError as error:
             raise InputError(source, "", f"not UTF-8 text at byte {error.start} of a block") from None
 
 
-def rows(file: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
+def rows(file: Iterable[str], source: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file that are not blank, each with the number of its (last) line."""
     taken = 0
 
@@ -103,7 +107,7 @@ def rows(file: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
                 raise _long(source, reader.line_num + 1)
             yield line
 
-    reader = csv.reader(lines())
+    reader = csv.reader(lines(), delimiter=delimiter)
     try:
         for row in reader:
             taken = 0

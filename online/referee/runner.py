@@ -49,7 +49,7 @@ def serve(protocol: str) -> None:
     """Build the algorithm that the first message names, then answer until the referee closes the pipe.
 
     `protocol` is the family's module that says what an answer is, by its function `plain`, which one is too long, by
-    `excess`, and what an algorithm may show of itself in the end, by `exposed`.
+    `excess`, what an algorithm may show of itself in the end, by `exposed`, and how the referee calls it, by `adapt`.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = os.fdopen(os.dup(0), "rb")
@@ -62,6 +62,7 @@ def serve(protocol: str) -> None:
     plain: Plain = family.plain
     excess: Excess = getattr(family, "excess", lambda answer, public: None)
     exposed: Exposed = getattr(family, "exposed", lambda algorithm: None)
+    adapt: Callable[[Any], Any] = getattr(family, "adapt", lambda algorithm: algorithm)
     _, path, given, barred, seed, pickled = pickle.load(requests)
     options = Options(given)
     drew = listen_for_draws()
@@ -71,7 +72,7 @@ def serve(protocol: str) -> None:
         _send(replies, {**reply, **report(), "drew": drew()})
 
     def make() -> Any:
-        algorithm = _built(path, options, pickled)
+        algorithm = adapt(_built(path, options, pickled))
         if getattr(algorithm, "randomised", False):
             algorithm.seed = seed
         return algorithm

@@ -13,6 +13,8 @@ import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.running.explanations import store_explanations
+from ratiobench.instances.cluster.format import write as write_log
+from ratiobench.instances.cluster.generate import generate as generate_log
 from ratiobench.instances.lora.named import path
 from ratiobench.online import run_context
 from ratiobench.online.referee import sandbox
@@ -100,6 +102,13 @@ def test_functions_isolate_by_default(mark: Path, function: str) -> None:
     assert not mark.exists()
     assert sandbox.choose(None) not in FUNCTIONS[function](isolate=False)
     assert mark.exists()
+
+
+def test_a_backtest_builds_policies_in_a_sandbox(mark: Path) -> None:
+    """This one has no `schedule`, so that it is refused; what it does when it is built stays in the sandbox."""
+    write_log(generate_log("isolation", days=1, pools=(("a100", 2, 8), ("v100", 2, 4)), most=10), "log.json")
+    assert main(["backtest", "log.json", "--policies", "marks:Built", "--seconds", "0"]) == 2
+    assert not mark.exists()
 
 
 def test_explanations_of_a_suite_are_made_in_its_context(mark: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,3 +123,14 @@ def test_results_of_a_suite(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     compared = call(capsys, "compare", "out", "out")
     assert set(compared) == keys_on_page("compare")[0]
     assert compared["different"] == 0
+
+
+def test_a_backtest_and_an_import_print_the_keys_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a log of three jobs on one node."""
+    Path("log.csv").write_text("submit,start,duration,gpus\n0,0,60,1\n10,60,30,2\n20,60,30,1\n")
+    Path("cluster.toml").write_text('[[pools]]\nname = "a"\nnodes = 1\ngpus = 4\n')
+    found = call(capsys, "import", "log.csv", "--cluster", "cluster.toml", "--out", "log.json")
+    assert set(found) == keys_on_page("import")[0]
+    found = call(capsys, "backtest", "log.json", "--policies", "fcfs", "--seconds", "0")
+    assert set(found) == keys_on_page("backtest")[0]
+    assert [row["name"] for row in found["policies"]] == ["easy", "fcfs"]

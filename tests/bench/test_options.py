@@ -78,10 +78,14 @@ SPELT = {
 }
 # Defaults of functions that are not those of the command line: progress is printed on request in a notebook; a search
 # without a limit is a short one there
-DEFAULTS = {"run": {"quiet": True}, "search": {"tries": 3000, "algorithm": None}}
+DEFAULTS = {
+    "run": {"quiet": True},
+    "search": {"tries": 3000, "algorithm": None},
+}
 # The least that a command line has
 NEEDED = {
     "run": ["SUITE"],
+    "backtest": ["FILE"],
     "opt": ["FILE"],
     "simulate": ["FILE", "-a", "x"],
     "audit": ["FILE", "-a", "x"],
@@ -91,7 +95,7 @@ NEEDED = {
     "limit": ["rising", "-a", "x"],
     "compare": ["A", "B"],
     "generate": ["SUITE", "--out", "DIR"],
-    "import": ["LOG", "--format", "csv", "--cluster", "TOML", "--dry-run"],
+    "import": ["LOG", "--cluster", "TOML"],
 }
 
 
@@ -129,7 +133,7 @@ def test_a_function_has_the_options_of_its_command(function: str) -> None:
     line = parsed(name, *NEEDED[name])
     other = DEFAULTS.get(function, {})
     for each, default in defaults_of(single(name).options).items():
-        if each in alone or each in spelt or each in ("solution", "log", "cluster", "name"):
+        if each in alone or each in spelt or each in ("solution", "logs", "cluster", "name"):
             continue
         assert signature[each].default == other.get(each, default), each
         if each not in ("format", "claim"):
@@ -166,7 +170,7 @@ def test_the_same_values_are_refused(function: str, capsys: pytest.CaptureFixtur
     name = FUNCTIONS[function]
     first: dict[str, tuple[Any, ...]] = {
         "simulate": (LORA, "greedy"), "audit": (LORA, "greedy"), "check": (LORA, {}), "opt": (LORA,),
-        "crosscheck": (LORA,), "compare": ("a", "b"),
+        "crosscheck": (LORA,), "imported": ("log",), "compare": ("a", "b"),
         "limit": ("rising", "greedy"),
     }  # fmt: skip
     arguments = first.get(function, ("lemma3",) if function == "search" else (str(tmp_path),))
@@ -196,7 +200,7 @@ def test_lists_are_written_the_same_way_everywhere() -> None:
                     assert getattr(parsed(name, place, *more, *words), each) == ("a", "b")
                 last = parsed(name, *more, flag, "a", "b", place)
                 assert getattr(last, each) == ("a", "b")
-    assert seen == {"add", "algorithms", "only", "rows", "tier", "over", "claim"}
+    assert seen == {"add", "algorithms", "only", "rows", "tier", "over", "claim", "policies", "what_if"}
     assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name").tier == ("a", "b", "c")
 
 

@@ -1,0 +1,143 @@
+"""Changes of a cluster for what-if: other nodes, more load, exact limits, maintenance, quotas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from ratiobench.instances.cluster.format import QuotaDocument, convert, document, parse
+from ratiobench.instances.cluster.model import Instance
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.files import load_toml, read_bytes
+from ratiobench.instances.io.numerals import seconds_of
+
+GRAMMAR = "nodes=+4, pool.NAME=+8, load=1.2, limits=true, maintenance=FROM..TO:N, quota=FILE"
+_LOAD, _NODES = re.compile(r"[0-9]{1,3}(\.[0-9]{1,6})?"), re.compile(r"[+-][0-9]{1,6}")
+
+
+class _Quotas(msgspec.Struct, forbid_unknown_fields=True):
+    """The file of quotas."""
+
+    quotas: list[QuotaDocument]
+
+
+def list_changes(instance: Instance, text: str) -> list[str]:
+    """The changes that a word names: `nodes=+4` adds to each pool in turn."""
+    word, _, value = text.partition("=")
+    return [f"pool.{pool.name}={value}" for pool in instance.pools] if word == "nodes" else [text]
+
+
+def change(instance: Instance, text: str) -> Instance:
+    """Change an instance.
+
+    Parameters
+    ----------
+    instance : the cluster and its jobs.
+    text : one of `list_changes`.
+
+    Returns
+    -------
+    The changed instance, validated as if it were read from a file; starts of the log are left out.
+
+    Raises
+    ------
+    InputError : no such change, or jobs that could never start.
+    """
+    word, equals, value = text.partition("=")
+    make: Callable[[Instance, dict[str, Any], str, str], None] | None = {
+        "load": _change_load, "limits": _change_limits, "maintenance": _close_nodes, "quota": _set_quotas
+    }.get(word, _change_pool if word.startswith("pool.") else None)  # fmt: skip
+    if make is None or not equals or not value:
+        raise InputError("--what-if", "", f"{shorten(text)} is not one of {GRAMMAR}")
+    data = document(instance)
+    data["jobs"].pop("logged", None)
+    data["name"] = f"{instance.name}, {text}"[:200]
+    make(instance, data, word, value)
+    return parse(data, f"--what-if {text}")
+
+
+def _change_pool(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
+    name, names = word.removeprefix("pool."), [pool.name for pool in instance.pools]
+    if name not in names:
+        raise InputError("--what-if", word, explain_unknown_name(name, names))
+    if not _NODES.fullmatch(value):
+        raise InputError("--what-if", word, f"{shorten(value)} is not a number of nodes such as +4 or -2")
+    data["pools"][names.index(name)]["nodes"] += int(value)
+
+
+def _change_load(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
+    """Submits come so many times as fast; run times stay."""
+    if not _LOAD.fullmatch(value) or not Fraction("0.1") <= Fraction(value) <= 10:
+        raise InputError("--what-if", word, f"{shorten(value)} is not a factor in 0.1..10 such as 1.2")
+    factor, begin, jobs = Fraction(value), instance.begin, instance.jobs
+
+    def moved(second: int) -> int:
+        return second if second <= begin else begin + int((second - begin) / factor)
+
+    data["jobs"]["submit"] = [moved(second) for second in jobs.submit.tolist()]
+    data["jobs"]["release"] = [
+        max(begin, moved(submit) + release - max(begin, submit))
+        for submit, release in zip(jobs.submit.tolist(), jobs.release.tolist(), strict=True)
+    ]
+    if instance.judged is not None:
+        data["judged"] = [moved(second) for second in instance.judged]
+
+
+def _change_limits(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
+    """Every job asks for the time that it runs."""
+    if value != "true":
+        raise InputError("--what-if", word, f"{shorten(value)}: only true is known")
+    data["jobs"]["limit"] = instance.jobs.run.tolist()
+
+
+def _close_nodes(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
+    """Nodes of the largest pool are closed; policies know it from the beginning."""
+    span, _, count = value.rpartition(":")
+    first, dots, last = span.partition("..")
+    if not dots or not count.isascii() or not count.isdecimal() or not int(count[:9]):
+        problem = f"{shorten(value)} is not FROM..TO:N, such as 10d..11d:20 or 2024-03-01..2024-03-02:20"
+        raise InputError("--what-if", word, problem)
+    start, end = _second(instance, first), _second(instance, last)
+    if not instance.begin <= start < end:
+        raise InputError("--what-if", word, f"{shorten(span)}: the end is not after the start, or it is before the log")
+    q = max(range(len(instance.pools)), key=lambda q: instance.pools[q].nodes * instance.pools[q].gpus)
+    pool, origin = instance.pools[q], int(instance.first_node[q])
+    busy = {c.node for c in pool.closures if c.start < end and c.end > start}
+    at = 0
+    for nodes, until in zip(instance.running.nodes.tolist(), instance.running.end.tolist(), strict=True):
+        busy |= {v - origin for v in instance.running.node[at : at + nodes].tolist()} if until > start else set()
+        at += nodes
+    free = [v for v in range(pool.nodes) if v not in busy]
+    if int(count) > len(free):
+        raise InputError("--what-if", word, f"{count} nodes; {pool.name} has {len(free)} that are in service then")
+    rows = [{"node": v, "start": start, "end": end, "announced": instance.begin} for v in free[: int(count)]]
+    data["pools"][q].setdefault("closures", []).extend(rows)
+
+
+def _second(instance: Instance, text: str) -> int:
+    """A date or time (UTC), or a time from the beginning such as 10d."""
+    try:
+        return instance.begin + seconds_of(text)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        problem = f"{shorten(text)} is neither a date or time (2024-03-01T12:00) nor one from the beginning (10d)"
+        raise InputError("--what-if", "maintenance", problem) from None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+
+
+def _set_quotas(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
+    raw, source = read_bytes(value)
+    found: _Quotas = convert(load_toml(raw, source), _Quotas, source)
+    known = set(instance.accounts)
+    for i, quota in enumerate(found.quotas):
+        if quota.account not in known:
+            raise InputError(source, f"quotas[{i}].account", explain_unknown_name(quota.account, instance.accounts))
+    data["quotas"] = msgspec.to_builtins(found.quotas)

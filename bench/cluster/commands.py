@@ -1,0 +1,192 @@
+"""The commands of family `cluster` alone: `import` and `backtest`, as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import check_writable, write_text
+
+if TYPE_CHECKING:
+    from ratiobench.bench.cluster.backtest import Backtest
+    from ratiobench.instances.cluster.model import Instance
+    from ratiobench.instances.cluster.report import Report
+
+
+# The formats of logs, with a line each
+LOGS = (
+    ("swf", "Standard Workload Format of the Parallel Workloads Archive"),
+    ("sacct", "Slurm: sacct --parsable2"),
+    ("sacct-json", "Slurm: sacct --json"),
+    ("csv", "any table; --columns names its columns submit, duration, gpus, ..."),
+    ("kueue", "Kueue: kubectl get workloads.kueue.x-k8s.io -A -o json"),
+    ("k8s", "Kubernetes: kubectl get jobs -A -o json, or pods"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """An imported log.
+
+    Parameters
+    ----------
+    instance : the instance.
+    report : what the import counted.
+    file : that was written; None for none.
+    """
+
+    instance: Instance
+    report: Report
+    file: Path | None
+
+    def lines(self) -> Iterator[str]:
+        """Yield the report for people."""
+        yield str(self.report)
+        yield "nothing was written (--out FILE writes the instance)" if self.file is None else f"instance: {self.file}"
+
+    def document(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        return self.report.summary() | {"file": None if self.file is None else str(self.file)}
+
+
+@dataclass(frozen=True, slots=True)
+class Backtested:
+    """A backtest and its page.
+
+    Parameters
+    ----------
+    result : all figures.
+    page : the file of the page; None for none.
+    """
+
+    result: Backtest
+    page: Path | None
+
+    def lines(self) -> Iterator[str]:
+        """Yield the answer, the tables and what they rest on, for people."""
+        from ratiobench.bench.cluster.tables import list_answers, list_basis, list_tables
+        from ratiobench.bench.report.shared.text import align_columns
+
+        yield from list_answers(self.result)
+        for table in list_tables(self.result):
+            yield f"\n{table.title[0].upper()}{table.title[1:]}"
+            yield align_columns(table.rows).removesuffix("\n")
+        yield ""
+        yield from list_basis(self.result)
+        if self.page is not None:
+            yield f"page: {self.page}"
+
+    def document(self) -> dict[str, Any]:
+        """Return all figures as JSON values, times in seconds."""
+        import msgspec
+
+        found: dict[str, Any] = msgspec.to_builtins(self.result)
+        return found
+
+
+def import_logs(
+    logs: tuple[str, ...],
+    *,
+    cluster: Path,
+    out: Path | None = None,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    skip_bad: bool = False,
+) -> Imported:
+    """Make one instance of an operator's logs, and report what became of their jobs.
+
+    Parameters
+    ----------
+    logs : log files, plain or gzip; several are one log.
+    cluster : TOML file with the nodes, and who may use them.
+    out : file of the instance, .json or .json.gz; without it only the report is made.
+    format : of the logs, as `list logs` names them; by default as their names and first characters say.
+    columns : names of the columns of a CSV log.
+    skip_bad : skip lines that cannot be read, and count them.
+
+    Returns
+    -------
+    The instance and the report.
+
+    Raises
+    ------
+    InputError : a file that cannot be read or written; names file, line, field and value.
+    """
+    from ratiobench.instances.cluster.logs import write_import
+
+    if not logs:
+        raise InputError("import", "", "the following arguments are required: LOG")
+    text = "" if out is None else str(out)
+    instance, report = write_import(logs, str(cluster), text, format or "", columns, skip_bad)
+    return Imported(instance, report, out)
+
+
+import_logs.name, import_logs.busy = "import", "reading the logs"  # type: ignore[attr-defined]
+
+
+def backtest(
+    file: Any,
+    *,
+    policies: tuple[str, ...] = (),
+    today: str = "easy",
+    what_if: tuple[str, ...] = (),
+    seconds: float = 20.0,
+    isolate: bool | None = None,
+    out: Path | None = None,
+) -> Backtested:
+    """Replay a log under many policies, against OPT, and recommend one.
+
+    Parameters
+    ----------
+    file : instance or its file, as `import` writes it.
+    policies : names as `list algorithms` has them, or own ones MODULE:CLASS; by default the usual rules and replan.
+    today : the policy that runs the cluster today.
+    what_if : changes of the cluster: nodes=+4, pool.NAME=+8, load=1.2, limits=true, maintenance=FROM..TO:N, quota=FILE.
+    seconds : that OPT of each cost is looked for; 0 for not at all.
+    isolate : run own policies in a sandbox, or without one; by default in one if it can be had.
+    out : file of the page with tables and pictures, FILE.html.
+
+    Returns
+    -------
+    The result; its page is written.
+
+    Raises
+    ------
+    InputError : an instance, policy or change that cannot be used.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> month = ratiobench.generate("month:days=3,nodes=2,jobs=60")
+    >>> found = ratiobench.backtest(month.popitem()[1], policies=["easy:order=shortest"], seconds=0)
+    >>> [row.name for row in found.result.policies]
+    ['easy', 'easy:order=shortest']
+    """
+    from ratiobench.bench.cluster import FAMILY
+    from ratiobench.bench.cluster.backtest import run_backtest
+    from ratiobench.bench.cluster.page import render_page
+    from ratiobench.bench.family.registry import require_algorithms
+    from ratiobench.instances.cluster.format import read
+    from ratiobench.instances.cluster.model import Instance
+    from ratiobench.online.cluster.algorithms import policy_names
+    from ratiobench.online.run_context import RunContext, run_context
+
+    if out is not None:
+        check_writable(out)
+    instance = file if isinstance(file, Instance) else read(file)
+    if not len(instance.jobs):
+        raise InputError(instance.name, "jobs", "there are none")
+    changes = [part for word in what_if for part in word.split(",")]
+    hidden = () if file is instance else (str(Path(file).absolute().parent),)
+    with run_context(RunContext(isolate=FAMILY.choose_isolation(isolate), hidden=hidden)):
+        require_algorithms(FAMILY, (today, *policies))
+        result = run_backtest(instance, policies or policy_names(), today, changes, seconds)
+    if out is not None:
+        write_text(out, render_page(result))
+    return Backtested(result, out)
+
+
+backtest.name, backtest.busy = "backtest", "replaying the log"  # type: ignore[attr-defined]

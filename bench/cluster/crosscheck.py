@@ -1,0 +1,53 @@
+"""Formulations that share no code, held against each other: prices, CP-SAT, enumeration.
+
+The comparison of answers maximises, so bounds and values are those of the negated cost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+
+from ratiobench.formulations.cluster.enumerate import WAYS_LIMIT, count_ways
+from ratiobench.formulations.cluster.solve import CP_SAT, CP_SAT_JOBS, ENUMERATION, PRICES, solve
+from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
+from ratiobench.formulations.report import SolverAnswer, SolveReport, Termination
+from ratiobench.instances.cluster.model import Instance
+from ratiobench.instances.io.errors import InputError
+
+NEGATED = "the negated cost"
+
+
+def crosscheck(instance: Instance, effort: int, seconds: float | None, tell: Callable[[str], None]) -> CrossCheck:
+    """Solve by every formulation that takes so many jobs, and compare."""
+    if instance.cost == "slowdown":
+        raise InputError("crosscheck", "cost", "slowdown is no integer; take wait, wait-gpus or wait-gpu-hours")
+    if len(instance.jobs) > CP_SAT_JOBS:
+        raise InputError("crosscheck", "jobs", f"{len(instance.jobs)} jobs; at most {CP_SAT_JOBS} are compared")
+    names = [CP_SAT, PRICES]
+    with contextlib.suppress(ValueError):  # too many places of one job
+        names[:0] = [ENUMERATION] if count_ways(instance) <= WAYS_LIMIT else []
+    rows: list[CrossCheckRow] = []
+    for name in names:
+        tell(f"solving by {name}")
+        rows += [_row(name, solve(instance, instance.cost, name, effort=effort, seconds=seconds))]
+    certified = rows[-1].answer
+    assert isinstance(certified.verified, int)
+    return compare_answers(rows, certified.verified, rows[-1].bound)
+
+
+def _row(name: str, report: SolveReport) -> CrossCheckRow:
+    bound, value = -math.floor(report.lower), -math.ceil(report.upper)
+    answer = SolverAnswer(
+        formulation=name,
+        backend=report.backend,
+        solver="" if report.solver is None else report.solver.solver,
+        status=Termination.OPTIMAL if report.lower == report.upper else Termination.LIMIT,
+        bound=float(bound),
+        value=float(value),
+        verified=value,
+        solve_seconds=report.seconds,
+        objective=NEGATED,
+    )
+    return CrossCheckRow(answer, bound, certified=name == PRICES)

@@ -1,0 +1,174 @@
+"""Figures of a schedule as operators read them: waits, slowdown, utilisation, by group and day."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from ratiobench.bench.results.intervals import quantile
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.cluster.model import DAY, Instance
+
+Flags = NDArray[np.bool_]
+MOST_ACCOUNTS = 10  # Rows of the table of accounts; the others are together in one more
+LEAST_PERIODS = 10  # Weeks, else days, that a paired interval needs
+
+
+class Figures(Struct, frozen=True):
+    """Waits of some jobs, in seconds.
+
+    Parameters
+    ----------
+    jobs : how many.
+    gpu_hours : of them together.
+    wait : mean over jobs.
+    gpu_wait : mean over GPU-hours.
+    p95 : the least wait that 95 % of the jobs do not exceed.
+    longest : the longest wait.
+    slowdown : mean bounded slowdown.
+    """
+
+    jobs: int
+    gpu_hours: float
+    wait: float
+    gpu_wait: float
+    p95: float
+    longest: float
+    slowdown: float
+
+
+class Difference(Struct, frozen=True):
+    """How much more a mean is than under today's policy; the 95 % interval is over days or weeks, paired."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    periods: int
+    unit: str
+
+
+def measure(instance: Instance, start: IntArray, chosen: Flags) -> Figures:
+    """Measure the chosen jobs of a schedule (or log); jobs without a start do not count."""
+    chosen = chosen & (start >= 0)
+    jobs = instance.jobs
+    run, area = jobs.run[chosen], (jobs.width * jobs.run)[chosen].astype(float)
+    wait = (start - jobs.submit)[chosen]
+    if not len(wait):
+        return Figures(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    return Figures(
+        jobs=len(wait),
+        gpu_hours=float(area.sum()) / 3600,
+        wait=float(wait.mean()),
+        gpu_wait=float((wait * area).sum() / area.sum()),
+        p95=float(np.percentile(wait, 95, method="inverted_cdf")),
+        longest=float(wait.max()),
+        slowdown=float(np.maximum(1, (wait + run) / np.maximum(run, 10)).mean()),
+    )
+
+
+def group_by_account(instance: Instance) -> dict[str, Flags]:
+    """The jobs of every account, those with the most GPU-hours first; small accounts together at the end."""
+    jobs = instance.jobs
+    area = np.bincount(jobs.account + 1, weights=jobs.width * jobs.run, minlength=len(instance.accounts) + 1)
+    names = ["(none)", *instance.accounts]
+    order = [code for code in np.argsort(-area, kind="stable").tolist() if area[code] > 0]
+    groups = {names[code]: jobs.account == code - 1 for code in order[:MOST_ACCOUNTS]}
+    if rest := order[MOST_ACCOUNTS:]:
+        groups[f"{len(rest)} others"] = np.isin(jobs.account, np.array(rest) - 1)
+    return groups if len(order) > 1 else {}
+
+
+def group_by_width(instance: Instance) -> dict[str, Flags]:
+    """The jobs of every width, in ranges that double."""
+    width, groups = instance.jobs.width, dict[str, Flags]()
+    high, low = 1, 1
+    while len(width) and low <= width.max():
+        inside = (width >= low) & (width <= high)
+        if inside.any():
+            groups[f"{low}" if low == high else f"{low} to {high}"] = inside
+        low, high = high + 1, 2 * high
+    return groups
+
+
+def compare(instance: Instance, start: IntArray, today: IntArray, weight: IntArray, chosen: Flags) -> Difference:
+    """Compare weighted mean waits of two schedules of the same jobs, paired by the week (or day) of submit.
+
+    The interval is Student's over the residuals of the ratio estimator; jobs of neighbouring days share a queue, so
+    weeks are taken where there are enough.
+    """
+    more = ((start - today) * weight)[chosen].astype(float)
+    weights, since = weight[chosen].astype(float), (instance.jobs.submit[chosen] - instance.begin)
+    if not len(more):
+        return Difference(0.0, None, None, 0, "days")
+    mean = float(more.sum() / weights.sum())
+    unit, seconds = ("weeks", 7 * DAY) if np.ptp(since) >= LEAST_PERIODS * 7 * DAY else ("days", DAY)
+    _, period = np.unique(since // seconds, return_inverse=True)
+    residuals = np.bincount(period, weights=more) - mean * np.bincount(period, weights=weights)
+    count = len(residuals)
+    if count < LEAST_PERIODS:
+        return Difference(mean, None, None, count, unit)
+    half = quantile(count - 1) * math.sqrt(count / (count - 1) * float((residuals**2).sum())) / float(weights.sum())
+    return Difference(mean, mean - half, mean + half, count, unit)
+
+
+def days_of(instance: Instance) -> int:
+    """How many days the window of submits has, counted from the beginning."""
+    return int(max(0, int(instance.jobs.submit.max(initial=instance.begin)) - instance.begin)) // DAY + 1
+
+
+def wait_by_day(instance: Instance, start: IntArray) -> list[float | None]:
+    """Mean wait of the jobs submitted on each day, seconds; None for a day without any."""
+    known = start >= 0
+    day = np.maximum(0, instance.jobs.submit - instance.begin)[known] // DAY
+    count = np.bincount(day, minlength=days_of(instance))
+    total = np.bincount(day, weights=(start - instance.jobs.submit)[known], minlength=days_of(instance))
+    return [float(t / c) if c else None for t, c in zip(total, count, strict=True)]
+
+
+def utilisation_by_day(instance: Instance, start: IntArray) -> list[float]:
+    """GPU-seconds in use on each day of the window over those of nodes in service."""
+    used = _gpu_seconds(instance, *_spans(instance, start))
+    closed = instance.closures
+    shut = _gpu_seconds(instance, closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]])
+    return [float(u / max(1.0, c)) for u, c in zip(used, instance.capacity * DAY - shut, strict=True)]
+
+
+def utilisation(instance: Instance, start: IntArray) -> float:
+    """GPU-seconds in use from the beginning to the last submit over those of nodes in service."""
+    end = int(instance.jobs.submit.max(initial=instance.begin))
+    closed = instance.closures
+
+    def inside(first: IntArray, last: IntArray, width: IntArray) -> int:
+        return int((np.clip(np.minimum(last, end) - np.maximum(first, instance.begin), 0, None) * width).sum())
+
+    capacity = instance.capacity * (end - instance.begin) - inside(
+        closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]]
+    )
+    return inside(*_spans(instance, start)) / max(1, capacity)
+
+
+def _spans(instance: Instance, start: IntArray) -> tuple[Any, Any, Any]:
+    """Start, end and width of all runs, those at the beginning included."""
+    jobs, running, known = instance.jobs, instance.running, start >= 0
+    return (
+        np.concatenate([start[known], running.start]),
+        np.concatenate([(start + jobs.run)[known], running.end]),
+        np.concatenate([jobs.width[known], running.nodes * running.gpus]),
+    )
+
+
+def _gpu_seconds(instance: Instance, start: IntArray, end: IntArray, width: IntArray) -> NDArray[np.float64]:
+    """(days,) GPU-seconds of these spans in each day of the window."""
+    borders = instance.begin + DAY * np.arange(days_of(instance) + 1)
+    total = np.zeros(len(borders))
+    for moment, sign in ((start, 1.0), (end, -1.0)):
+        order = np.argsort(moment)
+        before = np.searchsorted(moment[order], borders)
+        widths = np.concatenate([[0], np.cumsum(width[order])])
+        areas = np.concatenate([[0], np.cumsum((width * moment)[order])])
+        total += sign * (widths[before] * borders - areas[before])
+    return np.diff(total)

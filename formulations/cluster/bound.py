@@ -1,0 +1,396 @@
+"""The lower end of OPT: prices per class, pool and time, raised by Adam (a subgradient method with running means).
+
+For any prices lambda_cq(i) >= 0 of a segment i of time, zero outside the segments, with Phi their integral,
+
+    L = sum_j min over q, s >= r_j of [c_j(s) + Phi(s + p_j) - Phi(s)] - sum_q sum_i (b_i+1 - b_i) V_q(i) <= OPT,
+
+where V_q(i) is the least, over rounding units h of GPUs, of the best packing of jobs into the greatest free GPUs of the
+nodes. The values here are in doubles and guide the ascent; `verify.bound` states what the prices prove, in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ratiobench.formulations.cluster.packing import make_work, pack_segments
+from ratiobench.formulations.cluster.tables import FloatArray, Problem, greatest_free
+from ratiobench.formulations.kernels import compiled_in_place, inner
+from ratiobench.instances.arrays import IntArray
+
+MOST_CAP = 256  # Units of a knapsack whose sizes do not divide each other; more are rounded to fewer
+STEP, LAST_STEP = 0.3, 0.01  # First step of a price in parts of the mean price, and the last in parts of the first
+PLAIN_STEP, PLAIN_LAST = 0.3, 0.002  # The same for the plain relaxation, which is far from its best at first
+KEEP, KEEP_SQUARE = 0.9, 0.999  # Adam's running means
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """Where prices stand: rows of consecutive segments, one row for every class and pool (or for every pool)."""
+
+    borders: IntArray  # (segments + 1,) seconds
+    pointer: IntArray  # (jobs + 1,) into row, factor
+    row: IntArray  # (pairs,) the row of a job on a pool
+    factor: FloatArray  # (pairs,) what a job pays for each unit of the row's price
+    first: IntArray  # (rows,) the first segment with a price
+    offset: IntArray  # (rows + 1,) into the prices
+    pool: IntArray  # (rows,)
+    job: IntArray  # (rows,) some job of the row's class
+
+    @property
+    def row_of(self) -> IntArray:
+        """(prices,) the row of every price."""
+        return np.repeat(np.arange(len(self.first)), np.diff(self.offset))
+
+    @property
+    def segment_of(self) -> IntArray:
+        """(prices,) the segment of every price."""
+        return np.arange(self.offset[-1]) + (self.first - self.offset[:-1])[self.row_of]
+
+
+def make_borders(problem: Problem, seconds: int, until: int, moments: bool) -> IntArray:
+    """Segments of equal length until this second, at least one; with moments, also where releases or nodes change."""
+    begin = int(problem.release.min(initial=problem.instance.begin))
+    borders: IntArray = np.arange(begin, max(until, begin + 1) + seconds, seconds)
+    if moments:
+        changes = np.concatenate((problem.blocked[:, 1], problem.blocked[:, 2], problem.release))
+        borders = np.union1d(borders, changes[(changes > begin) & (changes < borders[-1])])
+    return borders
+
+
+def classify(problem: Problem, seconds: int) -> IntArray:
+    """Number classes of jobs of equal shape and pools released in the same period; 0 seconds: each job its own."""
+    if not seconds:
+        return np.arange(len(problem))
+    keys = np.column_stack((problem.nodes, problem.gpus, problem.allowed, problem.release // seconds))
+    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def pool_grid(problem: Problem, borders: IntArray) -> Grid:
+    """The plain relaxation: one price of a GPU per pool and segment."""
+    job, pool = np.nonzero(problem.allowed)
+    pools, segments = problem.allowed.shape[1], len(borders) - 1
+    return Grid(
+        borders,
+        _pointer(job, len(problem)),
+        pool,
+        (problem.nodes * problem.gpus)[job].astype(float),
+        np.zeros(pools, np.int64),
+        np.arange(pools + 1) * segments,
+        np.arange(pools),
+        np.zeros(pools, np.int64),
+    )
+
+
+def class_grid(problem: Problem, borders: IntArray, classes: IntArray, until: IntArray) -> Grid:
+    """One price per class, pool and segment, from the class's first release to the latest of its jobs' `until`."""
+    job, pool = np.nonzero(problem.allowed)
+    pools = problem.allowed.shape[1]
+    keys, some, row = np.unique(classes[job] * pools + pool, return_index=True, return_inverse=True)
+    first, last = np.full(len(keys), np.iinfo(np.int64).max), np.zeros(len(keys), np.int64)
+    np.minimum.at(first, row, np.searchsorted(borders, problem.release[job], "right") - 1)
+    np.maximum.at(last, row, np.minimum(np.searchsorted(borders, until[job], "left"), len(borders) - 1))
+    offset = np.concatenate(([0], np.cumsum(np.maximum(1, last - first))))
+    ones = np.ones(len(row))
+    return Grid(borders, _pointer(job, len(problem)), row.reshape(-1), ones, first, offset, keys % pools, job[some])
+
+
+def _pointer(job: IntArray, jobs: int) -> IntArray:
+    return np.concatenate(([0], np.cumsum(np.bincount(job, minlength=jobs)))).astype(np.int64)
+
+
+def carry_prices(old: Grid, prices: FloatArray, new: Grid) -> FloatArray:
+    """The prices of a grid on another one, by time, pool and job."""
+    middle = (new.borders[:-1] + new.borders[1:]) // 2
+    segment = np.searchsorted(old.borders, middle, "right") - 1
+    carried = np.zeros(int(new.offset[-1]))
+    for row in range(len(new.first)):
+        j, low, high = int(new.job[row]), int(new.offset[row]), int(new.offset[row + 1])
+        pairs = range(int(old.pointer[j]), int(old.pointer[j + 1]))
+        pair = next(p for p in pairs if old.pool[old.row[p]] == new.pool[row])
+        source = int(old.row[pair])
+        places = segment[new.first[row] : new.first[row] + high - low] - old.first[source]
+        inside = (places >= 0) & (places < old.offset[source + 1] - old.offset[source])
+        carried[low:high][inside] = prices[old.offset[source] + places[inside]] * old.factor[pair]
+    return carried
+
+
+@inner
+def _find(borders, moment):  # type: ignore[no-untyped-def]
+    """Return the segment of a second, -1 before the first border."""
+    low = -1
+    high = len(borders) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if borders[middle] <= moment:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@inner
+def _integral(borders, prices, sums, at, base, first, length, k, moment):  # type: ignore[no-untyped-def]
+    """Return the integral of a row's prices up to a second of segment k."""
+    if k < first:
+        return 0.0
+    if k >= first + length:
+        return sums[base + length]
+    return sums[base + k - first] + prices[at + k - first] * (moment - borders[k])
+
+
+@compiled_in_place
+def choose_starts(jobs, grid, prices, sums, use, start, chosen):  # type: ignore[no-untyped-def]
+    """Return sum_j min [...] without base costs; fill starts, rows, and the use of every price in jobs.
+
+    sums: per row one entry more than prices, filled here.
+    """
+    release, run, slope, kink = jobs
+    borders, pointer, row, factor, first, offset = grid
+    segments = len(borders) - 1
+    for z in range(len(first)):
+        sums[offset[z] + z] = 0.0
+        for at in range(offset[z], offset[z + 1]):
+            k = first[z] + at - offset[z]
+            sums[at + z + 1] = sums[at + z] + prices[at] * (borders[k + 1] - borders[k])
+            use[at] = 0.0
+    total = 0.0
+    for j in range(len(release)):
+        best = np.inf
+        pay = 0.0
+        k0 = _find(borders, release[j])
+        k1 = _find(borders, release[j] + run[j])
+        for pair in range(pointer[j], pointer[j + 1]):
+            z = row[pair]
+            at = offset[z]
+            base = at + z
+            f = first[z]
+            n = offset[z + 1] - at
+            a = k0
+            b = k1
+            s = release[j]
+            waiting = kink[j] > s
+            while True:
+                cost = slope[j] * max(0, s - kink[j])
+                if cost >= best:
+                    break
+                high = _integral(borders, prices, sums, at, base, f, n, b, s + run[j])
+                value = cost + factor[pair] * (high - _integral(borders, prices, sums, at, base, f, n, a, s))
+                if value < best:
+                    best = value
+                    start[j] = s
+                    chosen[j] = z
+                    pay = factor[pair]
+                if a >= f + n:
+                    break
+                if waiting:
+                    # Once: the kink, out of order.
+                    waiting = False
+                    s = kink[j]
+                    high = _integral(borders, prices, sums, at, base, f, n, _find(borders, s + run[j]), s + run[j])
+                    low = _integral(borders, prices, sums, at, base, f, n, _find(borders, s), s)
+                    if factor[pair] * (high - low) < best:
+                        best = factor[pair] * (high - low)
+                        start[j] = s
+                        chosen[j] = z
+                        pay = factor[pair]
+                s = borders[a + 1]  # there is one, since the row's last segment is not passed
+                if b < segments and borders[b + 1] - run[j] < s:
+                    b += 1
+                    s = borders[b] - run[j]
+                else:
+                    a += 1
+        total += best
+        z = chosen[j]
+        k = _find(borders, start[j])
+        end = start[j] + run[j]
+        while k < min(segments, first[z] + offset[z + 1] - offset[z]) and borders[k] < end:
+            if k >= first[z]:
+                part = min(end, borders[k + 1]) - max(start[j], borders[k])
+                use[offset[z] + k - first[z]] += pay * part / (borders[k + 1] - borders[k])
+            k += 1
+    return total
+
+
+class Ascent:
+    """Prices on one grid and their bound while it is raised."""
+
+    def __init__(self, problem: Problem, grid: Grid, prices: FloatArray, scale: FloatArray) -> None:
+        """`scale`: (rows,) the price by which steps are measured."""
+        self.problem, self.grid = problem, grid
+        self.prices, self.best, self.bound = prices.copy(), prices.copy(), -np.inf
+        self.scale = np.repeat(scale, np.diff(grid.offset))
+        self.start = np.zeros(len(problem), np.int64)
+        self.best_start = self.start.copy()
+        self._chosen = np.zeros(len(problem), np.int64)
+        self._use, self._packed = np.zeros(len(prices)), np.zeros(len(prices))
+        self._sums = np.zeros(len(prices) + len(grid.first))
+        self._jobs = tuple(np.array(a) for a in (problem.release, problem.run, problem.slope, problem.kink))
+        self._grid = (grid.borders, grid.pointer, grid.row, grid.factor, grid.first, grid.offset)
+        self._lengths = np.diff(grid.borders)
+
+    def evaluate(self) -> float:
+        """Return the bound of the current prices; fill starts, the use and the packing."""
+        total = choose_starts(self._jobs, self._grid, self.prices, self._sums, self._use, self.start, self._chosen)
+        return float(total + self.problem.base.sum() - self.pack())
+
+    def pack(self) -> float:
+        """Return sum of (b_i+1 - b_i) V_q(i) at the current prices."""
+        raise NotImplementedError
+
+    def climb(self, rounds: int, step: float, last: float, stop: Callable[[], bool] = lambda: False) -> None:
+        """Do this many rounds; the step falls from `step` to `step * last`."""
+        mean, square = np.zeros(len(self.prices)), np.zeros(len(self.prices))
+        self.prices = self.best.copy()
+        for t in range(rounds):
+            if t % 16 == 0 and stop():
+                break
+            bound = self.evaluate()
+            if bound > self.bound:
+                self.bound, self.best, self.best_start = bound, self.prices.copy(), self.start.copy()
+            slope = self._use - self._packed
+            mean += (1 - KEEP) * (slope - mean)
+            square += (1 - KEEP_SQUARE) * (slope * slope - square)
+            size = step * last ** (t / rounds) / (1 - KEEP ** (t + 1))
+            spread = np.sqrt(square / (1 - KEEP_SQUARE ** (t + 1))) + 1e-6
+            np.maximum(0.0, self.prices + size * self.scale * mean / spread, out=self.prices)
+
+    def starts_within(self, j: int, spare: float) -> list[tuple[int, int]]:
+        """Intervals that hold all starts of job j at which no schedule is ruled out that costs less than L + spare.
+
+        At the best prices a start costs at least as much more than the job's least as it takes L above itself.
+        """
+        problem, grid = self.problem, self.grid
+        release, run = int(problem.release[j]), int(problem.run[j])
+        kink, slope = int(problem.kink[j]), float(problem.slope[j])
+        until = max(int(grid.borders[-1]), kink)
+        moments = np.concatenate((grid.borders, grid.borders - run, [release, kink, until]))
+        moments = np.unique(moments[(moments >= release) & (moments <= until)])
+        pays = np.full(len(moments), np.inf)
+        for pair in range(int(grid.pointer[j]), int(grid.pointer[j + 1])):
+            z = int(grid.row[pair])
+            low, high, f = int(grid.offset[z]), int(grid.offset[z + 1]), int(grid.first[z])
+            borders = grid.borders[f : f + high - low + 1]
+            sums = np.concatenate(([0.0], np.cumsum(self.best[low:high] * np.diff(borders))))
+            phi = np.interp(moments + run, borders, sums) - np.interp(moments, borders, sums)
+            pays = np.minimum(pays, grid.factor[pair] * phi)
+        values = pays + slope * np.maximum(0, moments - kink)
+        most = float(values.min()) + spare
+        fits = values <= most
+        spans = [(int(moments[i]), int(moments[i + 1])) for i in range(len(moments) - 1) if fits[i] or fits[i + 1]]
+        if fits[-1]:  # beyond the prices only the wait costs
+            spans.append((until, kink + int(most / slope) + 1))
+        merged = spans[:1]
+        for low, high in spans[1:]:
+            if low <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(merged[-1][1], high)
+            else:
+                merged.append((low, high))
+        return merged
+
+
+class PlainAscent(Ascent):
+    """The plain relaxation: the GPUs in use of a pool are at most those that are free."""
+
+    def __init__(self, problem: Problem, borders: IntArray) -> None:
+        grid = pool_grid(problem, borders)
+        width = problem.nodes * problem.gpus
+        scale = float(np.average(problem.slope / width, weights=width * problem.run)) if len(problem) else 0.0
+        super().__init__(problem, grid, np.zeros(int(grid.offset[-1])), np.full(len(grid.first), scale))
+        free = greatest_free(problem, borders)
+        pools = range(len(grid.first))
+        self._free = np.concatenate(
+            [free[problem.first_node[q] : problem.first_node[q + 1]].sum(axis=0) for q in pools]
+        )
+
+    def pack(self) -> float:
+        np.copyto(self._packed, self._free)
+        return float((np.tile(self._lengths, len(self.grid.first)) * self._free * self.prices).sum())
+
+
+class ClassAscent(Ascent):
+    """Prices of classes: what runs in a second of a segment is a packing."""
+
+    def __init__(self, problem: Problem, grid: Grid, prices: FloatArray, scale: FloatArray, classes: IntArray) -> None:
+        super().__init__(problem, grid, prices, scale)
+        row_of, segment_of = grid.row_of, grid.segment_of
+        segments, pools = len(grid.borders) - 1, problem.allowed.shape[1]
+        free = greatest_free(problem, grid.borders)
+        self._value = np.zeros((pools, segments))
+        place = grid.pool[row_of] * segments + segment_of
+        order = np.argsort(place, kind="stable")
+        pointer = np.concatenate(([0], np.cumsum(np.bincount(place, minlength=pools * segments))))
+        options = _make_options(problem, grid, free)
+        first_option = options[0]
+        self._arguments: tuple[Any, ...] = (
+            order,
+            _count_jobs(problem, grid, classes, free),
+            row_of,
+            (pointer, first_option),
+            options[1:],
+            make_work(int(first_option[-1]), int(options[2].max(initial=1)), int(options[5].max(initial=1))),
+            self._value,
+        )
+
+    def pack(self) -> float:
+        pack_segments(self.prices, self._use, *self._arguments, self._packed)
+        return float((self._value * self._lengths).sum())
+
+
+def _make_options(problem: Problem, grid: Grid, free: IntArray) -> tuple[Any, ...]:
+    """Rounding units h of every pool: buckets of the rows' sizes, and capacities in them.
+
+    Returns first option of each pool; (options, rows) bucket, -1 for size 0; how many buckets; (options, buckets)
+    sizes; whether each size divides the next (they ascend; else they descend); (options, segments) capacity.
+    """
+    nodes, gpus = problem.nodes[grid.job], problem.gpus[grid.job]
+    first, rows, sizes, caps, divisible = [0], [], [], [], []
+    for q in range(len(problem.first_node) - 1):
+        here = free[problem.first_node[q] : problem.first_node[q + 1]]
+        mine = grid.pool == q
+        for h in sorted({1, *gpus[mine].tolist()}):
+            size, cap = np.where(mine, nodes * (gpus // h), 0), (here // h).sum(axis=0)
+            distinct = np.unique(size[size > 0])
+            chain = bool((distinct[1:] % distinct[:-1] == 0).all())
+            if not chain and cap.max() > MOST_CAP:
+                unit = -(-int(cap.max()) // MOST_CAP)
+                size, cap = size // unit, cap // unit
+                distinct = np.unique(size[size > 0])
+            bucket = np.where(size > 0, np.searchsorted(distinct, size), -1)
+            if not chain:
+                distinct, bucket = distinct[::-1], np.where(bucket >= 0, len(distinct) - 1 - bucket, -1)
+            rows.append(bucket)
+            sizes.append(distinct)
+            caps.append(cap)
+            divisible.append(chain)
+        first.append(len(rows))
+    widest = max((len(distinct) for distinct in sizes), default=0)
+    table = np.ones((len(sizes), widest + 1), np.int64)
+    for o, distinct in enumerate(sizes):
+        table[o, : len(distinct)] = distinct
+    lengths = np.array([len(distinct) for distinct in sizes], dtype=np.int64)
+    return np.array(first), np.array(rows), lengths, table, np.array(divisible), np.array(caps)
+
+
+def _count_jobs(problem: Problem, grid: Grid, classes: IntArray, free: IntArray) -> IntArray:
+    """(prices,) N_c(i): jobs of the class released before the segment ends, at most as many as can run at once."""
+    row_of, segment_of = grid.row_of, grid.segment_of
+    counts = np.zeros(len(row_of), np.int64)
+    order = np.lexsort((problem.release, classes))
+    bounds = np.searchsorted(classes[order], np.arange(classes.max(initial=-1) + 2))
+    room: dict[tuple[int, int], tuple[IntArray, IntArray]] = {}
+    for z in range(len(grid.first)):
+        low, high, j, q = int(grid.offset[z]), int(grid.offset[z + 1]), int(grid.job[z]), int(grid.pool[z])
+        k, c = int(problem.gpus[j]), int(classes[j])
+        if (q, k) not in room:
+            here = free[problem.first_node[q] : problem.first_node[q + 1]]
+            room[q, k] = (here // k).sum(axis=0), (here >= k).sum(axis=0)
+        pieces, roomy = room[q, k]
+        segment = segment_of[low:high]
+        released = np.searchsorted(problem.release[order[bounds[c] : bounds[c + 1]]], grid.borders[segment + 1], "left")
+        most = np.where(roomy[segment] >= problem.nodes[j], pieces[segment] // problem.nodes[j], 0)
+        counts[low:high] = np.minimum(released, most)
+    return counts

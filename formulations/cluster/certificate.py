@@ -1,0 +1,112 @@
+"""The certificate of an interval on OPT, `ratiobench/cluster-certificate/1`: one document that anybody can check.
+
+It holds what makes both ends true for one instance and one cost: prices per class, pool and segment of time, in
+integers of 1/scale of cost per second, and a schedule with its nodes. `ratiobench.formulations.cluster.verify`
+recomputes both ends.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+from msgspec import Meta, Struct
+
+from ratiobench.formulations import checksums
+from ratiobench.instances.cluster.format import convert
+from ratiobench.instances.cluster.model import Instance, Schedule
+from ratiobench.instances.io.documents import Documents
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import sha256_of
+
+FORMAT: Literal["ratiobench/cluster-certificate/1"] = "ratiobench/cluster-certificate/1"
+LARGEST = 2**24  # Most segments, and the largest number of a class, a pool or a node
+
+Place = Annotated[int, Meta(ge=0, le=LARGEST)]
+Price = Annotated[int, Meta(ge=0, le=2**62)]
+Second = Annotated[int, Meta(ge=-(2**40), le=2**40)]
+Value = Annotated[int, Meta(ge=-(2**62), le=2**62)]
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class PriceRow(Struct, forbid_unknown_fields=True, frozen=True):
+    """Prices of one class on one pool in consecutive segments, from segment `first` on; 0 in all others."""
+
+    job_class: Place
+    pool: Place
+    first: Place
+    prices: list[Price]
+
+
+class Certificate(Struct, forbid_unknown_fields=True, frozen=True):
+    """A claim lower / scale <= OPT <= upper / scale about one instance and cost, with what proves it."""
+
+    format: Literal["ratiobench/cluster-certificate/1"]
+    instance: Digest  # of the instance's content
+    cost: Literal["wait-gpu-hours", "wait", "wait-gpus", "slowdown"]
+    scale: Annotated[int, Meta(ge=1, le=2**40)]
+    borders: Annotated[list[Second], Meta(min_length=2, max_length=LARGEST)]
+    classes: list[Place]  # of every job
+    rows: list[PriceRow]
+    scaled_lower: Value
+    scaled_upper: Value
+    starts: list[Second]
+    pools: list[Place]
+    nodes: list[Place]  # of all jobs, one behind the other, counted through all pools
+    sha256: Digest
+
+    @property
+    def lower(self) -> Fraction:
+        """The lower end, in the unit of the cost."""
+        return Fraction(self.scaled_lower, self.scale)
+
+    @property
+    def upper(self) -> Fraction:
+        """The upper end, in the unit of the cost."""
+        return Fraction(self.scaled_upper, self.scale)
+
+    def schedule(self) -> Schedule:
+        """The schedule whose cost is `upper`, rounded up."""
+        return Schedule(*(np.array(column, dtype=np.int64) for column in (self.starts, self.pools, self.nodes)))
+
+
+def document(certificate: Certificate) -> dict[str, Any]:
+    """Convert the certificate to the JSON document that `parse` reads."""
+    built: dict[str, Any] = msgspec.to_builtins(certificate)
+    return built
+
+
+def seal(certificate: Certificate) -> str:
+    """SHA-256 of the document without `sha256`: no change of a file passes unseen."""
+    content = document(certificate)
+    del content["sha256"]
+    return sha256_of(content)
+
+
+def make_certificate(**content: Any) -> Certificate:
+    """Build a sealed certificate."""
+    blank = Certificate(format=FORMAT, sha256="0" * 64, **content)
+    return msgspec.structs.replace(blank, sha256=seal(blank))
+
+
+def parse(data: Any, source: str = "<document>") -> Certificate:
+    """Read a decoded document; only its form is judged, not its truth."""
+    if not isinstance(data, dict):
+        raise InputError(source, "document", "is not an object")
+    checksums.open_document(data, source, FORMAT, Certificate.__struct_fields__)
+    certificate: Certificate = convert(data, Certificate, source)
+    return certificate
+
+
+def require_instance(certificate: Certificate, instance: Instance) -> None:
+    """CertificateError unless there is an entry for every job."""
+    n = len(instance.jobs)
+    for name in ("classes", "starts", "pools"):
+        length = len(getattr(certificate, name))
+        checksums.require(length == n, f"{name}: {length} entries for {n} jobs")
+
+
+FILES = Documents(parse, document)
+read, write = FILES.read, FILES.write

@@ -1,0 +1,366 @@
+"""The upper end of OPT: schedules decoded from orders of jobs, then improved window by window.
+
+A decoder starts each job of an order at its earliest feasible second, on best-fit nodes of the pool where it starts
+first. Pools of one-GPU nodes that are never closed are one slot with a count: nodes are given to their jobs at the end.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratiobench.formulations.cluster.tables import FloatArray, Problem, sum_in_doubles
+from ratiobench.formulations.kernels import compiled, inner
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.cluster.model import Schedule
+from ratiobench.instances.io.seeds import Stream
+
+PAST = -(2**60)  # Before every second
+HEAT = 3e-3  # First temperature of a window in parts of its cost; it falls to 0
+REACH = 0.15  # Mean distance of a move in parts of the window's jobs
+_MULTIPLIER = np.uint64(2685821657736338717)
+
+
+@inner
+def _draw(state, size):  # type: ignore[no-untyped-def]
+    """Return a random integer in 0..size-1: the upper half of a word of xorshift64*."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return (np.int64((x * _MULTIPLIER) >> np.uint64(33)) * size) >> 31
+
+
+@inner
+def _earliest(times, free, size, slots, release, run, number, gpus, low):  # type: ignore[no-untyped-def]
+    """Return the earliest start and its segment of a job on one pool; `low`: least free GPUs of slots in its run."""
+    a = 0
+    high = size - 1
+    while a < high:
+        middle = (a + high + 1) // 2
+        if times[middle] <= release:
+            a = middle
+        else:
+            high = middle - 1
+    start = release
+    while True:
+        for x in range(slots):
+            low[x] = free[a, x]
+        i = a
+        while True:
+            fit = 0
+            for x in range(slots):
+                if free[i, x] < low[x]:
+                    low[x] = free[i, x]
+                if low[x] >= gpus:
+                    fit += 1
+            if fit < number:
+                break
+            i += 1
+            if i >= size or times[i] >= start + run:
+                return start, a
+        here = 0
+        for x in range(slots):
+            if free[i, x] >= gpus:
+                here += 1
+        # No start helps before the end of a segment that is too full by itself.
+        a = i + 1 if here < number else a + 1
+        start = times[a]
+
+
+@inner
+def _split(times, free, size, slots, a, moment):  # type: ignore[no-untyped-def]
+    """Let a segment begin at this second, which lies in segment a; return its number and how many there are."""
+    if times[a] == moment:
+        return a, size
+    for z in range(size, a + 1, -1):
+        times[z] = times[z - 1]
+        for x in range(slots):
+            free[z, x] = free[z - 1, x]
+    times[a + 1] = moment
+    for x in range(slots):
+        free[a + 1, x] = free[a, x]
+    return a + 1, size + 1
+
+
+@inner
+def _decode(order, jobs, pools, base, work, low, start, pool, slot, most, until):  # type: ignore[no-untyped-def]
+    """Fill starts, pools and slots of the jobs in this order and return their cost; infinite if above `most`."""
+    release, run, nodes, gpus, slope, kink, allowed, place = jobs
+    flat, slots = pools
+    base_times, base_free, base_size = base
+    times, free, size = work
+    for q in range(len(slots)):
+        size[q] = base_size[q]
+        for i in range(size[q]):
+            times[q, i] = base_times[q, i]
+            for x in range(slots[q]):
+                free[q, i, x] = base_free[q, i, x]
+    cost = 0.0
+    for z in range(len(order)):
+        j = order[z]
+        best = np.int64(1) << 61
+        at = 0
+        segment = 0
+        for q in range(len(slots)):
+            if allowed[j, q]:
+                number = 1 if flat[q] else nodes[j]
+                wide = nodes[j] * gpus[j] if flat[q] else gpus[j]
+                s, a = _earliest(times[q], free[q], size[q], slots[q], release[j], run[j], number, wide, low)
+                if s < best:
+                    best = s
+                    at = q
+                    segment = a
+        end = best + run[j]
+        cost += slope[j] * max(0, best - kink[j])
+        if cost > most or end > until:
+            return np.inf
+        start[j] = best
+        pool[j] = at
+        number = 1 if flat[at] else nodes[j]
+        wide = nodes[j] * gpus[j] if flat[at] else gpus[j]
+        i, size[at] = _split(times[at], free[at], size[at], slots[at], segment, best)
+        for x in range(slots[at]):
+            low[x] = free[at, i, x]
+        segment = i
+        while segment + 1 < size[at] and times[at, segment + 1] < end:
+            segment += 1
+            for x in range(slots[at]):
+                low[x] = min(low[x], free[at, segment, x])
+        if segment + 1 == size[at] or times[at, segment + 1] > end:
+            _, size[at] = _split(times[at], free[at], size[at], slots[at], segment, end)
+        for y in range(number):
+            chosen = -1
+            for x in range(slots[at]):
+                if low[x] >= wide and (chosen < 0 or low[x] < low[chosen]):
+                    chosen = x
+            low[chosen] = -1
+            slot[place[j] + y] = chosen
+            for k in range(i, segment + 1):
+                free[at, k, chosen] -= wide
+    return cost
+
+
+@compiled
+def decode_order(order, jobs, pools, base, work, start, pool, slot):  # type: ignore[no-untyped-def]
+    """Fill a schedule from an order of all jobs; return its cost without base costs."""
+    low = np.empty(base[1].shape[2], np.int64)
+    return _decode(order, jobs, pools, base, work, low, start, pool, slot, np.inf, np.int64(1) << 61)
+
+
+@compiled
+def improve_window(order, jobs, pools, base, work, start, pool, slot, cost, until, rounds, heat, state):  # type: ignore[no-untyped-def]
+    """Improve the order of a window's jobs by simulated annealing over moves; return the cost of the best order.
+
+    The best order is left in `order`, its schedule in start, pool, slot (decode it again to have them).
+    """
+    n = len(order)
+    low = np.empty(base[1].shape[2], np.int64)
+    current = order.copy()
+    trial = order.copy()
+    now = cost
+    best = cost
+    reach = max(2, np.int64(REACH * n))
+    for t in range(rounds):
+        warm = heat * (1.0 - t / rounds)
+        x = _draw(state, n)
+        for _ in range(6):
+            if start[current[x]] > jobs[5][current[x]]:
+                break
+            x = _draw(state, n)
+        kind = _draw(state, 10)
+        far = 1 + _draw(state, reach) * (1 + _draw(state, 4)) // 2
+        if kind < 4:
+            y = max(0, x - far)
+        elif kind < 6:
+            y = min(n - 1, x + far)
+        else:
+            y = _draw(state, n)
+        for z in range(n):
+            trial[z] = current[z]
+        if kind < 8:
+            step = 1 if y > x else -1
+            for z in range(x, y, step):
+                trial[z] = current[z + step]
+            trial[y] = current[x]
+        else:
+            trial[x] = current[y]
+            trial[y] = current[x]
+        value = _decode(trial, jobs, pools, base, work, low, start, pool, slot, now + 6.0 * warm + 1e-9, until)
+        if value <= now or (warm > 0.0 and np.exp((now - value) / warm) * 2147483648.0 > _draw(state, 1 << 31)):
+            now = value
+            for z in range(n):
+                current[z] = trial[z]
+            if value < best * (1 - 1e-12):
+                best = value
+                for z in range(n):
+                    order[z] = trial[z]
+    return best
+
+
+@dataclass(slots=True)
+class Plan:
+    """A schedule by slots."""
+
+    start: IntArray
+    pool: IntArray
+    slot: IntArray
+
+    def copy(self) -> Plan:
+        return Plan(self.start.copy(), self.pool.copy(), self.slot.copy())
+
+
+class Search:
+    """Schedules of a problem; the same calls give the same schedules."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, n = problem, len(problem)
+        pools = problem.instance.pools
+        self.flat = np.array([pool.gpus == 1 and not pool.closures for pool in pools])
+        self.slots = np.array(
+            [1 if flat else pool.nodes for flat, pool in zip(self.flat, pools, strict=True)], dtype=np.int64
+        )
+        self.place = np.concatenate(([0], np.cumsum(problem.nodes))).astype(np.int64)
+        columns = (problem.release, problem.run, problem.nodes, problem.gpus, problem.slope, problem.kink)
+        self._jobs = (*(np.array(column) for column in columns), np.array(problem.allowed), self.place)
+        self._pools = (self.flat, self.slots)
+        self._base_cost = float(problem.base.sum())
+        self._whole = self._profile(np.zeros(0, np.int64), None, 2 * n)
+        self.best: Plan | None = None
+        self.cost = np.inf
+        self.rounds = 0
+        self._windows = 0
+
+    def decode(self, keys: Any) -> float:
+        """Decode the order of these keys; keep the schedule if it is the best. Return its cost."""
+        n = len(self.problem)
+        plan = Plan(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(int(self.place[-1]), np.int64))
+        order = np.argsort(np.asarray(keys), kind="stable").astype(np.int64)
+        work = tuple(np.empty_like(array) for array in self._whole)
+        cost = decode_order(order, self._jobs, self._pools, self._whole, work, plan.start, plan.pool, plan.slot)
+        if cost + self._base_cost < self.cost:
+            self.best, self.cost = plan, float(cost + self._base_cost)
+        return float(cost + self._base_cost)
+
+    def adopt(self, plan: Plan) -> None:
+        """Take a feasible schedule if it is the best."""
+        cost = sum_in_doubles(self.problem, plan.start)
+        if cost < self.cost:
+            self.best, self.cost = plan, cost
+
+    def _profile(self, fixed: IntArray, plan: Plan | None, spare: int) -> tuple[IntArray, NDArray[np.int64], IntArray]:
+        """Free GPUs of every slot over time beside these jobs; `spare`: further segments that there is room for."""
+        problem, pools = self.problem, len(self.slots)
+        tables = []
+        for q in range(pools):
+            first, last = problem.first_node[q], problem.first_node[q + 1]
+            held = problem.blocked[(problem.blocked[:, 0] >= first) & (problem.blocked[:, 0] < last)]
+            node = np.zeros(len(held), np.int64) if self.flat[q] else held[:, 0] - first
+            begin, end, wide = held[:, 1], held[:, 2], held[:, 3]
+            if plan is not None:
+                mine = fixed[plan.pool[fixed] == q]
+                if self.flat[q]:
+                    repeat, at = mine, np.zeros(len(mine), np.int64)
+                    more = (problem.nodes * problem.gpus)[mine]
+                else:
+                    repeat = np.repeat(mine, problem.nodes[mine])
+                    ends = np.cumsum(problem.nodes[mine])
+                    inside = np.arange(len(repeat)) - np.repeat(ends - problem.nodes[mine], problem.nodes[mine])
+                    at = plan.slot[self.place[repeat] + inside]
+                    more = problem.gpus[repeat]
+                node, wide = np.concatenate((node, at)), np.concatenate((wide, more))
+                begin = np.concatenate((begin, plan.start[repeat]))
+                end = np.concatenate((end, plan.start[repeat] + problem.run[repeat]))
+            moments = np.unique(np.concatenate(([PAST], begin, end)))
+            change = np.zeros((len(moments), int(self.slots[q])), np.int64)
+            np.add.at(change, (np.searchsorted(moments, begin), node), -wide)
+            np.add.at(change, (np.searchsorted(moments, end), node), wide)
+            size = int(problem.node_gpus[first]) * (int(last - first) if self.flat[q] else 1)
+            tables.append((moments, size + np.cumsum(change, axis=0)))
+        most = max(len(moments) for moments, _ in tables) + spare + 2
+        times = np.zeros((pools, most), np.int64)
+        free = np.zeros((pools, most, int(self.slots.max())), np.int64)
+        for q, (moments, table) in enumerate(tables):
+            times[q, : len(moments)] = moments
+            free[q, : len(moments), : table.shape[1]] = table
+        return times, free, np.array([len(moments) for moments, _ in tables], dtype=np.int64)
+
+    def improve(self, windows: int, size: int, rounds: int, stop: Callable[[], bool] = lambda: False) -> None:
+        """Decode windows of jobs again and again over what the others leave; windows lie where jobs wait."""
+        problem = self.problem
+        assert self.best is not None
+        plan = self.best
+        stream = Stream("cluster", "windows", self._windows, size)
+        self._windows += 1
+        longest = int(problem.run.max(initial=1))
+        for _ in range(windows):
+            if stop():
+                return
+            pay: FloatArray = problem.slope * np.maximum(0, plan.start - problem.kink)
+            if not pay.any():
+                return
+            words = stream.words(4)
+            share = np.cumsum(pay)
+            centre = int(np.searchsorted(share, share[-1] * (int(words[0]) / 2**64), "right"))
+            centre = min(centre, len(problem) - 1) if words[1] % 5 else int(words[0] % len(problem))
+            if words[2] % 2:
+                middle = (plan.start[centre] + problem.release[centre]) // 2
+                distance = np.abs(plan.start - middle)
+            else:
+                distance = np.minimum(
+                    np.abs(plan.start - plan.start[centre]), np.abs(plan.start - problem.release[centre])
+                )
+            members = np.argsort(distance, kind="stable")[:size]
+            self._anneal(members, rounds, longest, int(words[3]))
+
+    def _anneal(self, members: IntArray, rounds: int, longest: int, seed: int) -> None:
+        problem, plan = self.problem, self.best
+        assert plan is not None
+        order = members[np.argsort(plan.start[members], kind="stable")].astype(np.int64)
+        low, high = problem.release[members].min(), (plan.start + problem.run)[members].max() + longest
+        others = np.ones(len(problem), dtype=bool)
+        others[members] = False
+        fixed = np.nonzero(others & (plan.start < high) & (plan.start + problem.run > low))[0]
+        base = self._profile(fixed, plan, 2 * len(members))
+        work = tuple(np.empty_like(array) for array in base)
+        before = float((problem.slope * np.maximum(0, plan.start - problem.kink))[members].sum())
+        trial = plan.copy()
+        state = np.array([seed | 1], dtype=np.uint64)
+        common = (self._jobs, self._pools, base, work, trial.start, trial.pool, trial.slot)
+        cost = improve_window(order, *common, before, int(high), rounds, HEAT * before, state)
+        self.rounds += rounds
+        if cost < before * (1 - 1e-12):
+            cost = decode_order(order, *common)
+            self.best = trial
+            self.cost += float(cost) - before
+
+    def schedule(self) -> Schedule:
+        """The best schedule with nodes."""
+        assert self.best is not None
+        problem, plan = self.problem, self.best
+        node = np.zeros(int(self.place[-1]), np.int64)
+        idle: list[list[int]] = []
+        ends: list[list[tuple[int, int]]] = []
+        for q in range(len(self.slots)):
+            first, last = int(problem.first_node[q]), int(problem.first_node[q + 1])
+            held = {row[0]: row[2] for row in problem.blocked.tolist() if first <= row[0] < last}
+            idle.append([x for x in range(first, last) if x not in held])
+            ends.append(sorted((end, x) for x, end in held.items()))
+        for j in np.argsort(plan.start, kind="stable").tolist():
+            q, start = int(plan.pool[j]), int(plan.start[j])
+            low, high = int(self.place[j]), int(self.place[j + 1])
+            if not self.flat[q]:
+                node[low:high] = problem.first_node[q] + plan.slot[low:high]
+                continue
+            while ends[q] and ends[q][0][0] <= start:
+                heapq.heappush(idle[q], heapq.heappop(ends[q])[1])
+            for at in range(low, high):
+                node[at] = heapq.heappop(idle[q])
+                heapq.heappush(ends[q], (start + int(problem.run[j]), int(node[at])))
+        return Schedule(plan.start.copy(), plan.pool.copy(), node)

@@ -1,0 +1,297 @@
+"""OPT of a cluster, or an interval on it: prices of time from below, searched schedules from above.
+
+`upper` is always the cost of a schedule that `check` has verified; `lower` is what the independent checker computes
+from the prices, in integers. Both are in the unit of the cost (`instances.cluster.model.make_costs`), `upper` rounded
+up to 1/scale where the cost is no integer.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from msgspec.structs import replace
+
+from ratiobench.formulations import backends
+from ratiobench.formulations.backends import Limits
+from ratiobench.formulations.cluster import models
+from ratiobench.formulations.cluster.bound import (
+    LAST_STEP,
+    PLAIN_LAST,
+    PLAIN_STEP,
+    STEP,
+    Ascent,
+    ClassAscent,
+    PlainAscent,
+    carry_prices,
+    class_grid,
+    classify,
+    make_borders,
+)
+from ratiobench.formulations.cluster.certificate import Certificate, PriceRow, make_certificate, seal
+from ratiobench.formulations.cluster.check import check, sum_costs
+from ratiobench.formulations.cluster.enumerate import WAYS_LIMIT, enumerate_optimum
+from ratiobench.formulations.cluster.search import Search
+from ratiobench.formulations.cluster.tables import make_problem
+from ratiobench.formulations.cluster.verify import bound as proved_bound
+from ratiobench.formulations.engine import Clock, SolveInterval, choose
+from ratiobench.formulations.report import Proof, SolveReport
+from ratiobench.formulations.settings import NO_BACKEND, check_settings
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.cluster.format import content_hash
+from ratiobench.instances.cluster.model import COSTS, DAY, Instance, Schedule, make_costs
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
+
+VERSION = "1"  # Version of everything that can change a report's figures; part of the key of stored results
+
+PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
+ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
+CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a unit of effort
+SEGMENTS, SEGMENTS_OF_JOB = 2_000, 20  # Segments of the first grid: of all jobs together at most, and of one
+OWN_CLASSES = 1_000  # Up to so many jobs each is a class of its own
+LARGEST_GRID = 1_500_000  # Prices of a grid at most: more take a certificate beyond 2 MB
+ROUNDS = 1_200  # Of the ascent, for a unit of effort; of the plain relaxation
+WINDOWS = {"wait-gpu-hours": 250, "wait": 60, "wait-gpus": 120, "slowdown": 60}  # Jobs of a window
+DECODED = 6_000_000  # Jobs decoded in windows, for a unit of effort
+BITS = 14  # Of a mean price in the certificate
+
+
+def solve(
+    instance: Instance,
+    cost: str = "wait",
+    formulation: str = "auto",
+    backend: str = "auto",
+    effort: int = 1,
+    gap: float = 0.0,
+    seconds: float | None = None,
+    start: Schedule | None = None,
+    certified: bool = False,
+) -> SolveReport:
+    """Compute OPT of a cluster or a certified interval on it; the least cost is best.
+
+    Parameters
+    ----------
+    instance : the cluster and its jobs.
+    cost : one of `COSTS`.
+    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
+    effort : units of work, at least 1; the same figures on any machine, and never a wider interval for a larger one.
+    gap : stop at this relative width, in [0, 1).
+    seconds : stop after about so many; None: no limit, and the figures do not depend on the machine.
+    start : a schedule to begin with.
+    certified : whether to go on until the prices alone, without a solver's bound, prove what they can.
+
+    Returns
+    -------
+    The report; its certificate proves both ends to the independent checker.
+
+    Raises
+    ------
+    InputError : for an unknown name, or a formulation that is not for so many jobs.
+    """
+    check_settings(effort, gap, seconds)
+    if cost not in COSTS:
+        raise InputError("", "cost", explain_unknown_name(cost, COSTS))
+    clock = Clock()
+    name, solver = choose(ALLOWED, formulation, backend, lambda backend: CP_SAT if backend != "auto" else PRICES)
+    if name == CP_SAT and len(instance.jobs) > CP_SAT_JOBS:
+        raise InputError("", "formulation", f"{name} is for at most {CP_SAT_JOBS} jobs, not {len(instance.jobs)}")
+    clock.start_solvers((solver,))
+    run = _Run(instance, cost, clock, gap, seconds)
+    run.begin(start)
+    if name == ENUMERATION:
+        run.close(ENUMERATION, Proof.ENUMERATION, run.enumerate)
+    if name != ENUMERATION or certified or not run.done():
+        run.enclose(effort)
+    if name == CP_SAT and not run.done():
+        run.cp_sat(solver, effort)
+    assert run.solution is not None
+    return run.report(name, negated=True)
+
+
+class _Run(SolveInterval[Fraction]):
+    """An interval on the negated cost, and the steps that narrow it."""
+
+    def __init__(self, instance: Instance, cost: str, clock: Clock, gap: float, seconds: float | None) -> None:
+        super().__init__(self._value, "negated cost", clock.began, Fraction(0), gap=gap, seconds=seconds)
+        self.instance, self.cost = instance, cost
+        self.problem = make_problem(instance, make_costs(instance.jobs, cost))
+        self.search = Search(self.problem)
+        self.ascent: Ascent | None = None
+        self.scale = 1 if cost != "slowdown" else 2**40 // max(1, len(instance.jobs))
+        self.segments = min(SEGMENTS, SEGMENTS_OF_JOB * (len(self.problem) + 1))
+        self.claim: Certificate | None = None  # of the best prices, without a schedule
+
+    def _value(self, schedule: Schedule) -> tuple[Fraction | None, str]:
+        report = check(self.instance, self.cost, schedule)
+        if report.cost is None:
+            return None, str(report.violations[0])
+        return Fraction(-math.ceil(report.cost * self.scale), self.scale), ""
+
+    def begin(self, start: Schedule | None) -> None:
+        """Offer the schedule to begin with and those of simple orders; without prices nobody waits: the first bound."""
+        p = self.problem
+        self.certify([p.instance.begin, p.instance.begin + 1], [], np.arange(len(p)), Proof.TRIVIAL)
+        if start is not None:
+            self.offer(start, "start")
+        for keys in (p.release, p.release + p.run):
+            self.search.decode(keys)
+        self.take("simple orders")
+
+    def take(self, source: str) -> None:
+        """Offer the best schedule of the search, if it is better."""
+        if self.solution is None or self.search.cost < -float(self.lower) * (1 + 1e-9):
+            self.offer(self.search.schedule(), source)
+
+    def enumerate(self) -> tuple[Fraction, Schedule]:
+        value, schedule = enumerate_optimum(self.instance, self.problem.costs)
+        return -Fraction(math.floor(value * self.scale), self.scale), schedule
+
+    def cp_sat(self, solver: str, effort: int) -> None:
+        """CP-SAT on the starts that the prices leave: those at which a schedule may cost less than the best."""
+        assert self.solution is not None
+        p, end = self.problem, self.problem.end
+        spans = [[(release, end)] for release in p.release.tolist()]
+        if self.ascent is not None and np.isfinite(self.ascent.bound):
+            spare = (float(-self.lower) - self.ascent.bound) * (1 + 1e-9) + 1e-6
+            spans = [self.ascent.starts_within(j, spare) for j in range(len(p))]
+        reply = backends.call(solver, f"{models.__name__}:intervals", p, self.solution.start.tolist(), spans)
+        if reply.termination is not None:
+            self.used, self.termination = solver, reply.termination
+            self.notes.append(reply.message)
+            return
+        model, left = reply.value, self.left()
+        limits = Limits(work=CP_SAT_WORK * effort, gap=self.gap, seconds=None if left is None else max(0.1, left))
+        result = backends.solve(solver, model.text, limits)
+        self.take_answer(solver, result, backends.make_answer(CP_SAT, solver, result, model, sign=-1))
+        if result.values is not None:
+            self.search.adopt(models.read_plan(self.problem, self.search, model, result.values))
+            self.take(solver)
+        if result.bound is not None:
+            spare = 0 if abs(result.bound) <= 2**53 else math.ceil(abs(result.bound) * 2**-50)
+            # Starts that were left out belong to schedules that are no better than the best.
+            self.bound(max(self.lower, Fraction(math.floor(result.bound) + spare, model.unit)), Proof.CP_SAT)
+
+    def enclose(self, effort: int) -> None:
+        """Search and ascent in turns, with more of both after every power of two up to the effort."""
+        if not len(self.problem):
+            return
+        stage = 1
+        while stage <= effort and not self.done():
+            if stage == 1:
+                self.relax()
+            self.improve(stage)
+            self.prove(stage)
+            stage *= 2
+
+    def relax(self) -> None:
+        """The plain relaxation; the starts that it likes best give orders."""
+        p = self.problem
+        span = int((p.release + p.run).max() - p.release.min())
+        seconds = max(1, (span + min(3 * DAY, span)) // self.segments)
+        until = int((p.release + p.run).max()) + min(3 * DAY, span)
+        plain = PlainAscent(p, make_borders(p, seconds, until, moments=False))
+        plain.climb(ROUNDS // 2, PLAIN_STEP, PLAIN_LAST, self.over)
+        self.count("rounds", ROUNDS // 2)
+        self.ascent = plain
+        for part in (0.0, 0.25, 0.5):
+            self.search.decode(plain.best_start + part * p.run)
+        self.take("orders of the plain relaxation")
+
+    def improve(self, stage: int) -> None:
+        """Windows of jobs around those that wait, of two sizes."""
+        size = min(len(self.problem), WINDOWS[self.cost])
+        for members, rounds in ((size, 3_000), (max(2, size // 3), 3_000)):
+            windows = min(max(1, DECODED // (2 * members * rounds)), 4 * len(self.problem) // members) * stage
+            self.search.improve(windows, members, rounds, self.over)
+            self.count("windows", windows)
+        self.take("windows")
+
+    def prove(self, stage: int) -> None:
+        """Raise prices from the best so far, on a finer grid after each stage."""
+        assert self.ascent is not None
+        assert self.search.best is not None
+        p, plan = self.problem, self.search.best
+        begin, end = int(p.release.min()), int((plan.start + p.run).max())
+        seconds = max(1, (end - begin) // (self.segments * min(4, stage)))
+        borders = make_borders(p, seconds, end, moments=len(p) <= 200)
+        period = 0 if len(p) <= OWN_CLASSES else 3600
+        wait = int((plan.start - p.release).max())
+        until = np.minimum(end, plan.start + p.run + max(DAY // 2, wait))
+        while True:
+            classes = classify(p, period)
+            grid = class_grid(p, borders, classes, until)
+            if grid.offset[-1] <= LARGEST_GRID or period > 10 * DAY:
+                break
+            period = max(3600, 2 * period)
+        prices = carry_prices(self.ascent.grid, self.ascent.best, grid)
+        mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1e-3
+        width = (p.nodes * p.gpus)[grid.job].astype(float)
+        ascent = ClassAscent(p, grid, prices, mean * width / max(1.0, float(width.mean())), classes)
+        ascent.climb(ROUNDS * stage, STEP if stage == 1 else STEP / 3, LAST_STEP, self.over)
+        self.count("rounds", ROUNDS * stage)
+        self.ascent = ascent
+        self.search.decode(ascent.best_start)
+        self.certify_prices(ascent, classes)
+        self.take("order of the prices")
+
+    def certify_prices(self, ascent: Ascent, classes: IntArray) -> None:
+        """Round the prices of an ascent to integers and prove with them."""
+        grid, prices = ascent.grid, ascent.best
+        mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1.0
+        bits = BITS - math.floor(math.log2(mean))
+        if self.cost != "slowdown":
+            self.scale = 2 ** max(0, min(bits, 40))
+        coarse = 2 ** max(0, self.scale.bit_length() - 1 - bits)
+        integers = np.round(prices * (self.scale / coarse)).astype(np.int64) * coarse
+        columns = (grid.job, grid.pool, grid.first, grid.offset[:-1], grid.offset[1:])
+        rows = [
+            PriceRow(int(classes[j]), q, first, integers[low:high].tolist())
+            for j, q, first, low, high in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+        self.certify(grid.borders.tolist(), rows, classes, Proof.LAGRANGIAN)
+
+    def certify(self, borders: list[int], rows: list[PriceRow], classes: IntArray, proof: Proof) -> None:
+        """Let the checker's own arithmetic say what prices prove."""
+        claim = make_certificate(
+            instance=content_hash(self.instance),
+            cost=self.cost,
+            scale=self.scale,
+            borders=borders,
+            classes=classes.tolist(),
+            rows=rows,
+            scaled_lower=0,
+            scaled_upper=0,
+            starts=[],
+            pools=[],
+            nodes=[],
+        )
+        lower = Fraction(proved_bound(self.instance, claim), self.scale)
+        if self.claim is None or lower > self.claim.lower:
+            self.claim = replace(claim, scaled_lower=int(lower * self.scale))
+        self.bound(-lower, proof)
+
+    def certificate(self) -> Certificate | None:
+        """What proves the best schedule and the best priced bound."""
+        if self.claim is None or self.solution is None or self.claim.lower > -self.lower:
+            return None
+        cost = sum_costs(self.instance, self.cost, self.solution.start.tolist())
+        complete = replace(
+            self.claim,
+            starts=self.solution.start.tolist(),
+            pools=self.solution.pool.tolist(),
+            nodes=self.solution.node.tolist(),
+            scaled_upper=math.ceil(cost * self.claim.scale),
+        )
+        return replace(complete, sha256=seal(complete))
+
+
+def formulations() -> list[tuple[str, str]]:
+    """Name and summary of every formulation, with the backend that it goes with."""
+    summaries = {
+        PRICES: "prices of classes, pools and times from below, windows of decoded orders from above",
+        CP_SAT: f"intervals on pools of one-GPU nodes and on nodes, up to {CP_SAT_JOBS} jobs",
+        ENUMERATION: f"every order and all nodes, up to {WAYS_LIMIT} of them",
+    }
+    listed = [(name, f"{summary} [{ALLOWED[name][0]}]") for name, summary in summaries.items()]
+    return [*listed, ("auto", PRICES)]

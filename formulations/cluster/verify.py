@@ -1,0 +1,225 @@
+"""The checker of certificates: both ends of an interval on OPT, recomputed from the instance's data alone.
+
+It shares no code with what computed them: of this project it uses the readers of instance and certificate files and the
+check of schedules, beyond that integers. Short, exact and easy to read is the point.
+
+Lower end. Prices lambda_cq(i) >= 0 belong to classes c of jobs of equal shape and pools, to pools q and to segments
+i = [b_i, b_i+1); there is none outside the segments. Let Phi_cq be the integral over time. In every second of a segment
+the jobs that run on a pool are a packing of their pieces into the free GPUs of its nodes, so that for every h
+
+    sum_c n_c m_c floor(k_c / h) <= sum over nodes of floor(F / h),    n_c <= N_c(i),
+
+where F is the greatest number of GPUs that the node has free in the segment, and N_c(i) counts the jobs of the class
+released before b_i+1, at most as many as can run at once. V_q(i) is the least, over h, of the greatest
+sum_c n_c lambda_cq(i). Integrating what runs over time: every schedule costs at least
+
+    sum_j min over q, s >= r_j of [c_j(s) + Phi(s + p_j) - Phi(s)] - sum_q sum_i (b_i+1 - b_i) V_q(i).
+
+The minimum over s is at r_j, at the kink of c_j, at a border, or at a border less p_j.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ratiobench.formulations.checksums import CertificateError, Verdict, require, run_checker
+from ratiobench.formulations.cluster.certificate import Certificate, PriceRow, parse, require_instance, seal
+from ratiobench.formulations.cluster.check import check
+from ratiobench.instances.cluster.format import content_hash
+from ratiobench.instances.cluster.format import parse as parse_instance
+from ratiobench.instances.cluster.model import Instance
+
+# What a valid certificate proves, and how
+PROVES = (
+    "the schedule costs at most `upper`; and at the prices of classes, pools and times, what any schedule costs is at "
+    "least `lower` (weak duality)"
+)
+
+SAFE = 2**61  # NumPy's integers are exact below; beyond, Python's are used
+MOST_UNITS = 4096  # GPUs of a knapsack; of more, sizes and room are rounded down together, which only adds value
+
+
+def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
+    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal."""
+    certificate = parse(data, source)
+    try:
+        require(certificate.instance == content_hash(instance), "the certificate is about another instance")
+        require_instance(certificate, instance)
+        report = check(instance, certificate.cost, certificate.schedule())
+        require(report.cost is not None, str(report.violations[0]) if report.violations else "")
+        assert report.cost is not None
+        upper = -(-report.cost.numerator * certificate.scale // report.cost.denominator)
+        require(upper == certificate.scaled_upper, f"upper: {certificate.scaled_upper} claimed; the cost is {upper}")
+        lower = bound(instance, certificate)
+        require(lower == certificate.scaled_lower, f"lower: {certificate.scaled_lower} claimed; proved is {lower}")
+        require(lower <= upper, f"lower {lower} is above upper {upper}")
+        require(seal(certificate) == certificate.sha256, "sha256: the certificate was changed after it was made")
+    except CertificateError as wrong:
+        return Verdict(False, str(wrong), certificate)
+    return Verdict(True, "", certificate)
+
+
+def bound(instance: Instance, certificate: Certificate) -> int:
+    """What the prices prove, in 1/scale; CertificateError if they are no prices of this instance."""
+    rows = _check_rows(instance, certificate)
+    total = sum(_least_cost(instance, certificate, rows, j) for j in range(len(instance.jobs)))
+    for q in range(len(instance.pools)):
+        total -= _packings(instance, certificate, rows, q)
+    if certificate.cost != "slowdown":  # whole seconds, so that OPT is an integer
+        total = -(-total // certificate.scale) * certificate.scale
+    return total
+
+
+def _check_rows(instance: Instance, certificate: Certificate) -> dict[tuple[int, int], PriceRow]:
+    """The rows by class and pool; all jobs of a class have one shape."""
+    jobs, borders = instance.jobs, certificate.borders
+    require(all(a < b for a, b in pairwise(borders)), "borders: they do not ascend")
+    shapes: dict[int, tuple[Any, ...]] = {}
+    columns = (jobs.nodes.tolist(), jobs.gpus.tolist(), jobs.allowed.tolist())
+    for c, nodes, gpus, allowed in zip(certificate.classes, *columns, strict=True):
+        shape = (nodes, gpus, allowed)
+        require(shapes.setdefault(c, shape) == shape, f"classes: jobs of class {c} differ in shape or pools")
+    rows: dict[tuple[int, int], PriceRow] = {}
+    for row in certificate.rows:
+        where = f"prices of class {row.job_class} on pool {row.pool}"
+        require(row.job_class in shapes and row.pool < len(instance.pools), f"{where}: there is no such class or pool")
+        require(shapes[row.job_class][2][row.pool], f"{where}: the class may not use the pool")
+        require((row.job_class, row.pool) not in rows, f"{where}: they are given twice")
+        require(row.first + len(row.prices) < len(borders), f"{where}: outside the segments")
+        require(min(row.prices, default=0) >= 0, f"{where}: one is negative")
+        rows[row.job_class, row.pool] = row
+    return rows
+
+
+def _array(values: Sequence[int], most: int) -> Any:
+    """Integers as NumPy's if nothing computed of them exceeds `most` and that is safe; else as Python's."""
+    return np.array(values, dtype=np.int64 if most < SAFE else object)
+
+
+def _least_cost(instance: Instance, certificate: Certificate, rows: dict[tuple[int, int], PriceRow], j: int) -> int:
+    """min over q and s >= r_j of floor(scale c_j(s)) + Phi(s + p_j) - Phi(s)."""
+    jobs, scale = instance.jobs, certificate.scale
+    submit, release, run = int(jobs.submit[j]), int(jobs.release[j]), int(jobs.run[j])
+    width = int(jobs.nodes[j]) * int(jobs.gpus[j])
+    weight = {"wait": 1, "wait-gpus": width, "wait-gpu-hours": width * run, "slowdown": 1}[certificate.cost]
+    add, low, unit = (run, max(run, 10), max(run, 10)) if certificate.cost == "slowdown" else (0, 0, 1)
+    least = []
+    for q in np.flatnonzero(jobs.allowed[j]).tolist():
+        row = rows.get((certificate.classes[j], q))
+        if row is None or not row.prices:
+            return scale * max(low, weight * (release - submit) + add) // unit
+        borders = certificate.borders[row.first : row.first + len(row.prices) + 1]
+        kink = max(release, submit + low - add)
+        last = max(release, borders[-1], kink)
+        integral = sum(p * (b - a) for p, (a, b) in zip(row.prices, pairwise(borders), strict=True))
+        most = scale * (low + add + weight * (last - submit)) + 2 * integral
+        b, prices = _array(borders, most), _array([*row.prices, 0], most)
+        sums = np.concatenate((prices[:1] * 0, np.cumsum(prices[:-1] * np.diff(b))))
+        starts = np.concatenate((b, b - run, _array([release, kink], most)))
+        starts = starts[starts >= release]
+        cost = scale * np.maximum(low, weight * (starts - submit) + add) // unit
+        least.append(int((cost + _phi(b, prices, sums, starts + run) - _phi(b, prices, sums, starts)).min()))
+    return min(least)
+
+
+def _phi(borders: Any, prices: Any, sums: Any, moments: Any) -> Any:
+    """The integral of a row's prices up to these seconds."""
+    at = np.maximum(0, np.searchsorted(borders, moments, "right") - 1)
+    return sums[at] + prices[at] * np.maximum(0, moments - borders[at])
+
+
+def _packings(instance: Instance, certificate: Certificate, rows: dict[tuple[int, int], PriceRow], q: int) -> int:
+    """sum_i (b_i+1 - b_i) V_q(i)."""
+    jobs, borders = instance.jobs, certificate.borders
+    releases: dict[int, list[int]] = {}
+    shape: dict[int, tuple[int, int]] = {}
+    columns = (jobs.release.tolist(), jobs.nodes.tolist(), jobs.gpus.tolist())
+    for c, release, nodes, gpus in zip(certificate.classes, *columns, strict=True):
+        releases.setdefault(c, []).append(release)
+        shape[c] = nodes, gpus
+    # (first segment, row, releases) of the classes that have prices here, in order of time
+    priced = sorted((row.first, c, row, sorted(releases[c])) for (c, pool), row in rows.items() if pool == q)
+    free = _greatest_free(instance, certificate, q)
+    units = sorted({1, *(shape[c][1] for _, c, _, _ in priced)})
+    total, come = 0, 0
+    active: list[tuple[int, int, PriceRow, list[int]]] = []
+    rooms: dict[tuple[int, ...], dict[int, tuple[int, int]]] = {}
+    for i in range(len(borders) - 1):
+        while come < len(priced) and priced[come][0] <= i:
+            active.append(priced[come])
+            come += 1
+        active = [entry for entry in active if entry[0] + len(entry[2].prices) > i]
+        nodes = tuple(free[:, i].tolist())
+        if nodes not in rooms:  # of every unit: sum over nodes of floor(F / h), and nodes with at least h
+            rooms[nodes] = {h: (sum(f // h for f in nodes), sum(f >= h for f in nodes)) for h in units}
+        room = rooms[nodes]
+        items = []  # price, nodes, GPUs, most
+        for first, c, row, times in active:
+            price, (m, k) = row.prices[i - first], shape[c]
+            number = int(np.searchsorted(times, borders[i + 1], "left"))
+            number = min(number, room[k][0] // m) if room[k][1] >= m else 0
+            if price and number:
+                items.append((price, m, k, number))
+        if items:
+            total += (borders[i + 1] - borders[i]) * min(_packing(items, h, room[h][0]) for h in units)
+    return total
+
+
+def _greatest_free(instance: Instance, certificate: Certificate, q: int) -> Any:
+    """(nodes of the pool, segments) the greatest number of free GPUs of every node in every segment."""
+    borders = np.array(certificate.borders)
+    first, pool, running = int(instance.first_node[q]), instance.pools[q], instance.running
+    held: dict[int, list[tuple[int, int, int]]] = {}
+    owner = np.repeat(np.arange(len(running)), running.nodes).tolist()
+    for i, node in zip(owner, running.node.tolist(), strict=True):
+        held.setdefault(node - first, []).append((instance.begin, int(running.end[i]), int(running.gpus[i])))
+    for closure in pool.closures:
+        held.setdefault(closure.node, []).append((closure.start, closure.end, pool.gpus))
+    free = np.full((pool.nodes, len(borders) - 1), pool.gpus)
+    for node, spans in held.items():
+        if not 0 <= node < pool.nodes:
+            continue  # a running job of another pool
+        # Free GPUs rise only where a span ends: the greatest is at a border or at such an end.
+        free[node] = [_free_at(pool.gpus, spans, t) for t in certificate.borders[:-1]]
+        for _, end, _ in spans:
+            i = int(np.searchsorted(borders, end, "right")) - 1
+            if 0 <= i < len(borders) - 1:
+                free[node, i] = max(free[node, i], _free_at(pool.gpus, spans, end))
+    return free
+
+
+def _free_at(gpus: int, spans: list[tuple[int, int, int]], second: int) -> int:
+    return max(0, gpus - sum(wide for start, end, wide in spans if start <= second < end))
+
+
+def _packing(items: list[tuple[int, int, int, int]], h: int, room: int) -> int:
+    """The greatest sum of prices of jobs whose pieces, counted in units of h GPUs, fit into the room."""
+    rounding = -(-room // MOST_UNITS) if room > MOST_UNITS else 1
+    room //= rounding
+    value, total = 0, sum(price * number for price, _, _, number in items)
+    by_size: dict[int, list[tuple[int, int]]] = {}
+    for price, m, k, number in items:
+        size = m * (k // h) // rounding
+        if size:
+            by_size.setdefault(size, []).append((price, number))
+        else:
+            value += price * number
+    if sum(size * number for size, group in by_size.items() for _, number in group) <= room:
+        return total
+    best = _array([0] * (room + 1), total)
+    for size, group in by_size.items():
+        left = room // size  # Of equal sizes a best packing holds the dearest
+        for price, number in sorted(group, reverse=True):
+            for _ in range(min(number, left)):
+                best[size:] = np.maximum(best[size:], best[:-size] + price)
+            left -= min(number, left)
+    return value + int(best[room])
+
+
+if __name__ == "__main__":
+    sys.exit(run_checker(parse_instance, verify, sys.argv[1:]))

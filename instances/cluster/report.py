@@ -1,0 +1,131 @@
+"""The report of an import: what counts, what is left out, and where the waits of the log come from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ratiobench.instances.cluster.model import Instance
+from ratiobench.instances.cluster.waits import PARTS, Holder, WaitRow, Waits, tabulate
+from ratiobench.instances.io.errors import make_printable
+
+MEANING = {
+    "blocked": "no pool had its GPUs free",
+    "ineligible": "not eligible yet",
+    "queue": "a job submitted earlier was blocked",
+    "other": "none of these: limits of partitions, users, accounts",
+}
+_MOST = 12  # Rows of a table, and lines that could not be read, that are printed
+
+
+@dataclass(slots=True)
+class Report:
+    """What an import counted.
+
+    Parameters
+    ----------
+    jobs, gpu_seconds : of the jobs of the instance.
+    read : jobs that were read, those left out included.
+    left_out : reason -> (jobs, GPU-seconds that are known).
+    running, waiting : jobs that run, that wait at the beginning.
+    twice : lines with the id and submit of another one, which count once.
+    load : GPU-seconds asked for by the jobs submitted in the window over its capacity.
+    utilisation : GPU-seconds that ran in the window, jobs left out included, over its capacity.
+    window : seconds of the window, from the beginning to the last submit; its capacity leaves closed nodes out.
+    others : jobs left out that held GPUs.
+    waits : of the log.
+    tables : waits by account, partition, user and width.
+    bad : lines that could not be read and were skipped.
+    remarks : sentence on some jobs -> how many jobs.
+    """
+
+    jobs: int = 0
+    gpu_seconds: int = 0
+    read: int = 0
+    left_out: dict[str, tuple[int, int]] = field(default_factory=dict)
+    running: int = 0
+    waiting: int = 0
+    twice: int = 0
+    load: float = 0.0
+    utilisation: float = 0.0
+    window: tuple[int, int] = (0, 0)
+    others: list[Holder] = field(default_factory=list)
+    waits: Waits | None = None
+    tables: dict[str, list[WaitRow]] = field(default_factory=dict)
+    bad: list[str] = field(default_factory=list)
+    remarks: Counter[str] = field(default_factory=Counter)
+
+    def leave_out(self, reason: str, gpu_seconds: int) -> None:
+        """Count a job that is left out."""
+        count, seconds = self.left_out.get(reason, (0, 0))
+        self.left_out[reason] = (count + 1, seconds + gpu_seconds)
+
+    def add_waits(self, instance: Instance, waits: Waits) -> None:
+        """Add the waits of the log and their tables."""
+        self.waits = waits
+        if waits.known.any():
+            self.tables = {by: tabulate(instance, waits, by) for by in ("account", "partition", "user", "width")}
+
+    def summary(self) -> dict[str, Any]:
+        """The figures as JSON; seconds, GPU-seconds and shares."""
+        figures: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("read", "jobs", "gpu_seconds", "running", "waiting", "twice", "load", "utilisation")
+        }
+        figures["window"] = list(self.window)
+        figures["left_out"] = {reason: list(counts) for reason, counts in sorted(self.left_out.items())}
+        figures |= {"bad_lines": len(self.bad), "remarks": dict(sorted((+self.remarks).items()))}
+        if self.waits is not None and self.waits.known.any():
+            figures["waits"] = self.waits.means() | {
+                "jobs": int(self.waits.known.sum()),
+                "is_lower_bound": not self.waits.exact,
+                "overfull_seconds": self.waits.overfull,
+            }
+        return figures
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"imported {self.jobs} of {self.read} jobs, {self.gpu_seconds // 3600:,} GPU-hours"
+        for reason, (jobs, seconds) in sorted(self.left_out.items(), key=lambda item: -item[1][0]):
+            yield f"left out: {jobs} jobs, {seconds // 3600:,} GPU-hours: {make_printable(reason, 120)}"
+        if self.twice:
+            yield f"{self.twice} lines repeat the JobID and submit of another one, which counts once"
+        if self.running or self.waiting:
+            yield f"at the beginning {self.running} jobs run and {self.waiting} wait"
+        for text, jobs in (+self.remarks).items():
+            yield f"{jobs} jobs {text}"
+        if self.bad:
+            yield f"{len(self.bad)} lines could not be read and are skipped:"
+            yield from (f"  {line}" for line in self.bad[:_MOST])
+        yield (
+            f"load {self.load:.3f} (GPU-seconds asked for by jobs submitted in the window / its capacity), "
+            f"utilisation {self.utilisation:.3f}"
+        )
+        if self.waits is None or not self.waits.known.any():
+            yield "the log has no start times, so its waits are not known"
+            return
+        means = self.waits.means()
+        yield f"mean wait {means['wait'] / 60:.1f} min:"
+        for name in PARTS:
+            bound = "at least " if name == "blocked" and not self.waits.exact else ""
+            yield f"  {bound}{means[name] / 60:.1f} min {MEANING[name]}"
+        if not self.waits.exact:
+            yield "  (the log has no nodes, so free GPUs are counted per pool)"
+        if self.waits.overfull:
+            yield f"  (in {self.waits.overfull:,} seconds more GPUs were in use than there are)"
+        for by, rows in self.tables.items():
+            if len(rows) > 1:
+                yield from _table(by, rows)
+
+
+def _table(by: str, rows: list[WaitRow]) -> Iterator[str]:
+    yield f"{by:>16} {'jobs':>8} {'GPU-hours':>11} {'wait, min':>10} " + " ".join(f"{part:>10}" for part in PARTS)
+    for row in rows[:_MOST]:
+        minutes = " ".join(f"{row.means[name] / 60:10.1f}" for name in ("wait", *PARTS))
+        yield f"{make_printable(row.name, 16) or '(none)':>16} {row.jobs:8} {row.gpu_hours:11,.0f} {minutes}"
+    if len(rows) > _MOST:
+        yield f"{'and':>16} {len(rows) - _MOST:8} more"

@@ -1,0 +1,1 @@
+"""Cluster: replay of a log under listed policies and own ones, event by event in whole seconds."""

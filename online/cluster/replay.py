@@ -1,0 +1,236 @@
+"""Replay of an instance under a listed rule: the state of the kernel from an instance, and the schedule from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratiobench.instances.arrays import IntArray, freeze
+from ratiobench.instances.cluster.model import NONE, Instance, Schedule
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.online.cluster import kernel
+from ratiobench.online.cluster import state as rows
+from ratiobench.online.cluster.replan import FLOOR, SEARCH_JOBS
+from ratiobench.online.cluster.state import BELIEFS, EASY, NEVER, ORDERS, State
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A listed policy: the order of the queue, how jobs overtake, and what lengths are believed.
+
+    Parameters
+    ----------
+    order : one of `ORDERS`.
+    backfill : `NO_BACKFILL`, `FIRST_FIT`, `EASY`, `CONSERVATIVE` or `REPLAN` of `state`.
+    belief : one of `BELIEFS`.
+    reservations : how many jobs hold a reservation under EASY.
+    shortest_candidates : whether EASY tries candidates shortest belief first instead of in the queue's order.
+    work : jobs that `replan` plans at a pass, in all its plans together.
+    guard : seconds of wait after which the oldest job holds a reservation under `replan`; 0: never.
+    gpu_hours : believed GPU-hours that count in `replan` as much as one job; 0: they do not count.
+    scale : percent of the believed length with which `replan` plans what waits.
+    """
+
+    order: str = "submit"
+    backfill: int = EASY
+    belief: str = "limit"
+    reservations: int = 1
+    shortest_candidates: bool = False
+    work: int = 0
+    guard: int = 0
+    gpu_hours: int = 0
+    scale: int = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """What a replay gave.
+
+    Parameters
+    ----------
+    schedule : starts and places, of the runs that completed.
+    requeued : (jobs,) how often a node of the job closed while it ran.
+    """
+
+    schedule: Schedule
+    requeued: IntArray
+
+
+def replay(instance: Instance, rule: Rule) -> Replay:
+    """Replay an instance under a rule.
+
+    Parameters
+    ----------
+    instance : the cluster and its jobs.
+    rule : the policy.
+
+    Returns
+    -------
+    Starts and places of all jobs.
+
+    Raises
+    ------
+    InputError : a job never starts; names it.
+    """
+    nodes = sum(pool.nodes for pool in instance.pools)
+    room = max(64, 2**16 // nodes)
+    while True:
+        state = make_state(instance, rule, room)
+        if kernel.replay(state):
+            return read_result(instance, state)
+        room *= 2
+
+
+def read_result(instance: Instance, state: State) -> Replay:
+    """The schedule in a state in which all jobs have started."""
+    n = len(instance.jobs)
+    start, pool, requeued = (freeze(state.job[row, :n]) for row in (rows.START, rows.POOL, rows.REQUEUED))
+    late = np.flatnonzero(start < 0)
+    if len(late):
+        raise InputError("", f"jobs[{late[0]}]", f"{shorten(instance.jobs.ids[late[0]])} never starts")
+    return Replay(Schedule(start, pool, freeze(state.place[: instance.jobs.nodes.sum()])), requeued)
+
+
+def make_state(instance: Instance, rule: Rule, room: int) -> State:
+    """Make the state at the beginning; `room`: steps of each planned node."""
+    running, n = instance.running, len(instance.jobs)
+    pool, node, planned = _make_nodes(instance)
+    job, place, greatest = _make_jobs(instance)
+    choices = (ORDERS.index(rule.order), rule.backfill, BELIEFS.index(rule.belief))
+    search = (rule.work, rule.guard, rule.gpu_hours, rule.scale)
+    settings = (rule.reservations, rule.shortest_candidates, instance.cycle, instance.depth, instance.begin)
+    earliest = int(instance.jobs.submit[0]) if n else 0
+    known = instance.closures[instance.closures[:, 2] > instance.begin]
+    closures = np.zeros((6, len(known)), dtype=np.int64)
+    closures[:4] = known.T
+    accounts, users = max(1, len(instance.accounts)), max(1, len(instance.users))
+    part = np.zeros((max(1, len(instance.partitions)), 2 + users + accounts), dtype=np.int64)
+    part[:, :2] = [(part.user_gpus, part.account_gpus) for part in instance.partitions] or NONE
+    state = State(
+        rule=np.array([*choices, *settings, n, len(instance.pools), greatest, earliest, *search]),
+        clock=np.zeros(16, dtype=np.int64),
+        job=job,
+        key=np.zeros(job.shape[1]),
+        node=node,
+        place=place,
+        pool=pool,
+        closures=closures,
+        account=_make_accounts(instance, accounts),
+        part=part,
+        last=np.zeros((users, 3), dtype=np.int64),
+        real=_make_weights(instance, accounts),
+        step=np.zeros((2, planned, room), dtype=np.int64),
+        search=np.zeros((FLOOR + len(instance.pools), job.shape[1]), dtype=np.int64),
+        profile=np.zeros(
+            (4, len(instance.pools), 2 * (SEARCH_JOBS + len(known)) + instance.capacity + 8), dtype=np.int64
+        ),
+        reserved=np.zeros((max(1, rule.reservations), 6 + node.shape[1]), dtype=np.int64),
+    )
+    state.clock[rows.NOW] = instance.begin
+    for i in range(len(running)):
+        _run_from_before(instance, state, i, rule.belief)
+    return state
+
+
+def _make_nodes(instance: Instance) -> tuple[IntArray, IntArray, int]:
+    """The tables of pools and nodes, and how many planned nodes there are."""
+    pools, first = instance.pools, instance.first_node
+    pool = np.zeros((rows.COUNT + 1 + max(pool.gpus for pool in pools), len(pools) + 1), dtype=np.int64)
+    by_count = np.array([pool.gpus == 1 and not pool.closures for pool in pools])
+    pool[rows.FIRST] = first
+    pool[rows.FIRST_PLAN, 1:] = np.cumsum(np.where(by_count, 1, np.diff(first)))
+    pool[rows.POOL_GPUS, :-1] = [pool.gpus for pool in pools]
+    pool[rows.BY_COUNT, :-1] = by_count
+    for q, one in enumerate(pools):
+        pool[rows.COUNT + one.gpus, q] = one.nodes
+    node = np.zeros((rows.NODE_ROWS, first[-1]), dtype=np.int64)
+    of = instance.node_pool
+    node[rows.POOL_OF] = of
+    node[rows.PLAN_OF] = pool[rows.FIRST_PLAN, of] + np.where(by_count[of], 0, np.arange(first[-1]) - first[of])
+    node[rows.FREE] = instance.node_gpus
+    return pool, node, int(pool[rows.FIRST_PLAN, -1])
+
+
+def _make_jobs(instance: Instance) -> tuple[IntArray, IntArray, int]:
+    """The table of jobs, those that run at the beginning behind the others; their nodes; the greatest limit."""
+    jobs, running, n = instance.jobs, instance.running, len(instance.jobs)
+    job = np.zeros((rows.JOB_ROWS, n + len(running)), dtype=np.int64)
+    for row, name in (
+        (rows.LIMIT, "limit"),
+        (rows.NODES, "nodes"),
+        (rows.GPUS, "gpus"),
+        (rows.ACCOUNT, "account"),
+        (rows.USER, "user"),
+        (rows.PARTITION, "partition"),
+    ):
+        job[row, :n], job[row, n:] = getattr(jobs, name), getattr(running, name)
+    for row, values in ((rows.SUBMIT, jobs.submit), (rows.RELEASE, jobs.release)):
+        job[row, :n], job[row, n:] = values, running.start
+    job[rows.RUN, :n], job[rows.RUN, n:] = jobs.run, running.end - running.start
+    job[rows.QOS, :n], job[rows.QOS, n:] = jobs.qos, NONE
+    job[rows.ALLOWED, :n] = jobs.allowed @ (1 << np.arange(len(instance.pools)))
+    job[rows.START, :n], job[rows.START, n:] = NONE, running.start
+    job[rows.POOL, n:] = running.pool
+    job[rows.ARRIVALS, :n] = np.argsort(jobs.release, kind="stable")
+    job[rows.OFFSET] = np.cumsum(job[rows.NODES]) - job[rows.NODES]
+    greatest = np.array([*(part.limit for part in instance.partitions), NONE])
+    limit = np.where(job[rows.LIMIT] == NONE, greatest[job[rows.PARTITION]], job[rows.LIMIT])
+    job[rows.LIMIT] = np.where(limit == NONE, NEVER, np.maximum(limit, 1))
+    place = np.concatenate([np.zeros(int(jobs.nodes.sum()), dtype=np.int64), running.node])
+    return job, place, max(1, *limit.tolist(), 1)
+
+
+def _make_accounts(instance: Instance, accounts: int) -> IntArray:
+    """Quotas of accounts; -1 for none."""
+    account = np.zeros((accounts, 3 + 2 * len(instance.pools)), dtype=np.int64)
+    account[:, 0] = account[:, 3::2] = NONE
+    cohorts = sorted({quota.cohort for quota in instance.quotas if quota.cohort})
+    for quota in instance.quotas:
+        row = account[quota.account]
+        row[0] = cohorts.index(quota.cohort) if quota.cohort else NONE
+        row[1] = quota.strict
+        row[3::2] = quota.nominal
+    return account
+
+
+def _make_weights(instance: Instance, accounts: int) -> NDArray[np.float64]:
+    """Weights of the multifactor priority, shares and factors; the last column is of those without a label."""
+    priority = instance.priority
+    tables = (priority.qos_priority, priority.partition_priority, priority.account_priority)
+    real = np.zeros((6, 1 + max(10, accounts, *map(len, tables))))
+    weights = (priority.age, priority.size, priority.fair_share, priority.qos, priority.partition, priority.account)
+    real[0, :10] = *weights, priority.max_age, priority.half_life, priority.favor_small, instance.capacity
+    shares = np.array(priority.shares or [1] * accounts, dtype=np.float64)
+    real[1, : len(shares)] = shares / shares.sum()
+    for row, table in zip(real[3:], tables, strict=True):
+        row[: len(table)] = np.array(table) / max(1, *table, 1)
+    return real
+
+
+def _run_from_before(instance: Instance, state: State, i: int, belief: str) -> None:
+    """Put a job that runs at the beginning into the state."""
+    j = len(instance.jobs) + i
+    job: dict[str, int] = {
+        name: int(state.job[getattr(rows, name), j])
+        for name in ("START", "POOL", "NODES", "GPUS", "LIMIT", "RUN", "ACCOUNT", "USER", "PARTITION", "OFFSET")
+    }
+    q, width, account, partition = job["POOL"], job["NODES"] * job["GPUS"], job["ACCOUNT"], job["PARTITION"]
+    length = {"double": 2 * job["LIMIT"], "true": job["RUN"]}.get(belief, job["LIMIT"])
+    state.job[rows.PLANNED_END, j] = min(job["START"] + length, NEVER)
+    state.job[rows.LIVE, i] = j
+    state.clock[rows.RUNNING] += 1
+    for v in state.place[job["OFFSET"] :][: job["NODES"]]:
+        state.pool[rows.COUNT + state.node[rows.FREE, v], q] -= 1
+        state.node[rows.FREE, v] -= job["GPUS"]
+        state.pool[rows.COUNT + state.node[rows.FREE, v], q] += 1
+    if partition >= 0 and job["USER"] >= 0:
+        state.part[partition, 2 + job["USER"]] += width
+    if account < 0:
+        return
+    if partition >= 0:
+        state.part[partition, 2 + len(state.last) + account] += width
+    state.account[account, [2, 4 + 2 * q]] += width
+    half, seconds = instance.priority.half_life, instance.begin - job["START"]
+    state.real[2, account] += width * ((1 - 2.0 ** -(seconds / half)) * half / np.log(2.0) if half else seconds)

@@ -1,0 +1,227 @@
+"""One run of a policy of family `cluster`: listed rules in the compiled engine, own policies under the referee."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ratiobench.formulations.cluster.check import CheckReport, check
+from ratiobench.formulations.timing import excluded_from_timing, excluded_seconds
+from ratiobench.instances.arrays import freeze
+from ratiobench.instances.cluster.format import FORMAT, parse
+from ratiobench.instances.cluster.model import Instance, Jobs, Schedule
+from ratiobench.online import run as runs
+from ratiobench.online.answers import refusal
+from ratiobench.online.cluster import kernel
+from ratiobench.online.cluster import state as rows
+from ratiobench.online.cluster.play import show_cluster, start_job
+from ratiobench.online.cluster.protocol import Answer, make_jobs, plain
+from ratiobench.online.cluster.registry import REGISTRY
+from ratiobench.online.cluster.replay import Rule, make_state, replay
+from ratiobench.online.outcome import OnlineRun, Violation
+from ratiobench.online.referee.simulator import ARRIVAL, Log, Question, RuleViolation
+from ratiobench.online.remarks import Remarks
+from ratiobench.online.run import Environment, Judgement
+from ratiobench.online.spec import Spec, version
+
+PASS = "pass"  # The event at which policies decide
+
+
+class Simulator:
+    """The referee's side of a run of an own policy: releases are arrivals, passes are events."""
+
+    noun = "job"
+
+    def __init__(self, instance: Instance) -> None:
+        self.public = tuple(replace(pool, closures=()) for pool in instance.pools)
+        self.arrivals = len(instance.jobs)
+        self.state = make_state(instance, Rule(backfill=rows.NO_BACKFILL), 1)
+        self._instance, self._jobs = instance, make_jobs(instance)
+        self._asked: list[int] = []
+
+    def questions(self, batch: bool) -> Iterator[Question]:
+        """Tell the releases, then ask, at every pass at which some job waits."""
+        state, told = self.state, 0
+        order = np.argsort(self._instance.jobs.release, kind="stable").tolist()
+        release = self._instance.jobs.release[order].tolist()
+        while kernel.advance(state, self._asked[0] if self._asked else rows.NEVER):
+            now = int(state.clock[rows.NOW])
+            while self._asked and self._asked[0] <= now:
+                heapq.heappop(self._asked)
+            first = told
+            while told < len(order) and release[told] <= now:
+                told += 1
+            if told > first:
+                yield Question(order[first:told], [None] * (told - first), None, ARRIVAL)
+            waiting = [self._jobs[j] for j in state.job[rows.QUEUE, : state.clock[rows.WAITING]].tolist()]
+            yield Question([None], [(now, waiting)], show_cluster(state, self._jobs), PASS)
+        late = np.flatnonzero(state.job[rows.START, : self.arrivals] < 0)
+        if len(late):
+            raise RuleViolation("every job", int(late[0]), "never starts")
+
+    def copied(self, event: str, index: int | None, answer: Any) -> Any:
+        """Copy an answer in builtin types; RuleViolation if it is none."""
+        if event == ARRIVAL:
+            return None
+        try:
+            starts, asked = answer
+            if not isinstance(starts, list | tuple):
+                raise TypeError(answer)
+            pairs = [tuple(part) if isinstance(part, list) and len(part) == 2 else part for part in starts]
+            return plain(Answer(pairs, tuple(asked)))
+        except (TypeError, ValueError) as error:
+            raise RuleViolation("protocol", index, refusal(answer, "list of jobs", error)) from None
+
+    def take(self, event: str, index: int | None, answer: Any) -> Any:
+        """Start the jobs, in order. Rules: ``waiting`` (it waits, and once), ``fits``, ``protocol``."""
+        booked = self.copied(event, index, answer)
+        if booked is None:
+            return None
+        now = int(self.state.clock[rows.NOW])
+        waiting = set(self.state.job[rows.QUEUE, : self.state.clock[rows.WAITING]].tolist())
+        for start in booked[0]:
+            start_job(self.state, self._jobs, waiting, start)
+        for second in booked[1]:
+            if second <= now:
+                raise RuleViolation("protocol", None, f"asks for second {second}, which is not after {now}")
+            heapq.heappush(self._asked, second)
+        return booked
+
+    def schedule(self) -> Schedule:
+        """The starts and places so far; -1 for a job that has not started."""
+        start, pool = (freeze(self.state.job[row, : self.arrivals]) for row in (rows.START, rows.POOL))
+        return Schedule(start, pool, freeze(self.state.place[: int(self._instance.jobs.nodes.sum())]))
+
+
+class ClusterEnvironment(Environment[Instance]):
+    """A batch cluster, event by event."""
+
+    registry = REGISTRY
+
+    def arrivals(self, instance: Instance) -> int:
+        """Jobs."""
+        return len(instance.jobs)
+
+    def table(self, instance: Instance, seed: str) -> Simulator:
+        """The state and its events; nothing is drawn."""
+        return Simulator(instance)
+
+    def first_half(self, instance: Instance) -> Instance:
+        """The first half of the jobs (whole seconds of submit, at least one), as an instance of its own."""
+        jobs, n = instance.jobs, len(instance.jobs)
+        half = (n + 1) // 2
+        while 0 < half < n and jobs.submit[half] == jobs.submit[half - 1]:
+            half += 1
+        columns: dict[str, Any] = {name: getattr(jobs, name)[:half] for name in Jobs.__dataclass_fields__}
+        return replace(instance, jobs=Jobs(**columns), cache={})
+
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
+        """Replay the answers, then let the exact check judge the schedule."""
+        table, done = Simulator(instance), 0
+        with contextlib.suppress(RuleViolation):  # the referee has named it
+            for question in table.questions(batch=True):
+                for entry in log[done : done + len(question.indices)]:
+                    table.take(entry.event, entry.about, entry.answer)
+                done += len(question.indices)
+                if done >= len(log):
+                    break
+        schedule = table.schedule()
+        report = check(instance, instance.cost, schedule) if not violations else CheckReport((), Fraction(0))
+        return Judgement(schedule, list(violations) or _name(report), _value(instance, report), _started(schedule))
+
+    def small(self) -> Instance:
+        """Two pools, a partition, a closed node and eight jobs."""
+        jobs: dict[str, Any] = {
+            "id": [str(j) for j in range(8)],
+            "submit": [j // 2 for j in range(8)],
+            "run": [3, 9, 2, 7, 5, 1, 4, 6],
+            "limit": [4, 10, 2, 5, 9, 9, 9, 9],
+            "nodes": [1, 2, 1, 1, 2, 1, 1, 1],
+            "gpus": [1, 2, 2, 1, 1, 2, 1, 2],
+            "pools": [0, 1, 0, 2, 1, 2, 0, 2],
+            "account": [0, 1] * 4,
+            "user": [0, 1, 2, 0, 1, 2, 0, 1],
+            "partition": [0] * 8,
+        }
+        pools = [{"name": "a", "nodes": 1, "gpus": 2}, {"name": "b", "nodes": 3, "gpus": 2}]
+        pools[1]["closures"] = [{"node": 0, "start": 6, "end": 9}]
+        names = {"accounts": ["x", "y"], "users": ["u", "v", "w"], "partitions": [{"name": "p", "pools": ["a", "b"]}]}
+        head = {"format": FORMAT, "name": "warm", "begin": 0, "pool_sets": [[0], [1], [0, 1]]}
+        return parse({**head, "pools": pools, "jobs": jobs, **names}, "warm")
+
+
+ENVIRONMENT = ClusterEnvironment()
+
+
+def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
+    """Run a policy; parameters and errors as `ratiobench.online.run.run`."""
+    spec = REGISTRY.parse(text)
+    if spec.entry is None:
+        _compile()
+        return runs.run(ENVIRONMENT, instance, text, prior=prior)
+    return _run_rule(instance, spec)
+
+
+@cache
+def _compile() -> None:
+    """Compile what the referee needs before any clock runs, by starting each job of a small instance in turn."""
+    table = Simulator(ENVIRONMENT.small())
+    with excluded_from_timing(), contextlib.suppress(RuleViolation):
+        for question in table.questions(batch=True):
+            if question.event == PASS:
+                table.take(PASS, None, ([question.arrivals[0][1][0].index], ()))
+
+
+def _run_rule(instance: Instance, spec: Spec) -> OnlineRun:
+    assert spec.entry is not None
+    rule = spec.entry.make(spec.options)
+    began, before = time.perf_counter(), excluded_seconds()
+    done = replay(instance, rule)
+    seconds = time.perf_counter() - began - (excluded_seconds() - before)
+    report = check(instance, instance.cost, done.schedule)
+    violations, value = _name(report), _value(instance, report)
+    return OnlineRun(
+        algorithm=spec.name,
+        remarks=Remarks(spec.name, notes=("oracle",) * (rule.belief == "true")),
+        version=version(spec),
+        valid=not violations,
+        violations=tuple(violations),
+        welfare=value,
+        true_welfare=value,
+        revenue=None,
+        admitted=_started(done.schedule),
+        arrivals=len(instance.jobs),
+        decisions=done.schedule,
+        constants=(),
+        arithmetic="integer",
+        counts={"requeued": int(done.requeued.sum())},
+        seconds=max(0.0, seconds),
+        trace=None,
+        history="",
+        batch=True,
+    )
+
+
+def _name(report: CheckReport) -> list[Violation]:
+    return [Violation(each.rule, each.job, each.detail, Simulator.noun) for each in report.violations]
+
+
+def _value(instance: Instance, report: CheckReport) -> Fraction:
+    """The cost; a slowdown, whose denominator has thousands of digits, is rounded up as `solve` rounds it."""
+    if report.cost is None or instance.cost != "slowdown":
+        return report.cost or Fraction(0)
+    scale = 2**40 // max(1, len(instance.jobs))
+    return Fraction(math.ceil(report.cost * scale), scale)
+
+
+def _started(schedule: Schedule) -> int:
+    return int((schedule.start >= 0).sum())

@@ -1,0 +1,215 @@
+"""State of a replay in arrays, and what rules and bounds say of one job.
+
+Jobs that run at the beginning stand behind the jobs of the instance, as jobs of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ratiobench.formulations.kernels import inner
+
+NEVER = 2**60  # A second that does not come
+ORDERS = ("submit", "shortest", "smallest", "area", "largest", "wfp3", "unicep", "f1", "multifactor")
+BELIEFS = ("limit", "double", "last2", "true")
+NO_BACKFILL, FIRST_FIT, EASY, CONSERVATIVE, REPLAN = range(5)
+SMALLEST, AREA, LARGEST, WFP3, UNICEP, F1, MULTIFACTOR = range(2, 9)
+DOUBLE, LAST2, TRUE = range(1, 4)
+# What a job gets that outlives its prediction, seconds, one after another (Tsafrir)
+EXTENSIONS = np.array([60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_000, 360_000])
+# Entries of State.rule, which do not change; GREATEST limit of the instance, EARLIEST submit
+(
+    ORDER_RULE,
+    BACKFILL,
+    BELIEF_RULE,
+    RESERVATIONS,
+    SHORTEST_FIRST,
+    CYCLE,
+    DEPTH,
+    BEGIN,
+    JOBS,
+    POOLS,
+    GREATEST,
+    EARLIEST,
+    WORK,
+    GUARD,
+    GPU_HOURS,
+    SCALE,
+) = range(16)
+# Entries of State.clock, which change: the second, and how many there are
+NOW, WAITING, RUNNING, RELEASED, CLOSED, ACTIVE, KNOWN, OVERFLOW, PLANNED, RESERVED, LEFT, ORDERED, DRAWS, ENDED = (
+    range(14)
+)
+HISTORY, REMEMBERED = (
+    16,
+    128,
+)  # Of the clock from HISTORY on: lengths of the last jobs that ended in 1/1024 of the limit
+# Rows of State.job. LIMIT is the partition's where the job has none, else NEVER; ALLOWED has bit q for pool q; OFFSET
+# is that of its nodes in State.place; PLANNED_END is by what is believed, EFFECTIVE as of this pass; HOLDS: reserved.
+# Lists of jobs: QUEUE (waiting, in the order of the last pass), LIVE (running), ORDER (candidates), ARRIVALS
+(SUBMIT, RELEASE, RUN, LIMIT, NODES, GPUS, ACCOUNT, USER, PARTITION, QOS, ALLOWED, START, POOL, OFFSET) = range(14)
+PLANNED_END, EXTENDED, REQUEUED, EFFECTIVE, HOLDS, BAND, QUEUE, LIVE, ORDER, BELIEF, ARRIVALS = range(14, 25)
+JOB_ROWS = 25
+# Rows of State.node; FIT, OTHER and CHOSEN are of planned nodes, or lists
+POOL_OF, PLAN_OF, FREE, IS_CLOSED, FIT, OTHER, CHOSEN, STEPS = range(8)
+NODE_ROWS = 8
+# Rows of State.pool; COUNT + g: open nodes with g free GPUs
+FIRST, FIRST_PLAN, POOL_GPUS, BY_COUNT, TRIAL_STEPS, BASE_STEPS, COUNT = range(7)
+# Rows of State.closures behind node, start, end, announced: lists of closures that have begun, that policies know of
+ACTIVE_LIST, KNOWN_LIST = 4, 5
+
+
+class State(NamedTuple):
+    """Arrays of a replay: few, because each one costs seconds of compilation."""
+
+    rule: Any
+    clock: Any
+    job: Any  # (JOB_ROWS, jobs) integers
+    key: Any  # (jobs) key of a waiting job
+    node: Any  # (NODE_ROWS, nodes)
+    place: Any  # nodes of all jobs, one behind the other
+    pool: Any  # (COUNT + 1 + most GPUs, pools + 1)
+    closures: Any  # (6, closures) in order of start
+    account: Any  # (accounts, 3 + 2 pools) cohort, strict, GPUs that run; for each pool the quota (or -1) and its use
+    part: Any  # (partitions, 2 + users + accounts) bounds of a user, of an account (or -1); GPUs that run
+    last: Any  # (users, 3) lengths of the last two jobs that ended, and how many ended
+    # (6, ...) weights: age, size, fair share, qos, partition, account, max age, half-life, favor small, capacity;
+    # shares of accounts; their GPU-seconds, decayed; priority over the greatest of qos, partition, account
+    real: Any
+    step: Any  # (2, planned nodes, room) when steps of the plan begin, free GPUs from then on
+    search: Any  # (FLOOR + pools, jobs) and (4, pools, room): see `replan`
+    profile: Any
+    reserved: (
+        Any  # (reservations, 6 + nodes) job, second, pool, length, nodes, GPUs of a reservation; its planned nodes
+    )
+
+
+# ---- jobs and what is believed of them ----
+
+
+@inner
+def believe(s, j):  # type: ignore[no-untyped-def]
+    """Believed length of a job that waits: NEVER if nothing is known."""
+    belief = s.rule[BELIEF_RULE]
+    length = s.job[LIMIT, j]
+    if belief == TRUE:
+        length = s.job[RUN, j]
+    elif belief == DOUBLE and length < NEVER:
+        length = 2 * length
+    elif belief == LAST2 and s.job[USER, j] >= 0 and s.last[s.job[USER, j], 2] >= 2:
+        length = min(length, (s.last[s.job[USER, j], 0] + s.last[s.job[USER, j], 1]) // 2)
+    return max(length, 1)
+
+
+@inner
+def _fits_bounds(s, j):  # type: ignore[no-untyped-def]
+    """Whether the bounds of the job's partition let it start."""
+    p = s.job[PARTITION, j]
+    if p < 0:
+        return True
+    width = s.job[NODES, j] * s.job[GPUS, j]
+    if s.part[p, 0] >= 0 and s.job[USER, j] >= 0 and s.part[p, 2 + s.job[USER, j]] + width > s.part[p, 0]:
+        return False
+    return not (
+        s.part[p, 1] >= 0
+        and s.job[ACCOUNT, j] >= 0
+        and s.part[p, 2 + len(s.last) + s.job[ACCOUNT, j]] + width > s.part[p, 1]
+    )
+
+
+@inner
+def fits_quota(s, j, q):  # type: ignore[no-untyped-def]
+    """Whether the job may use the pool and its account's quota there lets it start."""
+    if not s.job[ALLOWED, j] >> q & 1:
+        return False
+    a = s.job[ACCOUNT, j]
+    if a < 0 or s.account[a, 3 + 2 * q] < 0:
+        return True
+    width = s.job[NODES, j] * s.job[GPUS, j]
+    if s.account[a, 4 + 2 * q] + width <= s.account[a, 3 + 2 * q]:
+        return True
+    if s.account[a, 0] < 0:
+        return False
+    spare = -width
+    for b in range(len(s.account)):
+        if s.account[b, 0] == s.account[a, 0]:
+            spare += s.account[b, 3 + 2 * q] - s.account[b, 4 + 2 * q]
+    return spare >= 0
+
+
+@inner
+def _has_quota(s, j):  # type: ignore[no-untyped-def]
+    """Whether some pool's quota lets the job start."""
+    for q in range(s.rule[POOLS]):  # noqa: SIM110 - kernels have no generators
+        if fits_quota(s, j, q):
+            return True
+    return False
+
+
+@inner
+def is_considered(s, place):  # type: ignore[no-untyped-def]
+    """Whether bounds and quotas let the job at this place of the queue start."""
+    j = s.job[QUEUE, place]
+    if not _fits_bounds(s, j) or not _has_quota(s, j):
+        return False
+    a = s.job[ACCOUNT, j]
+    if a >= 0 and s.account[a, 1]:
+        for x in range(place):
+            i = s.job[QUEUE, x]
+            if s.job[ACCOUNT, i] == a and s.job[START, i] < 0 and not _has_quota(s, i):
+                return False
+    return True
+
+
+# ---- nodes ----
+
+
+@inner
+def is_blocked(s, v, begin, end):  # type: ignore[no-untyped-def]
+    """Whether a known closure of the node falls in [begin, end)."""
+    for x in range(s.clock[KNOWN]):
+        c = s.closures[KNOWN_LIST, x]
+        if s.closures[0, c] == v and s.closures[1, c] < end and s.closures[2, c] > begin:
+            return True
+    return False
+
+
+@inner
+def has_room(s, j):  # type: ignore[no-untyped-def]
+    """Whether some pool has enough nodes with enough free GPUs, closures left aside: a quick test."""
+    for q in range(s.rule[POOLS]):
+        if s.job[ALLOWED, j] >> q & 1:
+            nodes = 0
+            for g in range(s.job[GPUS, j], s.pool[POOL_GPUS, q] + 1):
+                nodes += s.pool[COUNT + g, q]
+            if nodes >= s.job[NODES, j]:
+                return True
+    return False
+
+
+@inner
+def occupy(s, j, v, sign):  # type: ignore[no-untyped-def]
+    """The job takes (sign 1) or leaves (-1) its GPUs of a node."""
+    q = s.node[POOL_OF, v]
+    if not s.node[IS_CLOSED, v]:
+        s.pool[COUNT + s.node[FREE, v], q] -= 1
+    s.node[FREE, v] -= sign * s.job[GPUS, j]
+    if not s.node[IS_CLOSED, v]:
+        s.pool[COUNT + s.node[FREE, v], q] += 1
+
+
+@inner
+def account_for(s, j, sign):  # type: ignore[no-untyped-def]
+    """Add the job's GPUs to what runs (sign 1), or take them away (-1)."""
+    width = sign * s.job[NODES, j] * s.job[GPUS, j]
+    a = s.job[ACCOUNT, j]
+    p = s.job[PARTITION, j]
+    if a >= 0:
+        s.account[a, 2] += width
+        s.account[a, 4 + 2 * s.job[POOL, j]] += width
+        if p >= 0:
+            s.part[p, 2 + len(s.last) + a] += width
+    if p >= 0 and s.job[USER, j] >= 0:
+        s.part[p, 2 + s.job[USER, j]] += width

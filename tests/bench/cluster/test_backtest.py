@@ -1,0 +1,213 @@
+"""A backtest: the answer, the match of replay and log, the page; `import` and `backtest` at the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.cluster import backtest as backtests
+from ratiobench.bench.cluster.backtest import Backtest, run_backtest
+from ratiobench.bench.cluster.page import render_page
+from ratiobench.bench.cluster.tables import list_answers, list_basis, list_tables
+from ratiobench.instances.arrays import IntArray, freeze
+from ratiobench.instances.cluster.format import read, write
+from ratiobench.instances.cluster.generate import generate
+from ratiobench.instances.cluster.model import Instance, make_costs
+from ratiobench.online.cluster.algorithms import run_policy
+from tests.instances.cluster import log_files
+
+RULES = ("easy:candidates=shortest", "easy:order=shortest", "fcfs")
+
+
+def month(days: int = 14, load: int = 95) -> Instance:
+    """A generated log that is busy, on few nodes."""
+    return generate("backtest", days=days, load=load, pools=(("a100", 3, 8), ("v100", 3, 4)))
+
+
+def with_log(instance: Instance, starts: IntArray) -> Instance:
+    """The instance with these starts as its log."""
+    return replace(instance, jobs=replace(instance.jobs, logged=freeze(starts)), cache={})
+
+
+@pytest.fixture(scope="module")
+def result() -> Backtest:
+    instance = month()
+    return run_backtest(with_log(instance, run_policy(instance, "easy").schedule.start), RULES, seconds=0)
+
+
+def test_rows_are_the_replays_and_today_stands_first(result: Backtest) -> None:
+    instance = month()
+    assert result.policies[0].name == "easy"
+    assert [row.figures.wait for row in result.policies[1:]] == sorted(row.figures.wait for row in result.policies[1:])
+    for row in result.policies:
+        start = run_policy(instance, row.name).schedule.start
+        for cost, mean in row.costs.items():
+            assert mean == make_costs(instance.jobs, cost).mean(start)
+        judged = instance.judged_jobs
+        assert row.figures.wait == pytest.approx(float((start - instance.jobs.submit)[judged].mean()))
+
+
+def test_a_log_of_the_same_rule_matches(result: Backtest) -> None:
+    match = result.match
+    assert match is not None
+    assert match.matches
+    assert match.log["wait"] == pytest.approx(match.replay["wait"])
+    assert result.log is not None
+    assert result.log.figures == result.policies[0].figures
+
+
+def test_only_a_policy_that_is_worse_in_neither_cost_is_recommended(result: Backtest) -> None:
+    today = result.policies[0]
+    good = [
+        row.name
+        for row in result.policies[1:]
+        if all(row.costs[cost] <= today.costs[cost] for cost in row.costs) and (row.differences["wait"].high or 0) < 0
+    ]
+    assert result.recommended == (good[0] if good else "")
+
+
+def test_no_policy_is_recommended_where_the_replay_does_not_match() -> None:
+    """A log in which every job holds nothing it needs: jobs start a day late on an idle cluster."""
+    instance = month(load=30)
+    late = run_backtest(with_log(instance, instance.jobs.submit + 86_400), RULES, seconds=0)
+    assert late.match is not None
+    blocked = late.match.log["blocked"], late.match.replay["blocked"]
+    assert late.match.matches is (abs(blocked[0] - blocked[1]) <= max(300, 0.25 * blocked[0]))
+    crowded = run_backtest(with_log(month(), month().jobs.submit), RULES, seconds=0)
+    assert crowded.match is not None
+    assert not crowded.match.matches
+    assert crowded.recommended == ""
+    assert next(list_answers(crowded)).startswith("The replay does not match this log")
+
+
+def test_basis_is_at_most_five_lines(result: Backtest) -> None:
+    assert 3 <= len(list(list_basis(result))) <= 5
+
+
+class InProcess(Executor):
+    """Runs what is submitted at once: no second process has to compile."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """The result of the call."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+    def stop(self) -> None:
+        """Nothing runs any more."""
+
+
+def test_opt_lies_below_every_policy_and_gives_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backtests, "SpawnPool", InProcess)
+    instance = generate("backtest", days=2, load=95, pools=(("a100", 2, 8), ("v100", 2, 4)), most=25)
+    found = run_backtest(instance, RULES, what_if=["limits=true"], seconds=0.5)
+    assert found.log is found.match is None
+    for cost, optimum in found.optima.items():
+        assert optimum.lower <= optimum.upper <= min(row.costs[cost] for row in found.policies)
+        for row in found.policies:
+            span = row.shares[cost]
+            if span is not None and row.costs[cost] <= found.policies[0].costs[cost]:
+                assert 0 <= span.low <= span.high <= 1 + 1e-9
+    (what_if,) = found.what_ifs
+    assert set(what_if.optima) == set(found.optima)
+    titles = [table.title for table in list_tables(found)]
+    assert any(title.startswith("what if") for title in titles)
+
+
+def test_the_page_holds_four_pictures_and_asks_no_network(result: Backtest) -> None:
+    page = render_page(result)
+    assert page.count("<svg") == 4
+    assert not re.search(r"(src|href)=\"https?:", page.replace('xmlns:xlink="http://www.w3.org/1999/xlink"', ""))
+    assert "easy:order=shortest" in page
+    assert page == render_page(result)
+    assert msgspec.json.decode(msgspec.json.encode(result), type=Backtest) == result
+
+
+def lines_of(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Status, output and error stream of a command."""
+    status = main(words)
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+def test_from_a_log_to_an_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The two commands, on the sacct log of a month that EASY has run."""
+    monkeypatch.chdir(tmp_path)
+    instance = month()
+    starts = run_policy(instance, "easy").schedule.start
+    Path("log.txt").write_text(log_files.sacct(log_files.rows_of(instance, starts, 1_700_000_000)))
+    Path("cluster.toml").write_text(
+        'zone = "UTC"\n'
+        + "".join(f'[[pools]]\nname = "{p.name}"\nnodes = {p.nodes}\ngpus = {p.gpus}\n' for p in instance.pools)
+    )
+    status, out, _ = lines_of(capsys, "import", "log.txt", "--cluster", "cluster.toml", "--out", "log.json.gz")
+    assert status == 0
+    assert f"imported {len(instance.jobs)} of {len(instance.jobs)} jobs" in out
+    words = ("backtest", "log.json.gz", "--policies", *RULES, "--seconds", "0", "--out", "page.html")
+    status, out, _ = lines_of(capsys, *words)
+    assert status == 0
+    assert "Replay matches" in out
+    assert "page: page.html" in out
+    assert Path("page.html").read_text(encoding="utf-8").count("<svg") == 4
+    status, out, _ = lines_of(capsys, *words[:-2], "--json")
+    found = msgspec.convert(json.loads(out), Backtest)
+    assert found.policies[0].name == "easy"
+    assert np.isclose(found.policies[0].figures.wait, (starts - instance.jobs.submit)[instance.judged_jobs].mean())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("backtest", "no.json"), "no.json"),
+        (("backtest", "log.json", "--policies", "esy"), "did you mean 'easy'"),
+        (("backtest", "log.json", "--policies", "easy:order=fast"), "easy:order: 'fast' is not one of"),
+        (("backtest", "log.json", "--today", "greedy"), "an algorithm of the family"),
+        (("backtest", "log.json", "--what-if", "nodes=4"), "'4' is not a number of nodes"),
+        (("backtest", "log.json", "--seconds", "-1"), "'-1' is not a number of at least 0"),
+        (("backtest", "log.json", "--out", "no/page.html"), "no/page.html"),
+        (("import", "log.swf", "--cluster", "none.toml"), "none.toml"),
+        (("import", "--cluster", "none.toml"), "the following arguments are required: LOG"),
+        (("import", "log.swf"), "the following arguments are required: --cluster"),
+    ],
+)
+def test_bad_input_is_one_line_with_status_2(
+    words: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(month(days=1), "log.json")
+    try:
+        status, out, err = lines_of(capsys, *words)
+    except SystemExit as end:
+        status, (out, err) = int(str(end.code)), capsys.readouterr()
+    assert status == 2
+    assert out == ""
+    lines = [line for line in err.splitlines() if not line.startswith("... ")]
+    assert len(lines) == 1
+    assert message in lines[0]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.json"]
+
+
+def test_a_read_instance_is_the_written_one(tmp_path: Path) -> None:
+    """The cost by which schedules are judged is in the file, and not in the identity."""
+    instance = replace(month(days=1), cost="slowdown", cache={})
+    write(instance, tmp_path / "log.json")
+    assert read(tmp_path / "log.json").cost == "slowdown"

@@ -1,0 +1,92 @@
+"""No prices prove more than OPT: tiny instances, all kinds of prices, against an enumeration of orders and nodes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ratiobench.formulations.cluster.bound import ClassAscent, class_grid, classify, make_borders
+from ratiobench.formulations.cluster.certificate import Certificate, PriceRow, make_certificate
+from ratiobench.formulations.cluster.check import check
+from ratiobench.formulations.cluster.enumerate import enumerate_optimum
+from ratiobench.formulations.cluster.search import Search
+from ratiobench.formulations.cluster.tables import make_problem
+from ratiobench.formulations.cluster.verify import bound
+from ratiobench.instances.cluster.format import content_hash
+from ratiobench.instances.cluster.model import COSTS, Instance, make_costs
+from ratiobench.instances.io.seeds import Stream
+from tests.support.tiny_clusters import make_tiny
+
+SCALE = 1 << 30
+
+
+def _priced(instance: Instance, cost: str, ascent: ClassAscent, classes: list[int], scale: int) -> Certificate:
+    """A certificate without a schedule at the ascent's prices, rounded to integers."""
+    grid = ascent.grid
+    integers = np.round(ascent.prices * scale).astype(int).tolist()
+    bounds = zip(grid.offset[:-1].tolist(), grid.offset[1:].tolist(), strict=True)
+    rows = [
+        PriceRow(classes[int(grid.job[z])], int(grid.pool[z]), int(grid.first[z]), integers[low:high])
+        for z, (low, high) in enumerate(bounds)
+    ]
+    return make_certificate(
+        instance=content_hash(instance), cost=cost, scale=scale, borders=grid.borders.tolist(), classes=classes,
+        rows=rows, scaled_lower=0, scaled_upper=0, starts=[], pools=[], nodes=[],
+    )  # fmt: skip
+
+
+def _check_instance(number: int) -> tuple[float, float]:
+    """Check bounds and schedules of one tiny instance; return OPT beyond waits nobody can avoid, and the best bound."""
+    instance, stream = make_tiny("bound", number), Stream("bound", number)
+    cost = COSTS[number % len(COSTS)]
+    problem = make_problem(instance, make_costs(instance.jobs, cost))
+    optimum, schedule = enumerate_optimum(instance, problem.costs)
+    assert check(instance, cost, schedule).cost == optimum
+    search = Search(problem)
+    for keys in (problem.release, problem.release + problem.run, problem.run):
+        search.decode(keys)
+    search.improve(3, len(problem), 20)
+    report = check(instance, cost, search.schedule())
+    assert report.cost is not None
+    assert report.cost >= optimum
+    assert float(report.cost) == pytest.approx(search.cost)
+    seconds, period = stream.integer(1, 5), stream.integer(0, 3)
+    borders = make_borders(problem, seconds, int(problem.release.max()) + stream.integer(1, 30), bool(number % 2))
+    classes = classify(problem, period)
+    until = problem.release + problem.run + stream.integer(1, 20)
+    grid = class_grid(problem, borders, classes, until)
+    scale = np.full(len(grid.first), float(problem.slope.mean()) * 2)
+    prices = stream.integers(0, 1 << 20, int(grid.offset[-1])) / (1 << 20) * scale[0]
+    if number % 3:
+        prices *= stream.integers(0, 1, len(prices))
+    ascent = ClassAscent(problem, grid, prices, scale, classes)
+    best = Fraction(-1)
+    for rounds in (0, 1, 5, 30):
+        if rounds:
+            ascent.climb(rounds, 0.3, 0.3)
+        ascent.prices = ascent.best.copy()
+        value = ascent.evaluate()
+        proved = bound(instance, _priced(instance, cost, ascent, classes.tolist(), SCALE))
+        assert Fraction(proved, SCALE) <= optimum, (number, cost, rounds)
+        # The kernel's value is the checker's, but for roundings (and whole seconds, to which the checker rounds up).
+        assert value <= proved / SCALE + 1e-5, (number, cost, rounds)
+        best = max(best, Fraction(proved, SCALE))
+    return float(optimum - best), float(optimum - Fraction(float(problem.base.sum())))
+
+
+def _check_instances(low: int, high: int) -> None:
+    pairs = [_check_instance(number) for number in range(low, high)]
+    # Not by being worth nothing: on the whole at least half of what OPT waits is proved.
+    assert sum(gap for gap, _ in pairs) < 0.5 * sum(most for _, most in pairs)
+
+
+def test_no_bound_exceeds_opt_on_tiny_instances() -> None:
+    _check_instances(0, 200)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("block", range(10))
+def test_no_bound_exceeds_opt_on_many_tiny_instances(block: int) -> None:
+    _check_instances(200 + 500 * block, 700 + 500 * block)

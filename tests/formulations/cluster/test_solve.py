@@ -1,0 +1,127 @@
+"""Intervals of clusters: all formulations agree on tiny instances; settings do what they say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ratiobench.formulations.cluster.certificate import document
+from ratiobench.formulations.cluster.check import check
+from ratiobench.formulations.cluster.enumerate import enumerate_optimum
+from ratiobench.formulations.cluster.solve import solve
+from ratiobench.formulations.cluster.verify import verify
+from ratiobench.formulations.report import Proof, Status
+from ratiobench.instances.cluster.format import parse
+from ratiobench.instances.cluster.model import COSTS, Instance, Schedule, make_costs
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import Stream
+from tests.support.tiny_clusters import make_tiny
+
+
+def _queue(jobs: int, processors: int) -> Instance:
+    """A contended pool of processors, as a log without nodes."""
+    stream = Stream("queue", jobs, processors)
+    columns = {
+        "id": [f"j{j}" for j in range(jobs)],
+        "submit": np.sort(stream.integers(0, 200 * jobs, jobs)).tolist(),
+        "run": stream.integers(1, 4000, jobs).tolist(),
+        "nodes": stream.integers(1, processors, jobs).tolist(),
+        "gpus": [1] * jobs,
+        "pools": [0] * jobs,
+    }
+    pools = [{"name": "cpu", "nodes": processors, "gpus": 1}]
+    top = {"format": "ratiobench/cluster/1", "name": "queue", "begin": 0, "pools": pools, "pool_sets": [[0]]}
+    return parse(top | {"jobs": columns})
+
+
+@pytest.mark.parametrize("number", range(24))
+def test_the_interval_holds_opt_and_enumeration_closes_it(number: int) -> None:
+    instance, cost = make_tiny("solve", number), COSTS[number % len(COSTS)]
+    optimum, _ = enumerate_optimum(instance, make_costs(instance.jobs, cost))
+    report = solve(instance, cost)
+    assert report.lower <= optimum <= report.upper
+    assert report.certificate is not None
+    exact = solve(instance, cost, "enumeration")
+    assert exact.upper - exact.lower <= Fraction(1, 2**30)
+    assert exact.lower <= optimum <= exact.upper
+    if cost != "slowdown":
+        assert exact.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_cp_sat_agrees_with_enumeration(number: int) -> None:
+    instance, cost = make_tiny("cp-sat", number), COSTS[number % len(COSTS)]
+    optimum, _ = enumerate_optimum(instance, make_costs(instance.jobs, cost))
+    report = solve(instance, cost, "cp-sat")
+    assert report.lower <= optimum <= report.upper
+    assert float(report.upper - report.lower) <= 1e-3
+    if cost != "slowdown":
+        assert report.status is Status.OPTIMAL
+
+
+def test_more_effort_is_never_wider_and_figures_do_not_change() -> None:
+    instance = _queue(12, 4)
+    first, again, more = (solve(instance, "wait", effort=effort) for effort in (1, 1, 2))
+    assert (first.lower, first.upper) == (again.lower, again.upper)
+    assert first.lower <= more.lower <= more.upper <= first.upper
+    assert first.proof is Proof.LAGRANGIAN
+    assert first.lower > 0
+
+
+def test_the_schedule_is_valid_and_what_it_costs() -> None:
+    instance = _queue(12, 6)
+    report = solve(instance, "wait-gpu-hours")
+    assert check(instance, "wait-gpu-hours", report.solution).cost == report.upper
+    data = document(report.certificate)  # type: ignore[arg-type]
+    assert verify(instance, data).valid
+
+
+def test_where_nobody_waits_the_interval_is_closed_with_a_certificate() -> None:
+    instance = _queue(1, 4)
+    report = solve(instance, "wait")
+    assert (report.lower, report.upper) == (0, 0)
+    assert report.certificate is not None
+
+
+def test_a_log_without_jobs_is_solved() -> None:
+    instance = _queue(0, 4)
+    assert solve(instance).upper == 0
+
+
+def test_a_schedule_to_begin_with_counts() -> None:
+    instance = _queue(12, 4)
+    best = solve(instance, "wait")
+    assert solve(instance, "wait", start=best.solution, gap=0.99).upper <= best.upper
+
+
+def test_a_gap_or_the_time_ends_it() -> None:
+    instance = _queue(12, 4)
+    assert solve(instance, "wait", gap=0.999).work.get("rounds", 0) <= solve(instance, "wait").work["rounds"]
+    assert solve(instance, "wait", seconds=0.01, effort=1000).time_limited
+
+
+@pytest.mark.parametrize(
+    ("field", "settings"),
+    [
+        ("cost", {"cost": "waits"}),
+        ("formulation", {"formulation": "dual"}),
+        ("effort", {"effort": 0}),
+        ("backend", {"formulation": "prices", "backend": "cpsat"}),
+    ],
+)
+def test_a_wrong_setting_is_named(field: str, settings: dict[str, object]) -> None:
+    with pytest.raises(InputError, match=field):
+        solve(_queue(1, 4), **settings)  # type: ignore[arg-type]
+
+
+def test_a_wrong_schedule_is_refused_by_rule() -> None:
+    instance = _queue(2, 4)
+    nodes = np.concatenate([np.arange(m) for m in instance.jobs.nodes])
+    good = Schedule(instance.jobs.release + np.array([0, 5000]), np.zeros(2, np.int64), nodes)
+    assert check(instance, "wait", good).cost == 5000
+    early = Schedule(good.start - 5000, good.pool, good.node)
+    assert {v.rule for v in check(instance, "wait", early).violations} == {"release"}
+    short = Schedule(good.start[:1], good.pool, good.node)
+    assert {v.rule for v in check(instance, "wait", short).violations} == {"every job"}

@@ -1,0 +1,213 @@
+"""The replay against the second simulator, on random logs and by hand; own policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ratiobench.formulations.cluster.check import check
+from ratiobench.instances.cluster.format import FORMAT, parse
+from ratiobench.instances.cluster.model import Instance
+from ratiobench.instances.io.errors import InputError
+from ratiobench.online.cluster.algorithms import describe, knows_lengths, make_rule, policy_names, run_policy
+from ratiobench.online.cluster.play import play
+from ratiobench.online.cluster.protocol import Cluster, Job
+from ratiobench.online.cluster.registry import REGISTRY
+from ratiobench.online.cluster.replay import Replay, Rule, replay
+from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
+from ratiobench.online.referee.simulator import RuleViolation
+from tests.online.cluster.random_logs import draw_log
+from tests.oracles.cluster import Simulation
+
+
+def rules() -> Iterator[Rule]:
+    """Every order under EASY, every belief under every kind of backfill, several reservations."""
+    yield from (Rule(order) for order in ORDERS)
+    yield from (Rule(backfill=b, belief=c) for b, c in product((NO_BACKFILL, FIRST_FIT, EASY, CONSERVATIVE), BELIEFS))
+    yield from (Rule("area", EASY, belief, k, k > 1) for belief, k in product(BELIEFS, (1, 2, 3)))
+    yield from (Rule(order, CONSERVATIVE) for order in ("shortest", "multifactor"))
+
+
+def differences(instance: Instance, rule: Rule) -> list[str]:
+    """Which of starts, pools and nodes differ between the two simulators."""
+    ours, other = replay(instance, rule).schedule, Simulation(instance, rule)
+    ends = np.cumsum(instance.jobs.nodes)[:-1]
+    nodes = [sorted(part.tolist()) for part in np.split(ours.node, ends)]
+    pairs = {
+        "starts": (ours.start.tolist(), other.starts),
+        "pools": (ours.pool.tolist(), other.pools),
+        "nodes": (nodes, [sorted(part) for part in other.nodes]),
+    }
+    return [name for name, (a, b) in pairs.items() if a != b]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_both_simulators_start_the_same_jobs(seed: int) -> None:
+    """A few random logs, every rule: starts, pools and nodes."""
+    instance = draw_log(seed)
+    assert {rule: found for rule in rules() if (found := differences(instance, rule))} == {}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("part", range(20))
+def test_both_simulators_start_the_same_jobs_of_2000_logs(part: int) -> None:
+    """As above, 100 logs a part."""
+    for seed in range(1000 + 100 * part, 1100 + 100 * part):
+        instance = draw_log(seed)
+        assert {rule: found for rule in rules() if (found := differences(instance, rule))} == {}, seed
+
+
+def log(rows: Sequence[tuple[int, int, int, int]], **more: Any) -> Instance:
+    """A log of one pool of 4 one-GPU nodes; rows of submit, run, limit, width."""
+    submit, run, limit, width = (list(column) for column in zip(*rows, strict=True))
+    n = len(rows)
+    jobs = {"submit": submit, "run": run, "limit": limit, "nodes": width, "gpus": [1] * n, "pools": [0] * n}
+    document = {
+        "format": FORMAT,
+        "name": "by hand",
+        "begin": 0,
+        "pools": [{"name": "p", "nodes": 4, "gpus": 1}],
+        "pool_sets": [[0]],
+        "jobs": {"id": [str(j) for j in range(n)], **jobs},
+    }
+    return parse(document | more)
+
+
+def starts(result: Replay) -> list[int]:
+    return result.schedule.start.tolist()
+
+
+HEAD = [(0, 10, 10, 3), (1, 10, 10, 4), (2, 5, 8, 1), (3, 5, 9, 1)]
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("fcfs", [0, 10, 20, 20]),
+        ("firstfit", [0, 12, 2, 7]),
+        ("easy", [0, 10, 2, 20]),  # job 3's limit ends at 12 or later, after the reservation at 10
+        ("easy:belief=true", [0, 10, 2, 20]),
+        ("conservative", [0, 10, 2, 20]),
+        ("easy:order=shortest", [0, 12, 2, 7]),
+    ],
+)
+def test_jobs_overtake_as_the_rule_says(policy: str, expected: list[int]) -> None:
+    """Four jobs on four nodes, worked out by hand."""
+    assert starts(replay(log(HEAD), make_rule(policy))) == expected
+
+
+def test_a_closed_node_sends_its_job_back() -> None:
+    """The job starts again when the node is up; its wait counts from its submit; a known closure is left free."""
+    closure = {"node": 0, "start": 5, "end": 8}
+    pools = [{"name": "p", "nodes": 1, "gpus": 1, "closures": [closure]}]
+    late = log([(0, 10, 10, 1)], pools=pools)
+    result = replay(late, make_rule("easy"))
+    assert (starts(result), result.requeued.tolist()) == ([8], [1])
+    known = log([(0, 10, 10, 1)], pools=[{**pools[0], "closures": [{**closure, "announced": 0}]}])
+    result = replay(known, make_rule("easy"))
+    assert (starts(result), result.requeued.tolist()) == ([8], [0])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_replan_starts_jobs_within_bounds_and_quotas(seed: int) -> None:
+    """Random logs with every part of the model: starts are feasible, also with work for few plans, and repeatable."""
+    instance = draw_log(seed)
+    for name in ("replan", "replan:work=1,guard=0,belief=true", "replan:gpu_hours=1,belief=last2"):
+        result = run_policy(instance, name)
+        report = check(instance, "wait", result.schedule)
+        assert report.violations == ()
+        assert starts(result) == starts(run_policy(instance, name))
+
+
+def test_replan_finds_the_best_order_and_guards_against_starving() -> None:
+    """Short jobs first where that is best for the mean; a wide job among short ones starts sooner with a guard."""
+    assert starts(run_policy(log([(0, 4, 4, 4), (1, 9, 9, 3), (1, 2, 2, 4)]), "replan")) == [0, 6, 4]
+    rows = [(0, 3600, 3600, 2), (0, 7200, 7200, 4)] + [(1800 * k, 3600, 3600, 2) for k in range(1, 40)]
+    early, late = (starts(run_policy(log(rows), f"replan:guard={guard}"))[1] for guard in (1, 0))
+    assert early < late
+
+
+def test_names_are_read_and_bad_ones_refused() -> None:
+    """Options reach the rule; what is not allowed is named in one line."""
+    rule = make_rule("easy:order=wfp3,belief=last2,reservations=3,candidates=shortest")
+    assert rule == Rule("wfp3", EASY, "last2", 3, True)
+    for name, field in (
+        ("easy:reservations=0", "easy:reservations"),
+        ("easy:order=x", "easy:order"),
+        ("replan:guard=-1", "replan:guard"),
+        ("fcfs:reservations=2", "fcfs:reservations"),
+        ("eazy", "eazy"),
+    ):
+        with pytest.raises(InputError) as error:
+            make_rule(name)
+        assert str(error.value).startswith(f"algorithm: {field}: ")
+
+
+def test_every_policy_of_the_default_table_runs() -> None:
+    """Each name is in its one spelling, has a line of its own, and starts every job of a log; one is an oracle."""
+    names = policy_names()
+    assert [REGISTRY.parse(name).name for name in names] == list(names)
+    assert len({describe(name) for name in names}) == len(names)
+    assert [name for name in names if knows_lengths(name)] == ["easy:belief=true,candidates=shortest"]
+    for name in names:
+        assert min(starts(run_policy(log(HEAD), name))) == 0
+
+
+class FirstFit:
+    """An own policy that does what `firstfit` does; a limit of nodes is tracked by itself."""
+
+    def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> list[Job]:
+        free = int(cluster.free.sum())
+        chosen = []
+        for job in waiting:
+            if job.nodes <= free:
+                chosen.append(job)
+                free -= job.nodes
+        return chosen
+
+
+class Patient:
+    """Starts every job alone, on the nodes that it names, ten seconds after its submit."""
+
+    def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> list[Any]:
+        cluster.ask_at(now + 1)
+        if cluster.running or now < waiting[0].submit + 10:
+            return []
+        return [(waiting[0], list(range(4 - waiting[0].nodes, 4)))]
+
+
+def test_own_policies_are_played() -> None:
+    """The same starts as a listed policy; own nodes and own seconds."""
+    instance = log(HEAD)
+    assert starts(play(instance, FirstFit())) == starts(replay(instance, make_rule("firstfit")))
+    result = play(instance, Patient())
+    assert starts(result) == [10, 20, 30, 35]
+    assert result.schedule.node.tolist() == [1, 2, 3, 0, 1, 2, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([1], "job 1 does not wait at 0"),
+        ([0, 0], "job 0 does not wait at 0"),
+        ([(0, [0, 1])], "job 0 needs 3 different nodes, not [0, 1] at 0"),
+        ([(0, [0, 1, 1])], "job 0 needs 3 different nodes, not [0, 1, 1] at 0"),
+        ([(0, [1, 2, 4])], "job 0 needs 3 different nodes, not [1, 2, 4] at 0"),
+        (7, "answered '7', which is no list of jobs"),
+        ([0.5], "answered '[0.5]', which is no list of jobs: a job 0.5 is not an integer"),
+    ],
+)
+def test_what_an_own_policy_may_not_do(answer: Any, message: str) -> None:
+    """The rule that is broken is named with job and second."""
+
+    class Odd:
+        def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Any:
+            return answer
+
+    with pytest.raises(RuleViolation) as error:
+        play(log(HEAD), Odd())
+    assert message in str(error.value)

@@ -1,0 +1,1 @@
+"""Second implementations, written from the rules apart from the product's code."""

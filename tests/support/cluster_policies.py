@@ -1,0 +1,55 @@
+"""Own policies of family `cluster`: one that keeps the rules, and some that break one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ratiobench.online.cluster.protocol import Cluster, Job
+
+
+class Fifo:
+    """FCFS from what a policy sees, by counting free nodes of each pool."""
+
+    def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Sequence[Any]:
+        """Start the first job, and ask again in the same second's stead: one job a pass."""
+        for job in waiting:
+            for pool in job.pools:
+                free = (cluster.pool == pool) & (cluster.free >= job.gpus)
+                if free.sum() >= job.nodes:
+                    cluster.ask_at(now + 1)
+                    return [(job, tuple(free.nonzero()[0][: job.nodes].tolist()))]
+            return []
+        return []
+
+
+class Eager:
+    """Starts everything, whether it fits or not."""
+
+    def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Sequence[Any]:
+        """All that waits."""
+        return list(waiting)
+
+
+class Idle:
+    """Never starts anything."""
+
+    def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Sequence[Any]:
+        """Nothing."""
+        return []
+
+
+class Wrong:
+    """Answers what is no list."""
+
+    def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Any:
+        """A word."""
+        return "job"
+
+
+class Reads:
+    """Looks for the length of a job that has not ended."""
+
+    def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Sequence[Any]:
+        """There is no such field."""
+        return [job for job in waiting if job.run < 10]  # type: ignore[attr-defined]
