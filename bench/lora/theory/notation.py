@@ -10,8 +10,8 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("OPT", "the largest welfare of any solution, with all arrivals known"),
     (
         "s, r, M",
-        "samples per slot, memory in MB and total samples of a task; S, R: samples and MB summed over the cells (node, "
-        "slot) of a schedule",
+        "samples per slot, memory in GB (files have MB; `units=given` counts these) and total samples of a task; S, R: "
+        "samples and memory summed over the cells (node, slot) of a schedule",
     ),
     ("minimal schedule", "one that no longer does the work when a cell is taken away"),
     ("b, q, e", "bid, vendor's price, cost of operation per cell; b_il = b - q - sum e is the worth of a schedule"),
