@@ -46,11 +46,7 @@ _REPLAN = {
     "belief": _SHARED["belief"],
     "work": Option("2000", None, f"jobs planned at a pass, in all its plans together, 1 to {WORK}"),
     "scale": Option("60", None, "percent of the believed length with which waiting jobs are planned, 1 to 1000"),
-    "guard": Option(
-        "48",
-        None,
-        f"hours of wait that double its weight; the oldest job holds a reservation after 1.5 times as long; 0 (never) to {HOURS}",
-    ),
+    "guard": Option("48", None, f"hours of wait that double a job's weight; 0: none do; up to {HOURS}"),
     "gpu_hours": Option("0", None, f"GPU-hours whose wait counts as much as a job's, 0 (not counted) to {HOURS}"),
 }
 
