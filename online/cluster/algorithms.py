@@ -42,7 +42,7 @@ _EASY = {
 }
 
 
-# Defaults chosen on days 0 to 110 of the KTH log, mean of three draws: scale of 30, 50, 60, 70, 100, 150; guard of 24, 48
+# Chosen on days 0 to 110 of the KTH log: scale among 30, 50, 60, 70, 100, 150; guard among 6, 12, 24, 48 hours
 _REPLAN = {
     "belief": _SHARED["belief"],
     "work": Option("2000", None, f"jobs planned at a pass, in all its plans together, 1 to {WORK}"),
