@@ -42,11 +42,12 @@ _EASY = {
 }
 
 
+# Chosen on days 0 to 110 of the KTH log: scale among 30, 50, 60, 70, 100, 150; guard among 6, 12, 24, 48 hours
 _REPLAN = {
     "belief": _SHARED["belief"],
     "work": Option("2000", None, f"jobs planned at a pass, in all its plans together, 1 to {WORK}"),
     "scale": Option("60", None, "percent of the believed length with which waiting jobs are planned, 1 to 1000"),
-    "guard": Option("60", None, f"hours of wait after which the oldest job holds a reservation, 0 (never) to {HOURS}"),
+    "guard": Option("48", None, f"hours of wait that double a job's weight; 0: none do; up to {HOURS}"),
     "gpu_hours": Option("0", None, f"GPU-hours whose wait counts as much as a job's, 0 (not counted) to {HOURS}"),
 }
 

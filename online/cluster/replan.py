@@ -3,8 +3,8 @@
 A plan of the search counts the free GPUs of a pool over time. A job starts in it no earlier than nodes, closures and
 quotas allow beside what runs. The jobs that the best plan starts now start if their nodes are free. The order is kept
 for the next pass. What waits is planned with a share of its believed length, because most jobs end before their limit.
-The oldest job holds a reservation once it has waited as long as the guard. Waits count alike for all jobs, or more for
-a job with many GPU-hours.
+A second of wait of a job weighs 1 + (wait / guard)^2, and more for a job with many GPU-hours if these count. The oldest
+job holds a reservation once it has waited for one and a half guards, so that none is postponed for ever.
 
 State.search and State.profile hold the search: rows by place of the queue, and steps of free GPUs by pool.
 """
@@ -47,7 +47,8 @@ TRIAL, BEST, STARTS, BEST_STARTS, BELIEVED, WIDTH, WEIGHT, FLOOR = range(8)
 SEARCH_JOBS = 500  # Most waiting jobs in a plan
 # Tables of State.profile, for each pool: times and free GPUs of the trial, of what runs
 TIME, FREE, BASE_TIME, BASE_FREE = range(4)
-UNIT, MOST = 2**16, 1000  # Weight of a second of wait, and how often it counts at most for a job's GPU-hours
+UNIT, MOST = 2**16, 500  # Weight of a second of wait of a new job, and how often it counts at most
+ROUNDS = 3  # Plans at a pass: another one if nodes were not free for a job, because a plan counts GPUs only
 
 
 @inner
@@ -169,6 +170,9 @@ def _describe(s, place):  # type: ignore[no-untyped-def]
     planned = max(1, length * s.rule[SCALE] // 100)
     width = s.job[NODES, j] * s.job[GPUS, j]
     weight = UNIT
+    if s.rule[GUARD] > 0:
+        ratio = (s.clock[NOW] - s.job[SUBMIT, j]) / s.rule[GUARD]
+        weight = int(UNIT * min(1.0 + ratio * ratio, float(MOST)))
     if s.rule[GPU_HOURS] > 0:
         weight += min(UNIT * width * planned // (3600 * s.rule[GPU_HOURS]), MOST * UNIT)
     s.search[BELIEVED, place] = planned
@@ -252,7 +256,8 @@ def _guard(s):  # type: ignore[no-untyped-def]
         if place < 0 or s.job[SUBMIT, s.job[QUEUE, x]] < s.job[SUBMIT, s.job[QUEUE, place]]:
             place = x
     j = s.job[QUEUE, place]
-    if s.rule[GUARD] == 0 or s.clock[NOW] - s.job[SUBMIT, j] < s.rule[GUARD] or not is_considered(s, place):
+    waited = s.clock[NOW] - s.job[SUBMIT, j]
+    if s.rule[GUARD] == 0 or 2 * waited < 3 * s.rule[GUARD] or not is_considered(s, place):
         return -1
     if not try_start(s, j, False, True):
         reserve(s, j)
@@ -260,8 +265,11 @@ def _guard(s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def replan(s):  # type: ignore[no-untyped-def]
-    """Plan the waiting jobs anew and start what the best plan starts now; the queue is left in the plan's order."""
+def _replan_once(s):  # type: ignore[no-untyped-def]
+    """Plan the waiting jobs anew and start what the best plan starts now; return how many of these did not fit.
+
+    The queue is left in the plan's order.
+    """
     now = s.clock[NOW]
     make_plan(s)
     held = _guard(s)
@@ -269,20 +277,31 @@ def replan(s):  # type: ignore[no-untyped-def]
         s.pool[BASE_STEPS, q] = _count_free(s, q)
     n = _order(s, held)
     if n == 0:
-        return
+        return 0
     _improve(s, n)
     if s.clock[RESERVED] > 0:
         lift(s, 0)
         s.clock[LEFT] = count_spare(s)
     for x in range(s.clock[WAITING]):
         s.search[TRIAL, x] = s.job[QUEUE, x]
+    failed = 0
     for z in range(n):
         x = s.search[BEST, z]
         if s.search[BEST_STARTS, x] == now:
-            try_start(s, s.search[TRIAL, x], True, True)
+            failed += not try_start(s, s.search[TRIAL, x], True, True)
         s.job[QUEUE, z] = s.search[TRIAL, x]
         s.search[TRIAL, x] = -1
     for x in range(s.clock[WAITING]):
         if s.search[TRIAL, x] >= 0:
             s.job[QUEUE, n] = s.search[TRIAL, x]
             n += 1
+    s.clock[ORDERED] = s.clock[WAITING]
+    return failed
+
+
+@inner
+def replan(s):  # type: ignore[no-untyped-def]
+    """Plan the waiting jobs anew, and again as long as a job did not fit, up to a few times."""
+    for _ in range(ROUNDS):
+        if _replan_once(s) == 0:
+            break

@@ -28,7 +28,7 @@ class Rule:
     reservations : how many jobs hold a reservation under EASY.
     shortest_candidates : whether EASY tries candidates shortest belief first instead of in the queue's order.
     work : jobs that `replan` plans at a pass, in all its plans together.
-    guard : seconds of wait after which the oldest job holds a reservation under `replan`; 0: never.
+    guard : seconds of wait that double the weight of a job in `replan`; 0: none do.
     gpu_hours : believed GPU-hours that count in `replan` as much as one job; 0: they do not count.
     scale : percent of the believed length with which `replan` plans what waits.
     """
