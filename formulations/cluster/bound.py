@@ -48,7 +48,8 @@ class Grid:
     @property
     def segment_of(self) -> IntArray:
         """(prices,) the segment of every price."""
-        return np.arange(self.offset[-1]) + (self.first - self.offset[:-1])[self.row_of]
+        segments: IntArray = np.arange(self.offset[-1]) + (self.first - self.offset[:-1])[self.row_of]
+        return segments
 
 
 def make_borders(problem: Problem, seconds: int, until: int, moments: bool) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.io.errors import InputError, shorten
@@ -97,7 +98,7 @@ for _name, _backfill, _summary in (
             summary=_summary,
             version="1",
             options=_SHARED | (_EASY if _name == "easy" else {}),
-            make=lambda options, backfill=_backfill: _make(backfill, options),
+            make=partial(_make, _backfill),
         )
     )
 

@@ -78,10 +78,7 @@ SPELT = {
 }
 # Defaults of functions that are not those of the command line: progress is printed on request in a notebook; a search
 # without a limit is a short one there
-DEFAULTS = {
-    "run": {"quiet": True},
-    "search": {"tries": 3000, "algorithm": None},
-}
+DEFAULTS = {"run": {"quiet": True}, "search": {"tries": 3000, "algorithm": None}}
 # The least that a command line has
 NEEDED = {
     "run": ["SUITE"],
