@@ -70,7 +70,9 @@ def _list_policies(result: Backtest) -> Table:
         rows.append({"Policy": name, **_figures(row.figures), **shares, "difference": differs})
     return Table(
         "mean wait of a job and of a GPU-hour, and what 95 % of jobs do not exceed, minutes; gain: share of what can "
-        "be gained over today's policy; difference: in a job's wait",
+        "be gained over today's policy; difference: in a job's wait"
+        + "; *: knows all lengths"
+        * any(row.oracle for row in result.policies),
         rows,
     )
 
@@ -151,6 +153,10 @@ def list_basis(result: Backtest) -> Iterator[str]:
         yield f"OPT knows all lengths; its interval is proved, after {seconds:g} s for each cost (more: --seconds)."
     difference = next((row.differences["wait"] for row in result.policies[1:]), None)
     if difference is not None:
-        interval = "95 % interval, paired" if difference.low is not None else "no interval: too short a log"
+        interval = (
+            "95 % interval, paired, of each policy alone"
+            if difference.low is not None
+            else "no interval: too short a log"
+        )
         yield f"Differences are over {difference.periods} {difference.unit} of submits ({interval})."
     yield f"Waits are of {result.judged:,} of {result.jobs:,} jobs (`judged`; by default without the last day)."
