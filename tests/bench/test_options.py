@@ -19,7 +19,6 @@ from ratiobench.bench.commands.index import COMMANDS
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.options import (
     Choice,
-    Date,
     Decimal,
     Duration,
     Integer,
@@ -156,7 +155,7 @@ def wrong_values(each: Option) -> list[Any]:
         return [values.low - 1, values.high + 1, "x"]
     if isinstance(values, Number):
         return [-1, "nan", "x"]
-    if isinstance(values, Choice | Date | Duration | Decimal | Range):
+    if isinstance(values, Choice | Duration | Decimal | Range):
         return ["nosuch"]
     return []
 
