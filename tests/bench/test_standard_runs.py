@@ -23,6 +23,7 @@ from ratiobench.bench.storage.payload import read_exact
 from ratiobench.instances.io.errors import InputError
 
 R1 = read_set()
+MANY = 2_000  # Tasks of a day beyond which not all runs are stored
 both_sets = pytest.mark.parametrize("chosen", [read_set(name) for name in shipped_sets()], ids=lambda each: each.name)
 
 
@@ -36,12 +37,12 @@ def test_every_stored_run_is_of_the_algorithm_of_today_on_the_instance_of_the_se
         assert run.instance == entries[name].instance, (name, algorithm)
         assert f"{run.key} | ".startswith(f"{family.algorithm_key(algorithm)} | "), (name, algorithm)
     for entry in chosen.entries:
-        if entry.tier != "weeks":
+        if entry.tier != "weeks" and not (entry.tier == "days" and entry.size.get("tasks", 0) > MANY):
             asked = {name for name in chosen.algorithms[entry.family] if "prior=" not in name}
             assert asked <= {algorithm for name, algorithm in runs if name == entry.name}, entry.name
 
 
-@pytest.mark.parametrize("family", families())
+@pytest.mark.parametrize("family", dict.fromkeys(entry.family for entry in R1.entries))
 def test_stored_runs_are_what_a_run_gives(family: str) -> None:
     """The smallest entries that are no hand-made ones, every algorithm with a stored run that knows nothing before."""
     entries = entries_of(families()[family], R1, "parts")[:2]
