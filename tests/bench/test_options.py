@@ -19,14 +19,12 @@ from ratiobench.bench.commands.index import COMMANDS
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.options import (
     Choice,
-    Date,
     Decimal,
     Duration,
     Integer,
     Number,
     Option,
     Options,
-    Range,
     as_words,
     defaults_of,
     flag_of,
@@ -155,7 +153,7 @@ def wrong_values(each: Option) -> list[Any]:
         return [values.low - 1, values.high + 1, "x"]
     if isinstance(values, Number):
         return [-1, "nan", "x"]
-    if isinstance(values, Choice | Date | Duration | Decimal | Range):
+    if isinstance(values, Choice | Duration | Decimal):
         return ["nosuch"]
     return []
 
