@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -176,11 +176,6 @@ class ClusterFamily(Family):
 
         return run(instance, algorithm, prior)
 
-    def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
-        from ratiobench.online.cluster.algorithms import policy_names
-
-        return policy_names()
-
     def warm(self) -> None:
         from ratiobench.online.cluster.run import ENVIRONMENT, run
         from ratiobench.online.run import list_choices
@@ -203,11 +198,6 @@ class ClusterFamily(Family):
         from ratiobench.bench.cluster.measures import MEASURES
 
         return MEASURES
-
-    def describe_run(self, instance: Instance, run: OnlineRun) -> str:
-        from ratiobench.bench.cluster.measures import describe_run
-
-        return describe_run(instance, run)
 
     def sources(self) -> Sequence[Source]:
         from ratiobench.bench.cluster.sources import SOURCES

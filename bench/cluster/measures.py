@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-import numpy as np
-
-from ratiobench.bench.cluster.figures import measure
 from ratiobench.bench.family.checks import Check
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.cluster.model import Instance, make_costs
@@ -39,14 +36,3 @@ def mean_text(instance: Instance, lower: Exact, upper: Exact) -> str:
     unit, name = (1, "mean slowdown") if instance.cost == "slowdown" else (60, f"mean {NAMES[instance.cost]}")
     low, high = (f"{float(Fraction(end) / weight) / unit:,.2f}" for end in (lower, upper))
     return f"{name}: {low}{f' to {high}' * (low != high)}{' min' * (unit > 1)}"
-
-
-def describe_run(instance: Instance, run: OnlineRun) -> str:
-    """The waits of a run in one line."""
-    if not run.valid:
-        return ""
-    found = measure(instance, run.decisions.start, np.ones(len(instance.jobs), dtype=bool))
-    return (
-        f"a job waits {found.wait / 60:,.1f} min on average, a GPU-hour {found.gpu_wait / 60:,.1f}; 95 % wait at most "
-        f"{found.p95 / 60:,.1f} min, the longest {found.longest / 3600:,.1f} h; bounded slowdown {found.slowdown:,.2f}"
-    )

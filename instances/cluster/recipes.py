@@ -31,7 +31,7 @@ def make(recipe: Mapping[str, Any]) -> Instance:
 def forms() -> tuple[Form, ...]:
     """The kinds of recipes that have keys of their own."""
     summary = "a generated log: users and accounts, days and weeks, arrays, gangs, limits far above run times"
-    return (Form(MONTH, summary, KEYS, {"kind": MONTH}, _read, "name"),)
+    return (Form(MONTH, summary, KEYS[1:], {"kind": MONTH}, _read, "name"),)
 
 
 def _read(recipe: Mapping[str, Any]) -> Values:

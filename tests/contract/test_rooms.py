@@ -12,7 +12,7 @@ from ratiobench.bench.family.registry import families
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("instances", "formulations", "online", "bench")
 COMMON = {"online", "greedy", "average", "balance", "posted", "capped", "hold", "random", "fastest", "queue"}
-COMMON |= {"advice", "mirror", "pooled", "reserve", "static", "units"}
+COMMON |= {"cluster", "easy", "advice", "mirror", "pooled", "reserve", "static", "units"}
 """Names of algorithms that are words of everyday English as well."""
 
 

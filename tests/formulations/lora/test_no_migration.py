@@ -66,22 +66,22 @@ def written(folder: Path, instance: Instance) -> str:
 def test_the_checker_refuses_a_migrating_solution() -> None:
     """Valid for P; without migration one breach more, which names task and nodes."""
     assert check(swap(), MOVING).valid
-    report = check(Instance.without_migration(swap()), MOVING)
+    report = check(swap().without_migration(), MOVING)
     assert [str(breach) for breach in report.violations] == ["(R2) task 1: runs on nodes 0, 1; it may run on 1"]
     assert report.welfare == 17
     stay = (None, Decision(None, ((0, 1), (0, 2))), MOVING[2])
-    assert check(Instance.without_migration(swap()), stay).valid
+    assert check(swap().without_migration(), stay).valid
 
 
 def test_the_two_optima_differ() -> None:
     """17 with migration, 12 without; every way of `solve` says so."""
     assert enumerate_optimum(swap())[0] == solve(swap()).lower == 17
-    assert enumerate_optimum(Instance.without_migration(swap()))[0] == 12
+    assert enumerate_optimum(swap().without_migration())[0] == 12
     for formulation in ("auto", "one-node", "enumerate"):
-        report = solve(Instance.without_migration(swap()), formulation)
+        report = solve(swap().without_migration(), formulation)
         assert (report.status, report.lower, report.upper) == (Status.OPTIMAL, 12, 12)
-        assert check(Instance.without_migration(swap()), report.solution).valid
-    heuristic = solve(Instance.without_migration(swap()), backend="none")
+        assert check(swap().without_migration(), report.solution).valid
+    heuristic = solve(swap().without_migration(), backend="none")
     assert heuristic.lower == 12
     assert heuristic.upper in range(12, 18)
 
@@ -107,12 +107,12 @@ def test_the_interval_is_that_of_brute_force() -> None:
     cases = [*map(contended_instance, range(samples(40))), *map(wide_instance, range(samples(20)))]
     for instance in cases:
         free, _ = enumerate_optimum(instance)
-        optimum, _ = enumerate_optimum(Instance.without_migration(instance))
+        optimum, _ = enumerate_optimum(instance.without_migration())
         assert optimum <= free
         differ += optimum < free
-        report = solve(Instance.without_migration(instance), "one-node")
+        report = solve(instance.without_migration(), "one-node")
         assert (report.lower, report.upper, report.message) == (optimum, optimum, ""), instance.name
-        assert check(Instance.without_migration(instance), report.solution).valid
+        assert check(instance.without_migration(), report.solution).valid
         assert models.standalone_bound(instance) >= optimum
         tasks = pool(instance)
         dual = dual_bound(Pricer(tasks))
@@ -126,10 +126,10 @@ def test_the_search_finds_the_optimum_of_small_instances() -> None:
     missed = 0
     for number in range(15):
         instance = wide_instance(number) if number % 2 else contended_instance(number)
-        optimum, _ = enumerate_optimum(Instance.without_migration(instance))
-        report = solve(Instance.without_migration(instance), backend="none")
+        optimum, _ = enumerate_optimum(instance.without_migration())
+        report = solve(instance.without_migration(), backend="none")
         assert report.lower <= optimum <= report.upper
-        assert check(Instance.without_migration(instance), report.solution).welfare == report.lower
+        assert check(instance.without_migration(), report.solution).welfare == report.lower
         assert report.message == ""
         missed += report.lower < optimum
     assert missed <= 1
@@ -139,10 +139,10 @@ def test_the_search_finds_the_optimum_of_small_instances() -> None:
 @given(tiny_instances())
 def test_any_tiny_instance_is_solved_without_migration(instance: Instance) -> None:
     """Rates of 0, negative costs, vendors, windows that are empty: the same optimum by model and by enumeration."""
-    optimum, solution = enumerate_optimum(Instance.without_migration(instance))
-    verdict = check(Instance.without_migration(instance), solution)
+    optimum, solution = enumerate_optimum(instance.without_migration())
+    verdict = check(instance.without_migration(), solution)
     assert (verdict.valid, verdict.welfare) == (True, optimum)
-    report = solve(Instance.without_migration(instance))
+    report = solve(instance.without_migration())
     assert (report.lower, report.upper, report.message) == (optimum, optimum, "")
 
 
@@ -172,8 +172,8 @@ def test_a_crowded_day_has_an_interval_that_the_checker_confirms() -> None:
     """A part of a day, effort 1: both ends, on real nodes, reproducibly."""
     recipe = next(case.recipe for case in find_suite("quick")[1].cases if case.name == "pai_40")
     instance = generate({**recipe, "tasks": 24})
-    report, again = (solve(Instance.without_migration(instance), backend="none") for _ in range(2))
-    assert check(Instance.without_migration(instance), report.solution).welfare == report.lower
+    report, again = (solve(instance.without_migration(), backend="none") for _ in range(2))
+    assert check(instance.without_migration(), report.solution).welfare == report.lower
     assert 0.9 * report.upper < report.lower <= report.upper
     assert (report.lower, report.upper, report.solution) == (again.lower, again.upper, again.solution)
 
@@ -181,7 +181,7 @@ def test_a_crowded_day_has_an_interval_that_the_checker_confirms() -> None:
 @pytest.mark.parametrize("formulation", ["tight", "cpsat", "printed", "nonsense"])
 def test_formulations_of_p_are_refused(formulation: str) -> None:
     with pytest.raises(InputError, match="not one of auto, one-node, enumerate"):
-        solve(Instance.without_migration(swap()), formulation)
+        solve(swap().without_migration(), formulation)
 
 
 # ---------------------------------------------------------------------------------------------------- commands
