@@ -278,10 +278,10 @@ def test_the_page_of_algorithms_explains_every_option(
             for name, meaning in family.option_meanings(each.name).items():
                 assert f"| `{name}` |" in section
                 assert meaning.replace("|", "\\|").replace("<", "&lt;") in section
-    assert main(["list", "algorithms", "advice"]) == 0
+    assert main(["list", "algorithms", "learned"]) == 0
     told = capsys.readouterr().out
-    meanings = families()["lora"].option_meanings("advice")
-    assert list(meanings) == ["scale", "rounds", "delay", "blocks"]
+    meanings = families()["lora"].option_meanings("learned")
+    assert list(meanings)[:4] == ["guard", "wish", "total", "every"]
     assert all(meaning in told for meaning in meanings.values())
     assert "history  FILE|FILE;FILE|FOLDER|yesterday|history" in told
     assert main(["list", "algorithms"]) == 0
