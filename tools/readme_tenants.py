@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 
+from ratiobench.bench.draw.pareto import Point, draw_pareto_front
 from ratiobench.bench.draw.picture import Picture, stack_charts
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.results.ratios import format_decimal
@@ -23,7 +24,6 @@ from ratiobench.bench.tenants.suites import LOADS, READINGS, TIGHT
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.solve import solve
 from ratiobench.instances.tenants.generate import generate
-from tools.pareto import Point, draw_pareto_front
 from tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "tenants" / "results"

@@ -177,7 +177,7 @@ def words_of(form: str) -> list[str]:
     arrivals = (
         "counts=jobs.log" if form == "counts" else f"trace={form},arrivals.day={DAYS[form]},arrivals.file=jobs.log"
     )
-    return ["generate", f"paper:nodes=1,slots=6,tasks=3,arrivals.{arrivals}", "--out", "out"]
+    return ["generate", f"paper:nodes=1,tasks=3,arrivals.{arrivals}", "--out", "out"]
 
 
 def _log(form: str, draw: random.Random) -> Mutant:

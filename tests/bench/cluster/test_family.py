@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,17 @@ def test_an_own_policy_runs_isolated_and_is_judged() -> None:
     assert run.admitted == run.arrivals == len(log().jobs)
     assert run.welfare == FAMILY.check_solution(log(), run.decisions).document()["welfare"]
     assert run.welfare >= FAMILY.solve(log(), SolveSettings(seconds=1)).lower
+
+
+def test_the_policy_of_the_guide_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not worse than the order of submits."""
+    guide = Path(ratiobench.__file__).parents[1] / "docs" / "guide" / "backtest.md"
+    [code] = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), flags=re.DOTALL)
+    (tmp_path / "of_the_guide.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    run = ratiobench.simulate(log(load=95), "of_the_guide:ShortestFirst")
+    assert run.valid, run.violations
+    assert run.welfare <= FAMILY.run(log(load=95), "fcfs").welfare
 
 
 @pytest.mark.parametrize(

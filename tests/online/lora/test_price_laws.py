@@ -34,9 +34,10 @@ from ratiobench.online.run_context import RunContext, run_context
 from tests.support.laboratory import NOTHING, check_claim, guarantees, truthfulness
 from tests.support.samples import samples
 
+# Baselines of the literature
+LITERATURE = ("advice", "mirror", "pooled", "reserve", "static", "units", "zcl")
+
 ONE = Fraction(1)
-# Algorithms of other papers, which take what must be known from a day before
-BASELINES = {"advice", "mirror", "pooled", "reserve", "static", "units", "zcl"}
 
 
 def _day(*jobs: tuple[int, int, int, int], slots: int = 1, nodes: int = 1, compute: int = 4) -> Instance:
@@ -298,7 +299,7 @@ def test_the_suite_file_has_every_baseline_and_another_day() -> None:
     assert len(suite.cases) == 6
     assert all(case.prior and case.prior["seed"] != case.recipe["seed"] for case in suite.cases)
     names = {name for case in suite.cases for name in case.algorithms}
-    assert {REGISTRY.parse(name).head for name in names} >= BASELINES
+    assert {REGISTRY.parse(name).head for name in names} >= set(LITERATURE)
     for name in names - {"greedy"}:
         assert REGISTRY.parse(name).prior == "yesterday", name
 
@@ -311,7 +312,7 @@ def test_a_suite_runs_them_with_the_day_before(tmp_path: Path, monkeypatch: pyte
         'name = "few"\nrepeat = 2\nbackend = "none"\n[[instance]]\nrecipe = "paper"\nslots = 12\nnodes.a100 = 2\n'
         "nodes.a40 = 2\narrivals.poisson = 1\nseed = 1\nprior = { seed = 2 }\n"
     )
-    names = [f"{name}:prior=yesterday" for name in sorted(BASELINES)]
+    names = [f"{name}:prior=yesterday" for name in LITERATURE]
     assert main(["run", "few.toml", "--algorithm", *names, "--workers", "1", "--out", "out"]) == 0
     rows = pd.read_csv("out/results.csv", dtype=str, keep_default_na=False)
     assert len(rows) == len(names)
