@@ -111,7 +111,7 @@ def solve(
         with clock.stopped():
             warm_tree()
     began = clock.began
-    interval = _Interval(instance, began, certified)
+    interval = _Interval(instance, began, seconds, certified)
     if start is not None:
         interval.offer(start, "start")
     interval.bound(interval.method.standalone_bound(instance), Proof.TRIVIAL)
@@ -193,13 +193,13 @@ class _Proved(NamedTuple):
 class _Interval(SolveInterval[int]):
     """An interval on the welfare, with the dual bound that certifies it."""
 
-    def __init__(self, instance: Instance, began: float, certified: bool = False) -> None:
+    def __init__(self, instance: Instance, began: float, seconds: float | None, certified: bool) -> None:
         def verify(solution: Solution) -> tuple[int | None, str]:
             report = check(instance, solution)
             return (report.welfare, "") if report.valid else (None, str(report.violations[0]))
 
         super().__init__(verify, "welfare", began, 0, (None,) * instance.tasks, [(2**63, Proof.TRIVIAL)])
-        self.certified = certified
+        self.seconds, self.certified = seconds, certified
         self.instance = instance
         self.schedules = instance.schedules
         self.method = _METHODS[instance.schedules]
