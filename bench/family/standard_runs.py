@@ -25,7 +25,7 @@ class StoredRun(NamedTuple):
     entry: str
     instance: str  # SHA-256 of its content
     algorithm: str  # with its options
-    key: str  # what a folder of results has: version, solver, the other day that it learned from
+    key: str  # what a folder of results has: its version, the solver, where its prices are from
     run: Mapping[str, Any]  # as `run_payload` gives it; `seconds` is None: another machine's say nothing here
     measures: Mapping[str, str | None]  # the family's, as text
 

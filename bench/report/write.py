@@ -105,9 +105,13 @@ def _warn(found: Results) -> int:
     if invalid:
         text = f"{invalid} of {len(rows)} rows are invalid: an algorithm broke a rule; the table says which"
         print(f"ratiobench: {text}", file=sys.stderr)
-    failed = int(((rows["state"] == "failed") | rows["reason"].str.contains("audit: ", na=False)).sum())
+    without_opt = (rows["state"] == "ok") & (rows["opt_status"] == "failed")
+    failed = int((without_opt | (rows["state"] == "failed") | rows["reason"].str.contains("audit: ", na=False)).sum())
     if failed:
-        print(f"ratiobench: {failed} of {len(rows)} rows failed; their reason is in the table", file=sys.stderr)
+        print(
+            f"ratiobench: {failed} of {len(rows)} rows failed, or have no OPT; the reason is in the table",
+            file=sys.stderr,
+        )
     return failed
 
 

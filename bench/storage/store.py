@@ -140,7 +140,7 @@ class Store:
         if not create and not os.path.isfile(path):  # False as well for a name that is too long
             raise InputError(str(path), "", "there is no result store here; `run` makes one")
         if os.path.exists(path) and not os.path.isfile(path):
-            raise InputError(str(path), "", "cannot be read: it is no regular file")
+            raise InputError(str(path), "", "cannot be opened: it is no regular file")
         with _plain_words(path):
             connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         store = cls(path, connection)

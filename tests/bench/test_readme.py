@@ -395,6 +395,13 @@ def test_the_excerpt_on_the_first_page_is_of_the_table_of_quick() -> None:
     assert shown in readme_tables.block(QUICK, "table of the quick suite")
 
 
+def test_opt_of_the_sweep_of_quick_is_known_to_half_a_percent() -> None:
+    """Of all its instances, as the golden files keep the intervals themselves."""
+    table = readme_tables.block(QUICK, "table of the quick suite")
+    [widest] = re.findall(r"the widest interval on it is ([\d.]+) % of OPT", table)
+    assert float(widest) <= 0.5
+
+
 def test_the_readmes_crosscheck_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     """All columns but the seconds; a solver's version is of the machine, so its name alone is compared."""
     shown, wrong = re.findall(r"```text\n(Formulation .*?)```", _text(OPTIMUM), flags=re.DOTALL)

@@ -303,7 +303,7 @@ def _gymnasium() -> Iterator[Any]:
     registry: dict[str, str] = {}
 
     def space(*given: Any) -> Any:
-        return types.SimpleNamespace(shape=given[2] if len(given) > 2 else ())
+        return types.SimpleNamespace(shape=given[2] if len(given) > 2 else (), n=given[0])
 
     def make(name: str, **options: Any) -> Any:
         module, _, attribute = registry[name].partition(":")

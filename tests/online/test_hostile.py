@@ -198,7 +198,7 @@ def test_results_and_modules_are_regular_files(
     for name in ("results.sqlite", "mine.py"):
         os.mkfifo(name)
     assert main(["run", "quick", "--out", "."]) == 2
-    assert capsys.readouterr().err.endswith("results.sqlite: cannot be read: it is no regular file\n")
+    assert capsys.readouterr().err.endswith("results.sqlite: cannot be opened: it is no regular file\n")
     assert main(["simulate", TINY, "-a", "mine:First"]) == 2
     assert capsys.readouterr().err == "ratiobench: mine.py: cannot be read: it is no regular file\n"
 

@@ -217,11 +217,14 @@ def test_a_policy_finds_nothing_of_the_policy_before_it(target: Path, monkeypatc
     assert found("other", 0) == clean
 
 
-def test_limits_hold_whatever_folders_a_policy_makes(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_hold_whatever_folders_a_policy_makes(
+    target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Under Landlock 1,500 folders in one another are too many, and they are removed."""
     if not sandbox.has_landlock():
         pytest.skip("the system has no Landlock")
     monkeypatch.setattr(sandbox, "requested", lambda isolate: LANDLOCK)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where no other test's runs are
     nest = """
 def cheat(self):
     os.chdir(tempfile.gettempdir())
@@ -230,10 +233,9 @@ def cheat(self):
         os.chdir("d")
     time.sleep(600)
 """
-    before = set(Path(tempfile.gettempdir()).glob("ratiobench-run-*"))
     found = evaluated(policy_text(Cheat("", nest, "", ""), 0), target, budget=60)
     assert "folders in its temporary folder are more than" in found.reason
-    assert set(Path(tempfile.gettempdir()).glob("ratiobench-run-*")) <= before
+    assert not list(tmp_path.glob("ratiobench-run-*"))
 
 
 def test_files_that_are_removed_and_held_open_count(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from ratiobench.online.lora.traces import LinearTrace, Rule
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run import run_built
 from tests.support.laboratory import guarantees
+from tests.support.literal import in_gigabytes
 from tests.support.mechanisms import (
     CANONICAL,
     MECHANISMS,
@@ -119,7 +120,7 @@ def test_theorem_b_needs_no_luck_with_units(instance: Instance) -> None:
 
 def test_canonical_units_with_too_small_a_spread_are_told() -> None:
     """U = 1/2 of what the admitted schedule needs: bbar is 1/2 and the theorem does not apply; U = 0 is an error."""
-    instance = named("truth_overbid_e")  # X = 8, the task of bid 8 has S = R = 1: (8 + 8) / 8 = 2
+    instance = in_gigabytes(named("truth_overbid_e"))  # X = 8, the task of bid 8 has S = R = 1: (8 + 8) / 8 = 2
     data = document(instance)
     data["tasks"] = data["tasks"][2:]
     alone = parse(data)
@@ -214,7 +215,7 @@ def test_a_node_that_a_task_fills_takes_the_theorems_away() -> None:
 
 def test_constants_that_do_not_bound_are_named() -> None:
     """Too small a cap or share: not applicable, the constant and what the instance needs; larger ones hold."""
-    instance = named("truth_overbid_e")
+    instance = in_gigabytes(named("truth_overbid_e"))
     optimum, _ = enumerate_optimum(instance)
     cheap = ": full cells may be too cheap to keep tasks away"
     for given_, reason in (
@@ -236,7 +237,7 @@ def test_constants_that_do_not_bound_are_named() -> None:
 
 def test_the_checks_can_fail() -> None:
     """Runs that are not what they say: each inequality is broken by what should break it."""
-    instance = named("thm5_T4_4tasks_strict")
+    instance = in_gigabytes(named("thm5_T4_4tasks_strict"))
     data = document(instance)
     data["node_types"][0]["compute"] = 8
     data["node_types"][0]["memory_mb"] = 40
@@ -353,7 +354,7 @@ def test_a_run_in_doubles_is_close_and_never_violated(name: str, instance: Insta
 @pytest.mark.parametrize(("name", "claim"), [("posted", "theorem_a"), ("minimal-edit", "theorem_b")])
 def test_a_margin_makes_up_for_constants_that_are_too_small(name: str, claim: str) -> None:
     """The rule is that of constants so many times as large; the guarantee applies from the factor that is needed on."""
-    instance = named("truth_overbid_e")
+    instance = in_gigabytes(named("truth_overbid_e"))
     optimum, _ = enumerate_optimum(instance)
     small = "cap_compute=4,cap_memory=5,largest_share=1/4" + (",spread=3" if name == "posted" else "")
     for margin, status in (("1", Verdict.NOT_APPLICABLE), ("1.99", Verdict.NOT_APPLICABLE), ("2", Verdict.HOLDS)):

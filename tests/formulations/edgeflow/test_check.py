@@ -101,7 +101,7 @@ def test_pieces_on_the_edge_lie_in_one_window() -> None:
 def test_a_piece_that_breaks_a_rule_is_named(piece: Any, rule: str) -> None:
     instance = made((0, 30, 40), (5, 30, 40), edge=((0, 30, 1),), speed=[[1, 10], [2, 18], [8, 30]])
     report = check(instance, ((), (piece,)))
-    assert [(each.rule, each.job) for each in report.violations] == [(rule, 1)]
+    assert [(each.rule, each.task) for each in report.violations] == [(rule, 1)]
     assert (report.valid, report.value) == (False, None)
     assert str(report.violations[0]).startswith(f"({rule}) job 1: ")
 

@@ -78,8 +78,10 @@ def test_the_checkers_split_finds_what_its_amounts_say(seed: int) -> None:
         slow = checker._by_amounts(cost, rate, work, far, "task", steps, {})
         for slot in range(width):
             counts = [min(width, -(-work // int(s)) + int((row < 0).sum())) for s, row in zip(rate, cost, strict=True)]
-            quick = checker._by_split(cost[:, slot:], rate, work, far, counts, "task", steps)
+            quick, _ = checker._by_split(cost[:, slot:], rate, work, far, counts, "task", steps, far, -far, None)
             assert quick == slow[slot] or min(quick, slow[slot]) > far // 2
+            enough, _ = checker._by_split(cost[:, slot:], rate, work, far, counts, "task", steps, 50, -far, None)
+            assert enough == quick or 50 <= enough <= quick
 
 
 def _exchanged(p: Pool) -> Pool:

@@ -19,6 +19,7 @@ from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, FreeCapac
 from ratiobench.online.lora.roots import gain_below, is_gain_below, share_above
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import LinearTrace, Rule
+from tests.support.literal import in_gigabytes
 from tests.support.mechanisms import (
     CANONICAL,
     MECHANISMS,
@@ -100,7 +101,7 @@ def test_a_mechanism_decides_as_its_definition_says(name: str, instance: Instanc
 @pytest.mark.parametrize("arith", ["exact", "float"])
 def test_prices_grow_by_b_on_cells_that_are_used_again(arith: str) -> None:
     """B = 4, eta = 32/7, s = r = 1 of 4: eta/4 after one task, eta/4 (1 + 4/4) + eta/4 after two; not for 6."""
-    data = document(named("truth_overbid_e"))
+    data = document(in_gigabytes(named("truth_overbid_e")))
     data["tasks"] = [data["tasks"][2]] * 2 + [data["tasks"][2] | {"bid": 6}]
     trace = run(parse(data), f"posted:growth=4,arith={arith}").trace
     eta = trace.rule.eta_c
@@ -112,7 +113,7 @@ def test_prices_grow_by_b_on_cells_that_are_used_again(arith: str) -> None:
 
 def test_the_rules_are_the_theorems() -> None:
     """B, eta and G of each mechanism from its constants, on an instance where all are short."""
-    instance = named("truth_overbid_e")  # s = r = 1, C = 4: eps = 1/4; bids 2, 6, 8
+    instance = in_gigabytes(named("truth_overbid_e"))  # s = r = 1, C = 4: eps = 1/4; bids 2, 6, 8
     posted, edit, capped, bbar = (_rule(instance, name) for name in ("posted:growth=4", *MECHANISMS[1:]))
     # G = (1 + 4/4)^3 - 1 = 7, X = 8.
     assert posted == Rule(Fraction(4), Fraction(32, 7), Fraction(32, 7), by_bbar=False, gain=Fraction(7))
@@ -129,7 +130,7 @@ def test_the_rules_are_the_theorems() -> None:
 
 def test_compute_and_memory_have_steps_of_their_own() -> None:
     """Each mechanism from constants that are given: what is about memory moves phi, what is about compute lambda."""
-    instance = named("truth_overbid_e")
+    instance = in_gigabytes(named("truth_overbid_e"))
     # (1 + 2/2)^1 - 1 = 1; (1 + 3/2)^2 - 1 = 21/4.
     posted = _rule(instance, "posted:growth=2,cap_compute=3,cap_memory=5,largest_share=1/2,spread=9")
     assert (posted.eta_c, posted.eta_m) == (6, 10)
@@ -164,7 +165,7 @@ def test_greedy_decides_as_its_definition_says(doubles: int, monkeypatch: pytest
 
 def test_greedy_in_integers_takes_the_first_node_with_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tasks that fill a node each, on three nodes alike; whole numbers are used where doubles are too short."""
-    data = document(named("truth_overbid_e"))
+    data = document(in_gigabytes(named("truth_overbid_e")))
     data["node_types"][0]["count"] = 3
     data["tasks"] = [data["tasks"][2] | {"rate": [4], "work": 4}] * 4
     asked = []
