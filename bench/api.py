@@ -56,6 +56,7 @@ __all__ = [
     "Results",
     "SolveReport",
     "StudyTable",
+    "backtest",
     "instance",
     "opt",
     "results",

@@ -39,7 +39,7 @@ from ratiobench.instances.io.files import read_bytes
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.user_algorithm import name_algorithms
 
-__all__ = ["audit", "check", "compare", "crosscheck", "generate", "limit", "search"]
+__all__ = ["audit", "check", "compare", "crosscheck", "generate", "imported", "limit", "search"]
 
 # Types of the columns of `audit`; the exact sides, `witness`, `figures` and `failing` hold Python objects
 AUDIT_TYPES: Mapping[str, Any] = {

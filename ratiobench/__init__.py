@@ -1,7 +1,7 @@
 """Measures online scheduling and pricing algorithms against a certified offline optimum.
 
-The commands are functions: `run`, `results`, `opt`, `simulate`, `instance` (see `ratiobench.bench.api`),
-`audit`, `check`, `compare`, `crosscheck`, `generate`, `limit`, `search` (`ratiobench.bench.api_tools`),
+The commands are functions: `run`, `results`, `backtest`, `opt`, `simulate`, `instance` (see `ratiobench.bench.api`),
+`audit`, `check`, `compare`, `crosscheck`, `generate`, `imported`, `limit`, `search` (`ratiobench.bench.api_tools`),
 `evaluate`, `play` (`ratiobench.bench.api_policies`). They are loaded at their first use, so that importing one part of
 the package costs that part alone. `ratiobench.testing` is for the tests of other projects.
 
@@ -19,9 +19,20 @@ if (_Path(__file__).parent / "bench").is_symlink():  # a checkout: modules keep 
     __path__.insert(0, str(_Path(__file__).resolve().parents[1]))
 
 if TYPE_CHECKING:
-    from ratiobench.bench.api import InputError, OnlineRun, Results, SolveReport, instance, opt, results, run, simulate
+    from ratiobench.bench.api import (
+        InputError,
+        OnlineRun,
+        Results,
+        SolveReport,
+        backtest,
+        instance,
+        opt,
+        results,
+        run,
+        simulate,
+    )
     from ratiobench.bench.api_policies import evaluate, play
-    from ratiobench.bench.api_tools import audit, check, compare, crosscheck, generate, limit, search
+    from ratiobench.bench.api_tools import audit, check, compare, crosscheck, generate, imported, limit, search
 
 __all__ = [
     "InputError",
@@ -29,11 +40,13 @@ __all__ = [
     "Results",
     "SolveReport",
     "audit",
+    "backtest",
     "check",
     "compare",
     "crosscheck",
     "evaluate",
     "generate",
+    "imported",
     "instance",
     "limit",
     "opt",

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FUNCTIONS = {name: getattr(ratiobench, name) for name in ratiobench.__all__}
 FUNCTIONS = {name: value for name, value in FUNCTIONS.items() if inspect.isfunction(value)}
 # Functions of `ratiobench` that need days, folders or a log
-WITHOUT_EXAMPLE = {"compare", "results"}
+WITHOUT_EXAMPLE = {"compare", "results", "imported"}
 
 
 def modules_with_examples() -> list[str]:

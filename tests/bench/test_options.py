@@ -49,6 +49,8 @@ FUNCTIONS = {
     "limit": "limit",
     "compare": "compare",
     "generate": "generate",
+    "backtest": "backtest",
+    "imported": "import",
 }
 # Options that the command line has alone, and why
 COMMAND_ONLY = {

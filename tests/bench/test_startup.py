@@ -167,9 +167,7 @@ def test_a_step_waits_for_those_that_it_names(monkeypatch: pytest.MonkeyPatch) -
             return self
 
         def __exit__(self, *_: object) -> None: ...
-        def submit(
-            self, work: Any, family: str, choice: Any, name: str, telling: bool
-        ) -> Future[list[Any]]:
+        def submit(self, work: Any, family: str, choice: Any, name: str, telling: bool) -> Future[list[Any]]:
             begun.append(name)
             future: Future[list[Any]] = Future()
             future.set_result([])

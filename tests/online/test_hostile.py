@@ -195,12 +195,12 @@ def test_results_and_modules_are_regular_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("results.sqlite", "mine.py"):
+    for name in ("results.sqlite", "of_a_pipe.py"):
         os.mkfifo(name)
     assert main(["run", "quick", "--out", "."]) == 2
     assert capsys.readouterr().err.endswith("results.sqlite: cannot be opened: it is no regular file\n")
-    assert main(["simulate", TINY, "-a", "mine:First"]) == 2
-    assert capsys.readouterr().err == "ratiobench: mine.py: cannot be read: it is no regular file\n"
+    assert main(["simulate", TINY, "-a", "of_a_pipe:First"]) == 2
+    assert capsys.readouterr().err == "ratiobench: of_a_pipe.py: cannot be read: it is no regular file\n"
 
 
 def test_pipes_with_a_writer_are_read_however_late_it_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
