@@ -102,7 +102,7 @@ def test_all_readmes_together_are_short() -> None:
 
 def test_every_block_of_python_has_a_test() -> None:
     """Those that are not run below are named with the test that runs them; notebooks run when pages are built."""
-    run_below = {"README.md": 1, ALGORITHMS: 3, EAPM_ALGORITHMS: 1, INSTANCES: 1, PYTHON: 2}
+    run_below = {"README.md": 1, ALGORITHMS: 2, EAPM_ALGORITHMS: 1, INSTANCES: 1, PYTHON: 2}
     run_below["docs/reference/algorithms/edgeflow.md"] = 1  # in tests/online/edgeflow/test_contract.py
     run_below["docs/reference/algorithms/tenants.md"] = 1  # in tests/online/tenants/test_table.py
     run_below["docs/paper.md"] = 2  # in tests/bench/test_paper.py
@@ -300,9 +300,7 @@ def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFix
             assert option in text, f"{name} {option}"
 
 
-@pytest.mark.parametrize(
-    ("file", "place", "name"), [("README.md", 0, "Earliest"), (ALGORITHMS, 0, "Earliest"), (ALGORITHMS, 2, "FirstFit")]
-)
+@pytest.mark.parametrize(("file", "place", "name"), [("README.md", 0, "Earliest"), (ALGORITHMS, 0, "Earliest")])
 def test_the_algorithm_runs_as_it_stands(
     file: str,
     place: int,

@@ -154,7 +154,7 @@ def test_the_estimate_is_for_what_is_compiled_and_for_the_longest_chain() -> Non
 def test_all_that_solves_compile_is_a_step_where_everything_is_asked_for() -> None:
     """A kernel that is left out is compiled by the first solve that needs it, for half a minute."""
     work = {step.work for step in compilation.compilation_steps(None)}
-    assert {solve.warm_bounds, solve.warm_search, solve.warm_cells, solve.warm_runs} <= work
+    assert {solve.warm_bounds, solve.warm_search, solve.warm_cells} <= work
 
 
 def test_a_step_waits_for_those_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,9 +167,7 @@ def test_a_step_waits_for_those_that_it_names(monkeypatch: pytest.MonkeyPatch) -
             return self
 
         def __exit__(self, *_: object) -> None: ...
-        def submit(
-            self, work: Any, family: str, choice: Any, kinds: Any, name: str, telling: bool
-        ) -> Future[list[Any]]:
+        def submit(self, work: Any, family: str, choice: Any, name: str, telling: bool) -> Future[list[Any]]:
             begun.append(name)
             future: Future[list[Any]] = Future()
             future.set_result([])
@@ -215,7 +213,7 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernel_record, "_sources", lambda: {source})
     asked: list[Any] = []
-    monkeypatch.setattr(kernel_compilation, "compile_all", lambda chosen, say, kinds, without: asked.append(chosen))
+    monkeypatch.setattr(kernel_compilation, "compile_all", lambda chosen, say, without: asked.append(chosen))
     family = families()["lora"]
     for names in (
         ["greedy", "posted:prior=history,margin=2"],
