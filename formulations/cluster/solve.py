@@ -8,7 +8,10 @@ up to 1/scale where the cost is no integer.
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from msgspec.structs import replace
@@ -40,6 +43,7 @@ from ratiobench.formulations.report import Proof, SolveReport
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import content_hash
+from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.model import COSTS, DAY, Instance, Schedule, make_costs
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
@@ -97,6 +101,8 @@ def solve(
     if name == CP_SAT and len(instance.jobs) > CP_SAT_JOBS:
         raise InputError("", "formulation", f"{name} is for at most {CP_SAT_JOBS} jobs, not {len(instance.jobs)}")
     clock.start_solvers((solver,))
+    with clock.stopped():
+        warm()
     run = _Run(instance, cost, clock, gap, seconds)
     run.begin(start)
     if name == ENUMERATION:
@@ -179,35 +185,41 @@ class _Run(SolveInterval[Fraction]):
         stage = 1
         while stage <= effort and not self.done():
             if stage == 1:
-                self.relax()
-            self.improve(stage)
-            self.prove(stage)
+                self.relax(self.part(0.2))
+            self.improve(stage, self.part(0.5))
+            self.prove(stage, self.part(0.9))
             stage *= 2
 
-    def relax(self) -> None:
+    def part(self, share: float) -> Callable[[], bool]:
+        """Whether this share of the time that is left now has gone, so that every step has some."""
+        left = self.left()
+        end = math.inf if left is None else time.perf_counter() + share * left
+        return lambda: time.perf_counter() >= end
+
+    def relax(self, stop: Callable[[], bool]) -> None:
         """The plain relaxation; the starts that it likes best give orders."""
         p = self.problem
         span = int((p.release + p.run).max() - p.release.min())
         seconds = max(1, (span + min(3 * DAY, span)) // self.segments)
         until = int((p.release + p.run).max()) + min(3 * DAY, span)
         plain = PlainAscent(p, make_borders(p, seconds, until, moments=False))
-        plain.climb(ROUNDS // 2, PLAIN_STEP, PLAIN_LAST, self.over)
+        plain.climb(ROUNDS // 2, PLAIN_STEP, PLAIN_LAST, stop)
         self.count("rounds", ROUNDS // 2)
         self.ascent = plain
         for part in (0.0, 0.25, 0.5):
             self.search.decode(plain.best_start + part * p.run)
         self.take("orders of the plain relaxation")
 
-    def improve(self, stage: int) -> None:
+    def improve(self, stage: int, stop: Callable[[], bool]) -> None:
         """Windows of jobs around those that wait, of two sizes."""
         size = min(len(self.problem), WINDOWS[self.cost])
         for members, rounds in ((size, 3_000), (max(2, size // 3), 3_000)):
             windows = min(max(1, DECODED // (2 * members * rounds)), 4 * len(self.problem) // members) * stage
-            self.search.improve(windows, members, rounds, self.over)
+            self.search.improve(windows, members, rounds, stop)
             self.count("windows", windows)
         self.take("windows")
 
-    def prove(self, stage: int) -> None:
+    def prove(self, stage: int, stop: Callable[[], bool]) -> None:
         """Raise prices from the best so far, on a finer grid after each stage."""
         assert self.ascent is not None
         assert self.search.best is not None
@@ -228,7 +240,7 @@ class _Run(SolveInterval[Fraction]):
         mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1e-3
         width = (p.nodes * p.gpus)[grid.job].astype(float)
         ascent = ClassAscent(p, grid, prices, mean * width / max(1.0, float(width.mean())), classes)
-        ascent.climb(ROUNDS * stage, STEP if stage == 1 else STEP / 3, LAST_STEP, self.over)
+        ascent.climb(ROUNDS * stage, STEP if stage == 1 else STEP / 3, LAST_STEP, stop)
         self.count("rounds", ROUNDS * stage)
         self.ascent = ascent
         self.search.decode(ascent.best_start)
@@ -284,6 +296,16 @@ class _Run(SolveInterval[Fraction]):
             scaled_upper=math.ceil(cost * self.claim.scale),
         )
         return replace(complete, sha256=seal(complete))
+
+
+@cache
+def warm() -> None:
+    """Compile what a solve uses, on three jobs."""
+    run = _Run(generate("warm", 1, 50, (("pool", 2, 4),), 3), "wait", Clock(), 0.0, None)
+    run.begin(None)
+    run.relax(run.over)
+    run.improve(1, run.over)
+    run.prove(1, run.over)
 
 
 def formulations() -> list[tuple[str, str]]:
