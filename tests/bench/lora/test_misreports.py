@@ -27,6 +27,7 @@ from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import run
 from tests.support.laboratory import check_claim
+from tests.support.literal import in_gigabytes
 from tests.support.literal_claims import constants, every_lie, lie_pays
 from tests.support.mechanisms import crowded
 from tests.support.mutants import Mutant, two_nodes
@@ -339,13 +340,13 @@ def test_a_dropped_task_wins_when_it_claims_to_arrive_later() -> None:
         ("truth_overbid_e", "bbar-rule", "truthful_bid", 2),
         ("tiny_contention", "capped", "truthful_bid", 12),
         ("truth_alpha_underbid", "minimal-edit", "truthful_bid", 4),
-        ("tiny_cost_table", "eris", "truthful_bid", 14),
+        ("tiny_cost_table", "eris", "truthful_bid", 15),
         ("tiny_cost_table", "eris", "truthful_type", 2),
     ],
 )
 def test_constants_that_come_from_the_bids_can_be_gamed(name: str, algorithm: str, claim: str, gain: int) -> None:
-    """On shipped instances: the gain of the witness is that of a run of its own, with the constants of its report."""
-    instance = named(name)
+    """The gain of the witness is that of a run of its own, with the constants of its report; numbers of GB as MB."""
+    instance = in_gigabytes(named(name))
     check = checks_of_payments(instance, run(instance, algorithm))[claim]
     assert (check.status, check.left, check.right) == (Verdict.VIOLATED, gain, 0)
     assert check.witness is not None
