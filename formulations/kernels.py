@@ -11,6 +11,7 @@ Neither uses fast-math: the same inputs give the same results on any machine.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import tempfile
@@ -106,13 +107,19 @@ def inner_allocating(function: Any) -> Any:
 
 
 def _without_stale_cache(kernel: Any) -> Any:
-    """Let numba compile anew where the index of its cache names a type that another version of the code had.
+    """Let numba compile anew where a kernel or number that the kernel's own file imports has changed.
 
-    Numba looks whether the kernel's own file has changed, and fails where a type of another file has another name.
+    Numba looks at the kernel's own file only: it would run what it compiled of other files before they changed, and
+    fails where a type of another file has another name.
     """
-    file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    file = _cache_file(kernel)
     load = getattr(file, "_load_index", None)
     if load is not None:
+        known = kernel.py_func.__globals__
+        stamps = {repr(each._source_stamp) for each in map(_cache_file, known.values()) if each}
+        stamps |= {f"{name} {value!r}" for name, value in known.items() if isinstance(value, int | float)}
+        text = "\n".join([repr(file._source_stamp), *sorted(stamps)])
+        file._source_stamp = hashlib.sha256(text.encode()).hexdigest()
 
         def load_index() -> Any:
             try:
@@ -122,6 +129,11 @@ def _without_stale_cache(kernel: Any) -> Any:
 
         file._load_index = load_index
     return kernel
+
+
+def _cache_file(kernel: Any) -> Any:
+    """Numba's index of what it has compiled of a kernel; None of what is none."""
+    return getattr(getattr(kernel, "_cache", None), "_cache_file", None)
 
 
 def follow_environment() -> None:
