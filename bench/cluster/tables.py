@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ratiobench.bench.cluster.backtest import JUDGED_BY, Backtest, Policy, Span, WhatIf
-from ratiobench.bench.cluster.figures import Difference, Figures
+from ratiobench.bench.cluster.figures import LEAST_PERIODS, Difference, Figures
 
 NAMES = {"wait": "a job", "wait-gpu-hours": "a GPU-hour"}
 SHORT = {"wait": "job", "wait-gpu-hours": "GPU-h"}
@@ -111,6 +111,8 @@ def list_answers(result: Backtest) -> Iterator[str]:
     """The answer: whether the replay can be believed, which policy to take, what is to be gained at all."""
     if result.match is not None and not result.match.matches:
         yield "The replay does not match this log: no policy is recommended, and the order below may be wrong."
+    elif not result.recommended and not any(row.differences["wait"].high is not None for row in result.policies):
+        yield f"No policy is recommended: differences have no interval, for the log has less than {LEAST_PERIODS} days."
     elif not result.recommended:
         yield f"No policy is recommended: none is better than {result.today} in the wait of jobs and worse in neither."
     else:

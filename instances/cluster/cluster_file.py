@@ -60,6 +60,8 @@ def read_cluster(path: str) -> ClusterFile:
     """
     data, source = read_bytes(path)
     cluster: ClusterFile = convert(load_toml(data, source), ClusterFile, source)
+    if cluster.begin is not None and cluster.end is not None and cluster.end <= cluster.begin:
+        raise InputError(source, "end", f"{cluster.end} is not after begin = {cluster.begin}")
     if cluster.zone:
         try:
             ZoneInfo(cluster.zone)

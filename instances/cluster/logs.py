@@ -82,6 +82,8 @@ def import_logs(
         told = "; ".join(f"{jobs} jobs: {reason}" for reason, (jobs, _) in report.left_out.items()) or "none"
         raise InputError(str(paths[0]) if paths else "", "", f"no job that can be replayed; left out: {told}")
     document, chosen = _make_document(kept, jobs, cluster, report, name)
+    if not chosen:
+        raise InputError(where, "begin", f"none of the {len(kept)} jobs that can be replayed is in the window")
     instance = parse(document, where)
     if any(log.is_local for log in logs):
         _tell_clock(instance, cluster.zone, report)
@@ -285,7 +287,7 @@ def _tell_clock(instance: Instance, zone: str, report: Report) -> None:
 def _measure(
     instance: Instance, jobs: list[LogJob], places: list[tuple[int, ...]], shapes: Shapes, report: Report
 ) -> None:
-    """Load, utilisation and waits of the log; its window is from the beginning to the last submit."""
+    """Load, utilisation and waits of the log; its window is from the beginning to its end or the last submit."""
     columns, begin = instance.jobs, instance.begin
     last = max((job.start + (job.run or 0) for job in jobs if job.start is not None), default=begin)
     held = [
@@ -300,7 +302,7 @@ def _measure(
     report.add_waits(instance, blocked(instance, columns.logged, pools, report.others))
     late = columns.release > np.maximum(columns.submit, begin)
     report.remarks[LATE] += int(late.sum())
-    report.window = (begin, int(columns.submit[-1]) if len(columns) else begin)
+    report.window = (begin, int(columns.submit[-1]) if shapes.end is None else shapes.end)
     closed = np.diff(np.clip(instance.closures[:, 1:3], *report.window), axis=1)[:, 0]
     capacity = instance.capacity * (report.window[1] - begin)
     capacity -= int((closed * instance.node_gpus[instance.closures[:, 0]]).sum())

@@ -37,7 +37,7 @@ class Shapes:
     """Nodes and pools of jobs; jobs that have none are counted as left out."""
 
     def __init__(self, cluster: ClusterFile, report: Report, where: str) -> None:
-        self.pools, self.report = cluster.pools, report
+        self.pools, self.end, self.report = cluster.pools, cluster.end, report
         self.types: dict[str, set[int]] = defaultdict(set)
         names = [pool.name for pool in cluster.pools]
         for q, pool in enumerate(cluster.pools):

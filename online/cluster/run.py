@@ -34,6 +34,7 @@ from ratiobench.online.run import Environment, Judgement
 from ratiobench.online.spec import Spec, version
 
 PASS = "pass"  # The event at which policies decide
+MOST_ASKED = 100_000  # Seconds that a policy may name, and ten more for each job
 
 
 class Simulator:
@@ -47,6 +48,7 @@ class Simulator:
         self.state = make_state(instance, Rule(backfill=rows.NO_BACKFILL), 1)
         self._instance, self._jobs = instance, make_jobs(instance)
         self._asked: list[int] = []
+        self._named = 0
 
     def questions(self, batch: bool) -> Iterator[Question]:
         """Tell the releases, then ask, at every pass at which some job waits."""
@@ -90,6 +92,9 @@ class Simulator:
         waiting = set(self.state.job[rows.QUEUE, : self.state.clock[rows.WAITING]].tolist())
         for start in booked[0]:
             start_job(self.state, self._jobs, waiting, start)
+        self._named += len(booked[1])
+        if self._named > (most := MOST_ASKED + 10 * self.arrivals):
+            raise RuleViolation("protocol", None, f"asks for more than {most} seconds")
         for second in booked[1]:
             if second <= now:
                 raise RuleViolation("protocol", None, f"asks for second {second}, which is not after {now}")

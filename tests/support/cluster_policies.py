@@ -31,6 +31,15 @@ class Eager:
         return list(waiting)
 
 
+class Sleepless:
+    """Starts nothing, and asks for every second."""
+
+    def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Sequence[Any]:
+        """Nothing now."""
+        cluster.ask_at(now + 1)
+        return []
+
+
 class Idle:
     """Never starts anything."""
 

@@ -18,7 +18,7 @@ from ratiobench.instances.cluster.readers import FORMATS
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import run_policy
 from tests.online.cluster.random_logs import draw_log
-from tests.support.cluster_policies import Eager, Fifo, Idle, Reads, Wrong
+from tests.support.cluster_policies import Eager, Fifo, Idle, Reads, Sleepless, Wrong
 
 
 def log(**keys: Any) -> Instance:
@@ -52,6 +52,12 @@ def test_a_policy_that_breaks_a_rule_is_named(policy: type, rule: str) -> None:
     run = ratiobench.simulate(log(load=95), policy)
     assert not run.valid
     assert run.violations[0].rule == rule
+
+
+def test_a_policy_that_only_asks_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ratiobench.online.cluster.run.MOST_ASKED", 100)
+    run = ratiobench.simulate(log(jobs=5), Sleepless)
+    assert str(run.violations[0]) == "protocol: asks for more than 150 seconds"
 
 
 def test_the_judge_replays_the_log_of_any_run() -> None:

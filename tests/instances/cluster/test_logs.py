@@ -161,9 +161,9 @@ def test_the_window_and_what_runs_and_waits_at_its_beginning(tmp_path: Path) -> 
         "runs at the beginning, but not all of them fit on the nodes": (1, 8 * 100),
         "without an end": (1, 0),
     }
-    assert report.window == (1000, 1500)
-    assert report.load == 80 / (16 * 500)
-    assert report.utilisation == (8 * 50 + 6 * 410 + 4 * 10 + 2 * 60 + 2 * 400) / (16 * 500)
+    assert report.window == (1000, 2000)
+    assert report.load == 80 / (16 * 1000)
+    assert report.utilisation == (8 * 50 + 6 * 410 + 4 * 10 + 2 * 60 + 2 * 900 + 8 * 10) / (16 * 1000)
     assert report.waits is not None
     assert (report.waits.blocked.tolist(), report.waits.overfull) == ([10, 0], 10)  # 18 GPUs are in use until 1010
 
@@ -337,3 +337,20 @@ def test_an_empty_log_says_why(tmp_path: Path) -> None:
         load(tmp_path, lines("1 100 0 50 COMPLETED 0"))
     with pytest.raises(InputError, match="--format: 'xls' is not one of swf"):
         import_logs(["a"], NODES, form="xls")
+
+
+def test_a_window_without_jobs_is_refused(tmp_path: Path) -> None:
+    """One that ends before it begins, and one behind the log; the end of the window counts for load."""
+    (tmp_path / "log.txt").write_text(lines("1 100 0 50 COMPLETED 8"))
+    text = '[[pools]]\nname = "p"\nnodes = 1\ngpus = 8\n'
+    for window, problem in (
+        ("begin = 50\nend = 40\n", "end: 40 is not after begin = 50"),
+        ("begin = 900\n", "begin: none"),
+    ):
+        (tmp_path / "c.toml").write_text(window + text)
+        with pytest.raises(InputError, match=problem):
+            write_import([str(tmp_path / "log.txt")], str(tmp_path / "c.toml"), str(tmp_path / "out.json"))
+    assert not (tmp_path / "out.json").exists()
+    (tmp_path / "c.toml").write_text("begin = 50\nend = 250\n" + text)
+    _, report = write_import([str(tmp_path / "log.txt")], str(tmp_path / "c.toml"), "")
+    assert (report.window, report.load, report.utilisation) == ((50, 250), 0.25, 0.25)
