@@ -42,8 +42,7 @@ from ratiobench.formulations.engine import Clock, SolveInterval, choose
 from ratiobench.formulations.report import Proof, SolveReport
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.cluster.format import content_hash
-from ratiobench.instances.cluster.generate import generate
+from ratiobench.instances.cluster.format import FORMAT, content_hash, parse
 from ratiobench.instances.cluster.model import COSTS, DAY, Instance, Schedule, make_costs
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
@@ -301,7 +300,11 @@ class _Run(SolveInterval[Fraction]):
 @cache
 def warm() -> None:
     """Compile what a solve uses, on three jobs."""
-    run = _Run(generate("warm", 1, 50, (("pool", 2, 4),), 3), "wait", Clock(), 0.0, None)
+    columns = {"submit": [0, 0, 1], "run": [3, 4, 5], "nodes": [1, 1, 2], "gpus": [2, 1, 1], "pools": [0, 0, 0]}
+    head = {"format": FORMAT, "name": "warm", "begin": 0, "pool_sets": [[0]]}
+    pools = [{"name": "pool", "nodes": 2, "gpus": 2}]
+    small = parse({**head, "pools": pools, "jobs": {"id": ["a", "b", "c"], **columns}}, "warm")
+    run = _Run(small, "wait", Clock(), 0.0, None)
     run.begin(None)
     run.relax(run.over)
     run.improve(1, run.over)
