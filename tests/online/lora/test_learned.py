@@ -148,12 +148,11 @@ def test_errors_name_the_option_as_it_was_written(word: str, days: Path, capsys:
 def test_of_a_folder_that_has_today_the_days_before_it_are_taken(
     days: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As `import` makes folders, with its report before them; what was learned from is said, and what is proved."""
+    """Numbers count as numbers; what was learned from is said, and what is proved."""
     for name in ("day2", "day10"):
         shutil.copy(days / "before" / f"{name}.json", tmp_path / f"job-{name}.json")
     shutil.copy(days / "today.json", tmp_path / "job-day11.json")
     write(_part("tomorrow", 40), tmp_path / "job-day12.json")
-    (tmp_path / "import.json").write_text('{"format": "csv"}')
     algorithm = f"learned:guard=50,history={tmp_path}"
     assert main(["simulate", str(tmp_path / "job-day11.json"), "--algorithm", algorithm]) == 0
     told = capsys.readouterr().out
