@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.cluster.tables import FloatArray, Problem, sum_in_doubles
+from ratiobench.formulations.draws import draw_integer
 from ratiobench.formulations.kernels import compiled, inner
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.model import Schedule
@@ -23,18 +24,6 @@ from ratiobench.instances.io.seeds import Stream
 PAST = -(2**60)  # Before every second
 HEAT = 3e-3  # First temperature of a window in parts of its cost; it falls to 0
 REACH = 0.15  # Mean distance of a move in parts of the window's jobs
-_MULTIPLIER = np.uint64(2685821657736338717)
-
-
-@inner
-def _draw(state, size):  # type: ignore[no-untyped-def]
-    """Return a random integer in 0..size-1: the upper half of a word of xorshift64*."""
-    x = state[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    state[0] = x
-    return (np.int64((x * _MULTIPLIER) >> np.uint64(33)) * size) >> 31
 
 
 @inner
@@ -169,19 +158,19 @@ def improve_window(order, jobs, pools, base, work, start, pool, slot, cost, unti
     reach = max(2, np.int64(REACH * n))
     for t in range(rounds):
         warm = heat * (1.0 - t / rounds)
-        x = _draw(state, n)
+        x = draw_integer(state, n)
         for _ in range(6):
             if start[current[x]] > jobs[5][current[x]]:
                 break
-            x = _draw(state, n)
-        kind = _draw(state, 10)
-        far = 1 + _draw(state, reach) * (1 + _draw(state, 4)) // 2
+            x = draw_integer(state, n)
+        kind = draw_integer(state, 10)
+        far = 1 + draw_integer(state, reach) * (1 + draw_integer(state, 4)) // 2
         if kind < 4:
             y = max(0, x - far)
         elif kind < 6:
             y = min(n - 1, x + far)
         else:
-            y = _draw(state, n)
+            y = draw_integer(state, n)
         for z in range(n):
             trial[z] = current[z]
         if kind < 8:
@@ -193,7 +182,7 @@ def improve_window(order, jobs, pools, base, work, start, pool, slot, cost, unti
             trial[x] = current[y]
             trial[y] = current[x]
         value = _decode(trial, jobs, pools, base, work, low, start, pool, slot, now + 6.0 * warm + 1e-9, until)
-        if value <= now or (warm > 0.0 and np.exp((now - value) / warm) * 2147483648.0 > _draw(state, 1 << 31)):
+        if value <= now or (warm > 0.0 and np.exp((now - value) / warm) * 2147483648.0 > draw_integer(state, 1 << 31)):
             now = value
             for z in range(n):
                 current[z] = trial[z]

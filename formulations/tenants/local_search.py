@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ratiobench.formulations.draws import draw_integer
 from ratiobench.formulations.kernels import compiled, inlined, inner
 from ratiobench.formulations.tenants.tables import Queues, Tables
 from ratiobench.instances.tenants.model import IntArray
@@ -23,7 +24,6 @@ NEVER = 1 << 61
 COOLINGS, PIECES = 500, 20  # Temperatures, and the pieces in which they are gone through
 HOTTEST = 2**44
 _GOLDEN = 0x9E3779B97F4A7C15
-_MULTIPLIER = np.uint64(2685821657736338717)
 
 
 class Jobs(NamedTuple):
@@ -46,17 +46,6 @@ class Plan(NamedTuple):
     end: Any
     cost: Any
     where: Any
-
-
-@inlined
-def _draw(state, size):  # type: ignore[no-untyped-def]
-    """A random integer in 0..size-1: the upper half of a word of xorshift64*."""
-    x = state[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    state[0] = x
-    return (np.int64((x * _MULTIPLIER) >> np.uint64(33)) * size) >> 31
 
 
 @inlined
@@ -253,22 +242,22 @@ def anneal(state, rounds, temperatures, logs, jobs, plan, best_length, best_queu
     for step in range(rounds):
         if step % each == 0:
             warm = temperatures[step // each]
-        stop = (warm * logs[_draw(state, len(logs))]) >> 10
-        j = _draw(state, n)
+        stop = (warm * logs[draw_integer(state, len(logs))]) >> 10
+        j = draw_integer(state, n)
         a = plan.where[j, 0]
         p = plan.where[j, 1]
-        what = _draw(state, 16)
+        what = draw_integer(state, 16)
         more = np.int64(NEVER)
         if what < 8:
-            b = _draw(state, m)
+            b = draw_integer(state, m)
             if a != b:
-                more = _move(plan, jobs, a, p, b, _draw(state, plan.length[b] + 1), stop)
+                more = _move(plan, jobs, a, p, b, draw_integer(state, plan.length[b] + 1), stop)
             else:
-                q = _draw(state, plan.length[a])
+                q = draw_integer(state, plan.length[a])
                 if q != p:
                     more = _shift(plan, jobs, a, p, q, stop)
         elif what < 14:
-            i = _draw(state, n)
+            i = draw_integer(state, n)
             b = plan.where[i, 0]
             q = plan.where[i, 1]
             if a != b or p < q:
@@ -276,9 +265,9 @@ def anneal(state, rounds, temperatures, logs, jobs, plan, best_length, best_queu
             elif q < p:
                 more = _swap(plan, jobs, b, q, a, p, stop)
         else:
-            b = _draw(state, m)
+            b = draw_integer(state, m)
             if a != b:
-                q = min(max(_cut(plan, b, _ready(plan, a, p)) + _draw(state, 4) - 1, 0), plan.length[b])
+                q = min(max(_cut(plan, b, _ready(plan, a, p)) + draw_integer(state, 4) - 1, 0), plan.length[b])
                 more = _cross(plan, jobs, a, p, b, q, stop)
         if more <= stop:
             total += more
@@ -294,23 +283,25 @@ def _ruin(plan, jobs, state, most, out):  # type: ignore[no-untyped-def]
     """Jobs around the start of a random one leave up to four queues, all in a row or some; how many left."""
     n = len(jobs.release)
     m = len(plan.kind)
-    j = _draw(state, n)
+    j = draw_integer(state, n)
     a = plan.where[j, 0]
     begin = plan.end[a, plan.where[j, 1]] - jobs.run[j, plan.kind[a]]
-    want = 1 + _draw(state, most)
-    share = min(1 + _draw(state, m), 4)
+    want = 1 + draw_integer(state, most)
+    share = min(1 + draw_integer(state, m), 4)
     gone = 0
     for part in range(share):
-        g = a if part == 0 else _draw(state, m)
+        g = a if part == 0 else draw_integer(state, m)
         size = min(max(1, want // share), plan.length[g])
         if size == 0:
             continue
-        low = min(max(0, min(_cut(plan, g, begin), plan.length[g] - 1) - _draw(state, size)), plan.length[g] - size)
-        gaps = _draw(state, 4) == 0
+        low = min(
+            max(0, min(_cut(plan, g, begin), plan.length[g] - 1) - draw_integer(state, size)), plan.length[g] - size
+        )
+        gaps = draw_integer(state, 4) == 0
         result = low
         for q in range(low, plan.length[g]):
             x = plan.queue[g, q]
-            if size > 0 and not (gaps and _draw(state, 4) == 0):
+            if size > 0 and not (gaps and draw_integer(state, 4) == 0):
                 out[gone] = x
                 gone += 1
                 size -= 1
@@ -325,7 +316,7 @@ def _ruin(plan, jobs, state, most, out):  # type: ignore[no-untyped-def]
 @inner
 def _arrange(jobs, state, out, gone, key):  # type: ignore[no-untyped-def]
     """Sort the jobs that left by a random rule: drawn, long first, short first, release, deadline, earliest end."""
-    rule = _draw(state, 8)
+    rule = draw_integer(state, 8)
     for i in range(gone):
         x = out[i]
         if rule < 2:
@@ -340,7 +331,7 @@ def _arrange(jobs, state, out, gone, key):  # type: ignore[no-untyped-def]
             key[i] = min(jobs.deadline[x], np.int64(1) << 50)
         else:
             key[i] = jobs.release[x] + jobs.run[x, 0]
-        key[i] = key[i] * 1024 + _draw(state, 1024)
+        key[i] = key[i] * 1024 + draw_integer(state, 1024)
         y = i
         while y > 0 and key[y - 1] > key[y]:
             key[y - 1], key[y] = key[y], key[y - 1]
@@ -352,7 +343,7 @@ def _arrange(jobs, state, out, gone, key):  # type: ignore[no-untyped-def]
 def _insert(plan, jobs, state, j):  # type: ignore[no-untyped-def]
     """The job goes where it costs least; each place is overlooked once in 128 times."""
     least = np.int64(NEVER)
-    to = _draw(state, len(plan.kind))
+    to = draw_integer(state, len(plan.kind))
     at = plan.length[to]
     for g in range(len(plan.kind)):
         k = plan.kind[g]
@@ -361,7 +352,7 @@ def _insert(plan, jobs, state, j):  # type: ignore[no-untyped-def]
             more = _cost(jobs, j, k, t)
             if more >= least:
                 break
-            if _draw(state, 128) == 0:
+            if draw_integer(state, 128) == 0:
                 continue
             more += _tail(plan, jobs, g, q, t, least - more)
             if more < least:
@@ -404,7 +395,7 @@ def rebuild(state, rounds, most, temperatures, logs, jobs, plan, best_length, be
                 total += plan.cost[g, p]
         if step % each == 0:
             warm = temperatures[step // each]
-        if total <= held + ((warm * logs[_draw(state, len(logs))]) >> 10):
+        if total <= held + ((warm * logs[draw_integer(state, len(logs))]) >> 10):
             held = total
             if total < best:
                 best = total
