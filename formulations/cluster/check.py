@@ -7,25 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
+from ratiobench.formulations.violations import ConstraintViolation
 from ratiobench.instances.cluster.model import COSTS, Instance, Schedule
+from ratiobench.instances.io.errors import shorten
 
+_violation = partial(ConstraintViolation, noun="job")
 MOST_VIOLATIONS = 100  # Of a schedule that breaks more rules only the first are listed
-
-
-class ConstraintViolation(NamedTuple):
-    """One violated rule: its name, the job (None for the schedule as a whole), and the figures."""
-
-    rule: str
-    job: int | None
-    detail: str
-
-    def __str__(self) -> str:
-        where = "" if self.job is None else f"job {self.job}: "
-        return f"({self.rule}) {where}{self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +64,13 @@ def _find_violations(instance: Instance, schedule: Schedule) -> list[ConstraintV
         nodes = schedule.node[at : at + number].tolist()
         at += number
         if start < release:
-            violations.append(ConstraintViolation("release", j, f"starts at {start}, before its release at {release}"))
+            violations.append(_violation("release", j, f"starts at {start}, before its release at {release}"))
         if not 0 <= pool < len(instance.pools) or not jobs.allowed[j, pool]:
-            violations.append(ConstraintViolation("pool", j, f"runs in pool {pool}, which it may not use"))
+            violations.append(_violation("pool", j, f"runs in pool {pool}, which it may not use"))
             continue
         if len(set(nodes)) < number or not all(first[pool] <= node < first[pool + 1] for node in nodes):
             violations.append(
-                ConstraintViolation("nodes", j, f"runs on nodes {nodes}, not on {number} different ones of pool {pool}")
+                _violation("nodes", j, f"runs on nodes {shorten(nodes)}, not on {number} different ones of pool {pool}")
             )
             continue
         for node in nodes:
@@ -91,7 +82,7 @@ def _find_violations(instance: Instance, schedule: Schedule) -> list[ConstraintV
             # Jobs that run at the beginning may stand on a node that closes: the log says so.
             if change > 0 and used > size[node] and (j >= 0 or any(s <= second < e for s, e in _runs(moments))):
                 detail = f"node {node} has {used} GPUs in use at {second}, of {size[node]}"
-                violations.append(ConstraintViolation("use", j if j >= 0 else None, detail))
+                violations.append(_violation("use", j if j >= 0 else None, detail))
                 break
     return violations
 

@@ -23,7 +23,7 @@ from ratiobench.online import run as runs
 from ratiobench.online.answers import refusal
 from ratiobench.online.cluster import kernel
 from ratiobench.online.cluster import state as rows
-from ratiobench.online.cluster.play import show_cluster, start_job
+from ratiobench.online.cluster.passes import show_cluster, start_job
 from ratiobench.online.cluster.protocol import Answer, make_jobs, plain
 from ratiobench.online.cluster.registry import REGISTRY
 from ratiobench.online.cluster.replay import Rule, make_state, replay
@@ -81,7 +81,8 @@ class Simulator:
             pairs = [tuple(part) if isinstance(part, list) and len(part) == 2 else part for part in starts]
             return plain(Answer(pairs, tuple(asked)))
         except (TypeError, ValueError) as error:
-            raise RuleViolation("protocol", index, refusal(answer, "list of jobs", error)) from None
+            shown = answer[0] if isinstance(answer, tuple) and answer else answer  # what the policy itself answered
+            raise RuleViolation("protocol", index, refusal(shown, "list of jobs", error)) from None
 
     def take(self, event: str, index: int | None, answer: Any) -> Any:
         """Start the jobs, in order. Rules: ``waiting`` (it waits, and once), ``fits``, ``protocol``."""
@@ -217,7 +218,7 @@ def _run_rule(instance: Instance, spec: Spec) -> OnlineRun:
 
 
 def _name(report: CheckReport) -> list[Violation]:
-    return [Violation(each.rule, each.job, each.detail, Simulator.noun) for each in report.violations]
+    return [Violation(*each) for each in report.violations]
 
 
 def _value(instance: Instance, report: CheckReport) -> Fraction:

@@ -1,59 +1,17 @@
-"""An own policy on an instance, at the same passes as the listed ones and with the same nodes, bounds and quotas."""
+"""A pass of an own policy: the state that it sees, and a job that it starts under the rules of the listed ones."""
 
 from __future__ import annotations
 
-import heapq
 from typing import NoReturn
 
 import numpy as np
 
 from ratiobench.instances.arrays import freeze
-from ratiobench.instances.cluster.model import Closure, Instance
-from ratiobench.online.answers import refusal
+from ratiobench.instances.cluster.model import Closure
 from ratiobench.online.cluster import kernel
 from ratiobench.online.cluster import state as rows
-from ratiobench.online.cluster.protocol import Cluster, Job, Policy, RunningJob, Start, make_jobs, plain
-from ratiobench.online.cluster.replay import Replay, Rule, make_state, read_result
+from ratiobench.online.cluster.protocol import Cluster, Job, RunningJob, Start
 from ratiobench.online.referee.simulator import RuleViolation
-
-
-def play(instance: Instance, policy: Policy) -> Replay:
-    """Run an own policy on an instance.
-
-    Parameters
-    ----------
-    instance : the cluster and its jobs.
-    policy : an object with `schedule`, see `ratiobench.online.cluster.protocol`.
-
-    Returns
-    -------
-    Starts and places of all jobs.
-
-    Raises
-    ------
-    RuleViolation : the policy broke a rule; names the job.
-    InputError : a job never started.
-    """
-    state, jobs = make_state(instance, Rule(backfill=rows.NO_BACKFILL), 1), make_jobs(instance)
-    asked: list[int] = []
-    while kernel.advance(state, asked[0] if asked else rows.NEVER):
-        now = int(state.clock[rows.NOW])
-        while asked and asked[0] <= now:
-            heapq.heappop(asked)
-        waiting = [jobs[j] for j in state.job[rows.QUEUE, : state.clock[rows.WAITING]].tolist()]
-        cluster = show_cluster(state, jobs)
-        answer = policy.schedule(now, waiting, cluster)
-        try:
-            starts = plain(answer)
-        except (TypeError, ValueError) as error:
-            raise RuleViolation("protocol", None, refusal(answer, "list of jobs", error)) from None
-        for start in starts:
-            start_job(state, jobs, {job.index for job in waiting}, start)
-        for second in cluster.asked:
-            if second <= now:
-                raise RuleViolation("protocol", None, f"asks for second {second}, which is not after {now}")
-            heapq.heappush(asked, second)
-    return read_result(instance, state)
 
 
 def show_cluster(state: rows.State, jobs: tuple[Job, ...]) -> Cluster:
