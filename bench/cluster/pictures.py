@@ -47,14 +47,18 @@ def draw_accounts(axes: Axes, result: Backtest) -> None:
 
 def draw_gain(axes: Axes, result: Backtest) -> None:
     """Share of the possible gain in the wait of jobs, an interval for every policy that is no worse than today's."""
-    rows = [(row.name, span) for row in result.policies[1:] if (span := row.shares.get("wait")) and span.high >= 0]
+    rows = [
+        (row.name + " *" * row.oracle, span)
+        for row in result.policies[1:]
+        if (span := row.shares.get("wait")) and span.high >= 0
+    ]
     for place, (_, span) in enumerate(reversed(rows)):
         axes.plot(
             [100 * span.low, 100 * span.high], [place, place], color=COLORS[1], linewidth=6, solid_capstyle="butt"
         )
     axes.set_yticks(range(len(rows)), [name for name, _ in reversed(rows)])
     axes.set_xlim(0, 100)
-    axes.set_xlabel(f"share of the possible gain over {result.today}, percent ({NAMES['wait']})")
+    axes.set_xlabel(f"share of the possible gain over {result.today}, percent ({NAMES['wait']}); *: knows all lengths")
 
 
 def _color(result: Backtest, name: str) -> str:
@@ -64,16 +68,20 @@ def _color(result: Backtest, name: str) -> str:
 
 def _draw_days(axes: Axes, lines: Mapping[str, Sequence[float | None]], unit: float, label: str) -> None:
     """A line for each name; means of weeks if there are many days."""
-    step, highest = 1, 0.0
+    step, highest, greatest = 1, 0.0, 0.0
     for color, (name, values) in zip(COLORS, lines.items(), strict=False):
         step = 7 if len(values) > MOST_DAYS else 1
         parts = [[v / unit for v in values[i : i + step] if v is not None] for i in range(0, len(values), step)]
         means = [sum(part) / len(part) if part else float("nan") for part in parts]
         axes.plot(range(1, len(means) + 1), means, label=name, color=color, linewidth=1.2)
-        highest = max(highest, *sorted(mean for mean in means if mean == mean)[: max(1, len(means) * 97 // 100)])
-    axes.set_xlabel("week" if step > 1 else "day")
+        known = sorted(mean for mean in means if mean == mean)
+        highest = max(highest, *known[: max(1, len(means) * 97 // 100)])
+        greatest = max(greatest, *known)
+    axes.set_xlabel("week (mean of its days)" if step > 1 else "day")
     axes.set_ylabel(label)
     axes.set_ylim(0, 1.1 * highest or 1)  # few weeks with extreme waits would hide all others
+    if greatest > 1.1 * highest:
+        axes.set_title(f"lines leave the picture: up to {greatest:,.0f}", fontsize="small", loc="left")
     axes.legend(fontsize="small")
 
 
