@@ -7,93 +7,64 @@ that is later), limits and labels with -1 (none). In the file `pools` of a job i
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, fields
 from typing import Annotated, Any, Literal, NoReturn
 
 import msgspec
 import numpy as np
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Meta, Struct
 
 from ratiobench.instances.arrays import IntArray, freeze
-from ratiobench.instances.cluster.model import NONE, Closure, Instance, Jobs, Partition, Pool, Priority, Quota, Running
+from ratiobench.instances.cluster.model import (
+    NONE,
+    Count,
+    Gpus,
+    Instance,
+    Jobs,
+    Limit,
+    Name,
+    Part,
+    Partition,
+    Place,
+    Pool,
+    Priority,
+    Quota,
+    Running,
+    Second,
+    Weight,
+    Weights,
+)
 from ratiobench.instances.io.documents import Documents, hash_once, require_format
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.io.fields import origin_of
 
 FORMAT = "ratiobench/cluster/1"
 WEIGHT_LIMIT = 2**36  # GPU-seconds of a job: its cost over four years of waiting stays below 2^63
+LONGEST_RUN = 2**27
+LABELS = {"account": "accounts", "user": "users", "partition": "partitions", "qos": "qos"}  # column -> its table
 
-Second = Annotated[int, Meta(ge=0, le=2**33)]
-Length = Annotated[int, Meta(ge=1, le=2**27)]
-Limit = Annotated[int, Meta(ge=-1, le=2**33)]
-Count = Annotated[int, Meta(ge=1, le=2**17)]
-Gpus = Annotated[int, Meta(ge=1, le=1024)]
-Place = Annotated[int, Meta(ge=0, le=2**20)]
+Length = Annotated[int, Meta(ge=1, le=LONGEST_RUN)]
 Code = Annotated[int, Meta(ge=-1, le=2**31)]
-Weight = Annotated[int, Meta(ge=0, le=2**32)]
-Name = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
-class _Document(Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """A part of the file."""
-
-
-class ClosureDocument(_Document):
-    """A node out of service; `announced` is by default its start."""
-
-    node: Place
-    start: Second
-    end: Second
-    announced: Second | UnsetType = UNSET
-
-
-class PoolDocument(_Document):
-    """Equal nodes."""
-
-    name: Name
-    nodes: Count
-    gpus: Gpus
-    closures: list[ClosureDocument] = []
-
-
-class PartitionDocument(_Document):
-    """A partition; pools by name."""
-
-    name: Name
-    pools: list[Name]
-    limit: Limit = NONE
-    user_gpus: Limit = NONE
-    account_gpus: Limit = NONE
-
-
-class QuotaDocument(_Document):
+class QuotaDocument(Part):
     """The quota of an account, by its name; `nominal` has a number for each pool."""
 
     account: Name
-    nominal: list[Place]
+    nominal: tuple[Place, ...]
     cohort: str = ""
     strict: bool = False
 
 
-class PriorityDocument(_Document):
-    """Weights of the multifactor priority; tables by name, who is not named has 1 share and priority 0."""
+class PriorityDocument(Weights):
+    """Weights, and tables by name; who is not named has 1 share and priority 0."""
 
-    age: Weight = 0
-    size: Weight = 0
-    fair_share: Weight = 0
-    qos: Weight = 0
-    partition: Weight = 0
-    account: Weight = 0
-    max_age: Second = 7 * 86_400
-    half_life: Second = 7 * 86_400
-    favor_small: bool = False
-    shares: dict[str, Count] = {}
-    qos_priority: dict[str, Weight] = {}
-    partition_priority: dict[str, Weight] = {}
-    account_priority: dict[str, Weight] = {}
+    shares: dict[str, Count] = msgspec.field(default_factory=dict)
+    qos_priority: dict[str, Weight] = msgspec.field(default_factory=dict)
+    partition_priority: dict[str, Weight] = msgspec.field(default_factory=dict)
+    account_priority: dict[str, Weight] = msgspec.field(default_factory=dict)
 
 
-class JobsDocument(_Document):
+class JobsDocument(Part):
     """The columns of the jobs, in order of submit."""
 
     id: list[Name]
@@ -102,16 +73,16 @@ class JobsDocument(_Document):
     nodes: list[Count]
     gpus: list[Gpus]
     pools: list[Place]
-    release: list[Second] = []
-    limit: list[Limit] = []
-    account: list[Code] = []
-    user: list[Code] = []
-    partition: list[Code] = []
-    qos: list[Code] = []
-    logged: list[Limit] = []
+    release: tuple[Second, ...] = ()
+    limit: tuple[Limit, ...] = ()
+    account: tuple[Code, ...] = ()
+    user: tuple[Code, ...] = ()
+    partition: tuple[Code, ...] = ()
+    qos: tuple[Code, ...] = ()
+    logged: tuple[Limit, ...] = ()
 
 
-class RunningDocument(_Document):
+class RunningDocument(Part):
     """A job that runs at the beginning; nodes are counted from 0 in its pool."""
 
     pool: Name
@@ -125,31 +96,35 @@ class RunningDocument(_Document):
     partition: Code = NONE
 
 
-class InstanceDocument(_Document):
+class InstanceDocument(Part):
     """The whole file."""
 
     format: str
     name: Name
     begin: Second
-    pools: Annotated[list[PoolDocument], Meta(min_length=1, max_length=100)]
+    pools: Annotated[list[Pool], Meta(min_length=1, max_length=100)]
     pool_sets: list[list[Place]]
     jobs: JobsDocument
-    origin: dict[str, Any] = {}
+    origin: dict[str, Any] = msgspec.field(default_factory=dict)
     cost: Literal["wait-gpu-hours", "wait", "wait-gpus", "slowdown"] = "wait"
     cycle: Place = 0
     depth: Place = 0
     judged: tuple[Second, Second] | None = None
-    partitions: list[PartitionDocument] = []
-    accounts: list[Name] = []
-    users: list[Name] = []
-    qos: list[Name] = []
-    quotas: list[QuotaDocument] = []
-    priority: PriorityDocument = msgspec.field(default_factory=PriorityDocument)
-    running: list[RunningDocument] = []
+    partitions: tuple[Partition, ...] = ()
+    accounts: tuple[Name, ...] = ()
+    users: tuple[Name, ...] = ()
+    qos: tuple[Name, ...] = ()
+    quotas: tuple[QuotaDocument, ...] = ()
+    priority: PriorityDocument = PriorityDocument()
+    running: tuple[RunningDocument, ...] = ()
+
+
+def fields_of(kind: type[Struct]) -> tuple[str, ...]:
+    """Names of the fields of a type, in order."""
+    return tuple(field.name for field in msgspec.structs.fields(kind))
 
 
 _STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+|\.\.\.)\]")
-LABELS = {"account": "accounts", "user": "users", "partition": "partitions", "qos": "qos"}  # column -> its table
 
 
 def convert(data: Any, kind: type[Any], source: str) -> Any:
@@ -158,17 +133,15 @@ def convert(data: Any, kind: type[Any], source: str) -> Any:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$")
-        value = data
-        for key, index in _STEP.findall(path.rstrip("`")):
+        path, value = path.rstrip("`"), data
+        for key, index in _STEP.findall(path):
             inside = value.get(key) if key else value[int(index)] if index.isdigit() else None
             if inside is None:
                 break
             value = inside
-        where = path.rstrip("`").removeprefix(".")
         problem = problem[0].lower() + problem[1:]
-        raise InputError(
-            source, where, problem if isinstance(value, dict) else f"{shorten(value)}: {problem}"
-        ) from None
+        problem = problem if isinstance(value, dict) else f"{shorten(value)}: {problem}"
+        raise InputError(source, path.removeprefix("."), problem) from None
 
 
 class _Check:
@@ -180,7 +153,7 @@ class _Check:
     def fail(self, field: str, problem: str) -> NoReturn:
         raise InputError(self.source, field, problem)
 
-    def different(self, field: str, names: list[str]) -> None:
+    def different(self, field: str, names: tuple[str, ...] | list[str]) -> None:
         """Names must differ, and must be text."""
         seen = set[str]()
         for i, name in enumerate(names):
@@ -190,7 +163,7 @@ class _Check:
                 self.fail(f"{field}[{i}]", "holds a lone surrogate, which is not text")
             seen.add(name)
 
-    def number(self, field: str, name: str, names: list[str]) -> int:
+    def number(self, field: str, name: str, names: tuple[str, ...]) -> int:
         """The number of a name in a table."""
         if name not in names:
             self.fail(field, explain_unknown_name(name, names))
@@ -209,74 +182,68 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     top: InstanceDocument = convert(data, InstanceDocument, source)
     check = _Check(source)
     origin = origin_of(source, top.origin)
-    pool_names = [pool.name for pool in top.pools]
-    for field, names in (
-        ("pools", pool_names),
-        ("partitions", [part.name for part in top.partitions]),
-        ("accounts", top.accounts),
-        ("users", top.users),
-        ("qos", top.qos),
-        ("quotas", [quota.account for quota in top.quotas]),
-    ):
+    pool_names, parts = tuple(pool.name for pool in top.pools), tuple(part.name for part in top.partitions)
+    tables = {"accounts": top.accounts, "users": top.users, "partitions": parts, "qos": top.qos}
+    for field, names in ({"pools": pool_names} | tables).items():
         check.different(field, names)
+    check.different("quotas", [quota.account for quota in top.quotas])
     pools = tuple(_parse_pool(check, f"pools[{i}]", pool) for i, pool in enumerate(top.pools))
-    partitions = []
     for i, part in enumerate(top.partitions):
-        numbers = tuple(check.number(f"partitions[{i}].pools[{j}]", p, pool_names) for j, p in enumerate(part.pools))
-        partitions.append(Partition(part.name, numbers, part.limit, part.user_gpus, part.account_gpus))
+        for j, pool_name in enumerate(part.pools):
+            check.number(f"partitions[{i}].pools[{j}]", pool_name, pool_names)
     quotas = []
     for i, quota in enumerate(top.quotas):
         if len(quota.nominal) != len(pools):
             check.fail(f"quotas[{i}].nominal", f"{len(quota.nominal)} entries; {len(pools)} needed, one per pool")
         account = check.number(f"quotas[{i}].account", quota.account, top.accounts)
-        quotas.append(Quota(account, tuple(quota.nominal), quota.cohort, quota.strict))
+        quotas.append(Quota(account, quota.nominal, quota.cohort, quota.strict))
     if top.judged is not None and top.judged[0] >= top.judged[1]:
         check.fail("judged", f"{list(top.judged)} is empty; the first second must be below the second one")
-    tables = {name: len(getattr(top, table)) for name, table in LABELS.items()}
+    sizes = {column: len(tables[table]) for column, table in LABELS.items()}
     instance = Instance(
         name=top.name,
         origin=origin,
         pools=pools,
-        partitions=tuple(partitions),
-        accounts=tuple(top.accounts),
-        users=tuple(top.users),
-        qos=tuple(top.qos),
-        jobs=_parse_jobs(check, top, pools, tables),
-        running=_parse_running(check, top, pools, tables),
+        partitions=top.partitions,
+        accounts=top.accounts,
+        users=top.users,
+        qos=top.qos,
+        jobs=_parse_jobs(check, top, pools, sizes),
+        running=_parse_running(check, top, pools, sizes),
         begin=top.begin,
         cycle=top.cycle,
         depth=top.depth,
         judged=top.judged,
         quotas=tuple(quotas),
-        priority=_parse_priority(check, top),
+        priority=_parse_priority(check, top.priority, tables),
         cost=top.cost,
     )
     _require_startable(check, instance)
     return instance
 
 
-def _parse_pool(check: _Check, field: str, pool: PoolDocument) -> Pool:
-    closures = []
+def _parse_pool(check: _Check, field: str, pool: Pool) -> Pool:
+    """The pool, its closures in order of start."""
+    closures = sorted(pool.closures, key=lambda c: (c.start, c.node))
     ends: dict[int, int] = {}
-    for i, c in enumerate(sorted(pool.closures, key=lambda c: (c.start, c.node))):
-        where, announced = f"{field}.closures[{i}]", c.start if c.announced is UNSET else c.announced
+    for i, c in enumerate(closures):
+        where = f"{field}.closures[{i}]"
         if c.node >= pool.nodes:
             check.fail(f"{where}.node", f"{c.node} is not below {pool.nodes}, the number of nodes")
-        if not announced <= c.start < c.end:
-            problem = f"announced {announced}, start {c.start}, end {c.end}: announced <= start < end is needed"
+        if not c.announced <= c.start < c.end:
+            problem = f"announced {c.announced}, start {c.start}, end {c.end}: announced <= start < end is needed"
             check.fail(where, problem)
         if c.start < ends.get(c.node, 0):
             check.fail(f"{where}.start", f"{c.start} is before {ends[c.node]}, the end of another closure of the node")
         ends[c.node] = c.end
-        closures.append(Closure(c.node, c.start, c.end, announced))
     return Pool(pool.name, pool.nodes, pool.gpus, tuple(closures))
 
 
-def _parse_jobs(check: _Check, top: InstanceDocument, pools: tuple[Pool, ...], tables: dict[str, int]) -> Jobs:
-    given, n = top.jobs, len(top.jobs.submit)
+def _parse_jobs(check: _Check, top: InstanceDocument, pools: tuple[Pool, ...], sizes: dict[str, int]) -> Jobs:
+    n = len(top.jobs.submit)
     columns: dict[str, Any] = {}
     for column in fields_of(JobsDocument):
-        values = getattr(given, column)
+        values = getattr(top.jobs, column)
         if not values and column in ("limit", "logged", *LABELS):
             values = [NONE] * n
         if column == "release" and not values:
@@ -284,13 +251,13 @@ def _parse_jobs(check: _Check, top: InstanceDocument, pools: tuple[Pool, ...], t
         if len(values) != n:
             check.fail(f"jobs.{column}", f"{len(values)} entries; {n} needed, one per job")
         columns[column] = values if column == "id" else freeze(values)
-    check.different("jobs.id", given.id)
+    check.different("jobs.id", top.jobs.id)
     submit, release = columns["submit"], columns["release"]
     before = np.concatenate([[False], submit[1:] < submit[:-1]])
     check.column("jobs.submit", before, submit, "is before the job in front of it; jobs stand in order of submit")
     early = release < np.maximum(submit, top.begin)
     check.column("jobs.release", early, release, "is before the submit or the beginning")
-    for column, size in tables.items():
+    for column, size in sizes.items():
         check.column(f"jobs.{column}", columns[column] >= size, columns[column], f"is not below {size}, the names")
     sets = np.zeros((max(1, len(top.pool_sets)), len(pools)), dtype=bool)
     for i, numbers in enumerate(top.pool_sets):
@@ -311,14 +278,14 @@ def _parse_jobs(check: _Check, top: InstanceDocument, pools: tuple[Pool, ...], t
     return Jobs(ids=tuple(columns.pop("id")), allowed=allowed, **columns)
 
 
-def _parse_running(check: _Check, top: InstanceDocument, pools: tuple[Pool, ...], tables: dict[str, int]) -> Running:
-    names, first = [pool.name for pool in pools], np.cumsum([0, *(pool.nodes for pool in pools)])
+def _parse_running(check: _Check, top: InstanceDocument, pools: tuple[Pool, ...], sizes: dict[str, int]) -> Running:
+    names, first = tuple(pool.name for pool in pools), np.cumsum([0, *(pool.nodes for pool in pools)])
     used = [[0] * pool.nodes for pool in pools]
     closed = {
         (q, c.node): c.start for q, pool in enumerate(pools) for c in reversed(pool.closures) if c.end > top.begin
     }
     flat: list[int] = []
-    rows: list[tuple[int, ...]] = []
+    rows = []
     for i, job in enumerate(top.running):
         where = f"running[{i}]"
         q = check.number(f"{where}.pool", job.pool, names)
@@ -335,27 +302,35 @@ def _parse_running(check: _Check, top: InstanceDocument, pools: tuple[Pool, ...]
             if closed.get((q, v), job.end) < job.end:
                 problem = f"{job.end} is after {closed[q, v]}, when node {v} closes; a running job ends before that"
                 check.fail(f"{where}.end", problem)
-        for column in ("account", "user", "partition"):
-            if getattr(job, column) >= tables[column]:
-                check.fail(f"{where}.{column}", f"{getattr(job, column)} is not below {tables[column]}, the names")
+        for column in _RUNNING_LABELS:
+            if getattr(job, column) >= sizes[column]:
+                check.fail(f"{where}.{column}", f"{getattr(job, column)} is not below {sizes[column]}, the names")
         flat += [int(first[q]) + v for v in job.nodes]
-        labels = (job.account, job.user, job.partition)
-        rows.append((q, job.gpus, job.start, job.end, job.limit, *labels, len(job.nodes)))
-    columns = ("pool", "gpus", "start", "end", "limit", "account", "user", "partition", "nodes")
-    table = np.array(rows, dtype=np.int64).reshape(-1, len(columns)).T
-    return Running(**{name: freeze(column) for name, column in zip(columns, table, strict=True)}, node=freeze(flat))
+        rows.append((*(getattr(job, column) for column in _RUNNING), q, len(job.nodes)))
+    table = np.array(rows, dtype=np.int64).reshape(-1, len(_RUNNING) + 2).T
+    columns = zip((*_RUNNING, "pool", "nodes"), map(freeze, table), strict=True)
+    return Running(**dict(columns), node=freeze(flat))
 
 
-def _parse_priority(check: _Check, top: InstanceDocument) -> Priority:
-    given = top.priority
-    values: dict[str, Any] = {field.name: getattr(given, field.name) for field in fields(Priority)}
-    parts = [part.name for part in top.partitions]
-    tables = {"shares": top.accounts, "qos_priority": top.qos, "partition_priority": parts}
-    for key, names in (tables | {"account_priority": top.accounts}).items():
+_RUNNING = fields_of(RunningDocument)[2:]  # Columns that are the same in the file and in `Running`
+_RUNNING_LABELS = [column for column in _RUNNING if column in LABELS]
+
+
+def _parse_priority(check: _Check, given: PriorityDocument, tables: dict[str, tuple[str, ...]]) -> Priority:
+    values = msgspec.structs.asdict(given)
+    for key, table in _PRIORITY_TABLES.items():
         for name in values[key]:
-            check.number(f"priority.{key}.{name}", name, names)
-        values[key] = tuple(values[key].get(name, key == "shares") for name in names)
+            check.number(f"priority.{key}.{name}", name, tables[table])
+        values[key] = tuple(values[key].get(name, int(key == "shares")) for name in tables[table])
     return Priority(**values)
+
+
+_PRIORITY_TABLES = {
+    "shares": "accounts",
+    "qos_priority": "qos",
+    "partition_priority": "partitions",
+    "account_priority": "accounts",
+}
 
 
 def _require_startable(check: _Check, instance: Instance) -> None:
@@ -367,23 +342,21 @@ def _require_startable(check: _Check, instance: Instance) -> None:
                 bad = (jobs.partition == i) & (jobs.width > bound)
                 check.column("jobs.nodes", bad, jobs.width, f"GPUs are more than {part.name}'s bound, {bound}")
     for quota in instance.quotas:
-        members = [
-            other for other in instance.quotas if other is quota or (quota.cohort and other.cohort == quota.cohort)
-        ]
-        most = freeze([sum(other.nominal[q] for other in members) for q in range(len(instance.pools))])
+        most = freeze(sum_nominal(quota, instance.quotas))
         fits = (jobs.allowed & (most[None, :] >= jobs.width[:, None])).any(axis=1)
         name = instance.accounts[quota.account]
         bad = (jobs.account == quota.account) & ~fits
         check.column("jobs.nodes", bad, jobs.width, f"GPUs are more than the quotas of {shorten(name)} allow")
 
 
-def fields_of(kind: type[Struct]) -> tuple[str, ...]:
-    """Names of the fields of a type, in order."""
-    return tuple(field.name for field in msgspec.structs.fields(kind))
+def sum_nominal(own: Any, quotas: Any) -> list[int]:
+    """The most GPUs of each pool that an account can use: its own nominal ones and those of its cohort."""
+    group = [quota.nominal for quota in quotas if quota is own or quota.cohort == own.cohort != ""]
+    return [sum(column) for column in zip(*group, strict=True)]
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document."""
+    """The JSON document of an instance."""
     head = {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin)}
     return head | ({} if instance.cost == "wait" else {"cost": instance.cost}) | _content(instance)
 
@@ -399,48 +372,38 @@ def _content(instance: Instance) -> dict[str, Any]:
             continue
         if column not in default or np.any(values != NONE):
             columns[column] = values.tolist()
-    offsets, first = np.cumsum([0, *running.nodes.tolist()]), instance.first_node
+    nodes = np.split(running.node, np.cumsum(running.nodes)[:-1])
     rows = [
         RunningDocument(
             instance.pools[q].name,
-            (running.node[offsets[i] : offsets[i + 1]] - first[q]).tolist(),
-            *(int(getattr(running, column)[i]) for column in fields_of(RunningDocument)[2:]),
+            (nodes[i] - instance.first_node[q]).tolist(),
+            *(int(getattr(running, column)[i]) for column in _RUNNING),
         )
         for i, q in enumerate(running.pool.tolist())
     ]
-    names = {"shares": instance.accounts, "account_priority": instance.accounts, "qos_priority": instance.qos}
-    names["partition_priority"] = tuple(part.name for part in instance.partitions)
-    priority = asdict(instance.priority)
-    for key, table in names.items():
+    tables = {table: getattr(instance, table) for table in ("accounts", "qos")}
+    tables["partitions"] = [part.name for part in instance.partitions]
+    priority = msgspec.structs.asdict(instance.priority)
+    for key, table in _PRIORITY_TABLES.items():
         least = int(key == "shares")
-        priority[key] = {a: b for a, b in zip(table, priority[key], strict=True) if b != least} if priority[key] else {}
-    pools = [
-        PoolDocument(p.name, p.nodes, p.gpus, [ClosureDocument(*asdict(c).values()) for c in p.closures])
-        for p in instance.pools
-    ]
-    partitions = [
-        PartitionDocument(p.name, [instance.pools[q].name for q in p.pools], p.limit, p.user_gpus, p.account_gpus)
-        for p in instance.partitions
-    ]
-    quotas = [QuotaDocument(instance.accounts[u.account], list(u.nominal), u.cohort, u.strict) for u in instance.quotas]
-    built: dict[str, Any] = msgspec.to_builtins(
-        {
-            "begin": instance.begin,
-            "pools": pools,
-            "partitions": partitions,
-            "priority": PriorityDocument(**priority),
-            "quotas": quotas,
-            "running": rows,
-            "pool_sets": [np.flatnonzero(row).tolist() for row in sets],
-            "jobs": columns,
-        }
-    )
-    for key in ("cycle", "depth", "accounts", "users", "qos"):
-        value = getattr(instance, key)
-        built[key] = list(value) if isinstance(value, tuple) else value
+        pairs = zip(tables[table], priority[key], strict=True) if priority[key] else ()
+        priority[key] = {name: value for name, value in pairs if value != least}
+    quotas = [QuotaDocument(instance.accounts[u.account], u.nominal, u.cohort, u.strict) for u in instance.quotas]
+    built = {
+        "begin": instance.begin,
+        "pools": instance.pools,
+        "partitions": instance.partitions,
+        "priority": PriorityDocument(**priority),
+        "quotas": quotas,
+        "running": rows,
+        "pool_sets": [np.flatnonzero(row).tolist() for row in sets],
+        "jobs": {},
+        **{key: getattr(instance, key) for key in ("cycle", "depth", "accounts", "users", "qos")},
+    }
     if instance.judged is not None:
-        built["judged"] = list(instance.judged)
-    return built
+        built["judged"] = instance.judged
+    content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(built))
+    return content | {"jobs": columns}
 
 
 def content_hash(instance: Instance) -> str:

@@ -7,28 +7,23 @@ workload that asks for one is left out by its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable
 
 from ratiobench.instances.cluster.log_lines import (
-    BACKWARDS,
-    CANCELLED,
-    NO_END,
-    NO_GPU,
-    NOT_STARTED,
-    PART,
-    Entry,
-    Line,
+    PIECE_OF_GPU,
+    WHOLE_GPU,
+    Found,
     Log,
     LogJob,
-    read_each,
+    Reason,
+    Row,
     read_entries,
+    read_rows,
 )
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.errors import shorten
 from ratiobench.instances.io.text_files import TextFile
 
-_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
-_PIECES = re.compile(r"gpu|mig-|gaudi|tpu|neuron")
 _FRACTIONS = {"gpu-fraction", "gpu-memory"}  # Annotations of the KAI scheduler
 _TYPES = (
     "nvidia.com/gpu.product",
@@ -49,204 +44,178 @@ _GANGS = (
 )
 _JOBS = ("batch.kubernetes.io/job-name", "job-name")
 _QUEUES = ("kueue.x-k8s.io/queue-name", "volcano.sh/queue-name")
-MIXED, OTHER = "has pods with different numbers of GPUs", "another object than a job"
+_PAST = ("accumulatedPastExecutionTimeSeconds", "accumulatedPastExexcutionTimeSeconds")  # In two versions of Kueue
+_LARGEST = 10**6
 
 
-def _first(labels: Entry, names: Iterable[str]) -> str:
-    return next((found for name in names if (found := labels.text(name))), "")
+def _first(labels: Row, names: Iterable[str]) -> str:
+    return next((label for name in names if (label := labels.text(name))), "")
 
 
-def _count_gpus(template: Entry, log: Log) -> tuple[int, str, str]:
+def _count_gpus(template: Row, log: Log) -> tuple[int, str, str]:
     """GPUs of a pod, or why it has none; their type.
 
     Sidecars (init containers that go on) run beside the containers, other init containers before them.
     """
     spec, pieces = template.object("spec"), set[str]()
 
-    def count(container: Entry) -> int:
+    def count(container: Row) -> int:
         resources = container.object("resources")
         asked, total = resources.object("limits").data | resources.object("requests").data, 0
         for name, value in asked.items():
-            if name in _GPUS:
+            if WHOLE_GPU.fullmatch(name):
                 if not re.fullmatch("[0-9]{1,4}", str(value)):
                     raise resources.fail(name, f"{shorten(value)} is not a whole number of GPUs")
                 total += int(value)
-            elif _PIECES.search(name) and str(value) != "0":
+            elif PIECE_OF_GPU.search(name) and str(value) != "0":
                 pieces.add(name)
         return total
 
-    before = spec.objects("initContainers")
-    sidecars = sum(count(each) for each in before if each.text("restartPolicy") == "Always")
-    gpus = sum(map(count, spec.objects("containers"))) + sidecars
-    gpus = max([gpus, *(count(each) + sidecars for each in before if each.text("restartPolicy") != "Always")])
+    beside, before = list[int](), [0]
+    for container in spec.objects("initContainers"):
+        (beside if container.text("restartPolicy") == "Always" else before).append(count(container))
+    gpus = max(sum(map(count, spec.objects("containers"))), *before) + sum(beside)
     pieces |= _FRACTIONS & template.object("metadata").object("annotations").data.keys()
     if pieces:
-        return 0, f"asks for {shorten(min(pieces)[:80])}, which is no whole GPU", ""
-    if sidecars:
-        log.remarks["whose sidecar holds GPUs, which count"] += 1
-    why = "with resource claims, which are not read" if spec.objects("resourceClaims") and not gpus else NO_GPU
-    return gpus, "" if gpus else why, _first(spec.object("nodeSelector"), _TYPES)
+        return 0, Reason.NO_WHOLE_GPU.format(shorten(min(pieces)[:80])), ""
+    log.remarks["whose sidecar holds GPUs, which count"] += any(beside)
+    claims = spec.objects("resourceClaims") and not gpus
+    reason = Reason.CLAIMS if claims else "" if gpus else Reason.NO_GPU
+    return gpus, reason, _first(spec.object("nodeSelector"), _TYPES)
 
 
-def _conditions(status: Entry) -> dict[str, int]:
+def _conditions(status: Row) -> dict[str, int]:
     """Since when each condition holds."""
-    found = {}
-    for each in status.objects("conditions"):
-        if each.text("status") == "True":
-            since = each.moment("lastTransitionTime")
-            if since is None:
-                raise each.fail("lastTransitionTime", "the field is missing")
-            found[each.text("type")] = since
-    return found
+    conditions = (row for row in status.objects("conditions") if row.text("status") == "True")
+    return {row.text("type"): row.require_second("lastTransitionTime") for row in conditions}
 
 
-def _begin(data: Entry) -> LogJob:
+def _begin(row: Row) -> LogJob:
     """Name, submit and user (the namespace) of an object."""
-    metadata = data.object("metadata")
-    created = metadata.moment("creationTimestamp")
-    if created is None:
-        raise metadata.fail("creationTimestamp", "the field is missing")
+    metadata = row.object("metadata")
     namespace = metadata.text("namespace")
-    return LogJob(f"{namespace}/{metadata.text('name')}", created, user=namespace)
+    return LogJob(f"{namespace}/{metadata.text('name')}", metadata.require_second("creationTimestamp"), user=namespace)
 
 
-def _finish(job: LogJob, end: int | None, why: str) -> LogJob:
-    """The run of a job, and why it is left out."""
-    if job.start is not None and end is not None:
-        job.run = end - job.start
-    if job.left_out:
-        return job
-    if job.start is None:
-        job.left_out = NOT_STARTED if end is None else CANCELLED
-    elif job.run is None:
-        job.left_out = NO_END
-    elif job.run < 0:
-        job.run, job.left_out = None, BACKWARDS
-    elif not job.gpus:
-        job.left_out = why or NO_GPU
-    return job
+def _settle(job: LogJob, end: int | None, no_gpu: str) -> LogJob:
+    return job.settle(end, Reason.NOT_STARTED if end is None else Reason.CANCELLED, no_gpu or Reason.NO_GPU)
 
 
-def read_kueue(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
+def read_kueue(file: TextFile, log: Log) -> Found:
     """`kubectl get workloads.kueue.x-k8s.io -A -o json`: from PodsReady, else Admitted, to Finished.
 
     A workload has the pods that it was admitted with, which may be fewer than it asked for.
     """
 
-    def read(line: Line, value: Any) -> LogJob:
-        data = Entry(line, value)
-        job = _begin(data)
-        if data.text("kind") not in ("", "Workload"):
-            job.left_out = OTHER
+    def read(row: Row) -> LogJob:
+        job = _begin(row)
+        if row.text("kind") not in ("", "Workload"):
+            job.left_out = Reason.OTHER
             return job
-        spec, status = data.object("spec"), data.object("status")
-        held, admission = _conditions(status), status.object("admission")
+        spec, status = row.object("spec"), row.object("status")
+        since, admission = _conditions(status), status.object("admission")
         job.partition, job.account = spec.text("queueName"), admission.text("clusterQueue")
-        job.limit = spec.number("maximumExecutionTimeSeconds") or None
-        job.start, end = held.get("PodsReady", held.get("Admitted")), held.get("Finished")
-        admitted = {each.text("name"): each.number("count") for each in admission.objects("podSetAssignments")}
-        each, reasons = set[int](), set[str]()
+        job.limit = spec.integer("maximumExecutionTimeSeconds") or None
+        job.start = since.get("PodsReady", since.get("Admitted"))
+        admitted = {sets.text("name"): sets.integer("count") for sets in admission.objects("podSetAssignments")}
+        widths, reasons = set[int](), set[str]()
         for pods in spec.objects("podSets"):
-            gpus, why, kind = _count_gpus(pods.object("template"), log)
-            asked = pods.number("count")
+            gpus, reason, kind = _count_gpus(pods.object("template"), log)
+            asked = pods.integer("count")
             count = admitted.get(pods.text("name")) or (1 if asked is None else asked)
             log.remarks["admitted with fewer pods than asked for: those count"] += count < (asked or 0)
             if gpus and count:
                 job.gpus, job.nodes, job.kind = job.gpus + gpus * count, job.nodes + count, kind or job.kind
-                each.add(gpus)
-            elif why != NO_GPU and count:
-                reasons.add(why)
+                widths.add(gpus)
+            elif reason != Reason.NO_GPU and count:
+                reasons.add(reason)
         if reasons:
             job.gpus = 0
-        elif len(each) > 1:
-            job.left_out = MIXED
-        past = ("accumulatedPastExecutionTimeSeconds", "accumulatedPastExexcutionTimeSeconds")  # two versions
-        if any(map(status.number, past)):
-            log.remarks["evicted and admitted again: the last run counts"] += 1
-        return _finish(job, end, min(reasons, default=NO_GPU))
+        elif len(widths) > 1:
+            job.left_out = Reason.MIXED
+        log.remarks["evicted and admitted again: the last run counts"] += any(map(status.integer, _PAST))
+        return _settle(job, since.get("Finished"), min(reasons, default=Reason.NO_GPU))
 
-    return read_each(read_entries(file, log, "items"), read)
+    return read_rows(read_entries(file, log, "items"), log, read)
 
 
-def read_jobs(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
+def read_jobs(file: TextFile, log: Log) -> Found:
     """`kubectl get jobs,pods -A -o json`: Jobs; pods of one group are a gang, other pods of no Job here are jobs.
 
     A gang runs from when the most of its pods run until the last one ends.
     """
-    jobs, gangs, pods = set[str](), dict[str, list[LogJob]](), dict[str, list[LogJob]]()
-    grouped: list[LogJob] = []
+    jobs, gangs, pods = set[str](), defaultdict[str, list[LogJob]](list), defaultdict[str, list[LogJob]](list)
+    grouped: LogJob | None = None  # the last pod of a gang or a Job
 
-    def read(line: Line, value: Any) -> LogJob:
-        data = Entry(line, value)
-        job, spec, status = _begin(data), data.object("spec"), data.object("status")
-        labels = data.object("metadata").object("labels")
-        job.partition, job.limit = _first(labels, _QUEUES), spec.number("activeDeadlineSeconds") or None
-        kind, held = data.text("kind"), _conditions(status)
+    def read(row: Row) -> LogJob:
+        nonlocal grouped
+        job, spec, status = _begin(row), row.object("spec"), row.object("status")
+        labels = row.object("metadata").object("labels")
+        job.partition, job.limit = _first(labels, _QUEUES), spec.integer("activeDeadlineSeconds") or None
+        kind, since = row.text("kind"), _conditions(status)
         if kind == "Job":
             jobs.add(job.id)
-            template, parallel, completions = (
-                spec.object("template"),
-                spec.number("parallelism"),
-                spec.number("completions"),
-            )
-            gpus, why, job.kind = _count_gpus(template, log)
-            job.nodes = min(1 if parallel is None else parallel, *([] if completions is None else [completions]), 10**6)
-            job.start, job.gpus = status.moment("startTime"), gpus * job.nodes
-            ends = [held[name] for name in ("Complete", "Failed") if name in held]
-            return _finish(job, status.moment("completionTime") or max(ends, default=None), why)
+            gpus, reason, job.kind = _count_gpus(spec.object("template"), log)
+            parallel, completions = spec.integer("parallelism"), spec.integer("completions")
+            job.nodes = min(1 if parallel is None else parallel, _LARGEST if completions is None else completions)
+            job.nodes = min(job.nodes, _LARGEST)
+            job.start, job.gpus = status.second("startTime"), gpus * job.nodes
+            ends = [since[name] for name in ("Complete", "Failed") if name in since]
+            return _settle(job, status.second("completionTime") or max(ends, default=None), reason)
         if kind not in ("", "Pod"):
-            job.left_out = OTHER
+            job.left_out = Reason.OTHER
             return job
-        job.start = held.get("PodScheduled", status.moment("startTime"))
-        end = _pod_end(status) if status.text("phase") in ("Succeeded", "Failed") else None
-        job.nodes, (job.gpus, why, job.kind) = 1, _count_gpus(data, log)
-        _finish(job, end, why)
+        job.start = since.get("PodScheduled", status.second("startTime"))
+        job.nodes, (job.gpus, reason, job.kind) = 1, _count_gpus(row, log)
+        _settle(job, _pod_end(status) if status.text("phase") in ("Succeeded", "Failed") else None, reason)
         group, owner = _first(labels, _GANGS), _first(labels, _JOBS)
-        if group and (job.gpus or why == NO_GPU):  # heads and launchers without a GPU are parts of their gang
-            gangs.setdefault(f"{job.user}/{group}", []).append(job)
-            grouped.append(job)
+        if group and (job.gpus or reason == Reason.NO_GPU):  # heads and launchers without a GPU are parts of their gang
+            gangs[f"{job.user}/{group}"].append(job)
+            grouped = job
         elif owner:
-            pods.setdefault(f"{job.user}/{owner}", []).append(job)
-            grouped.append(job)
+            pods[f"{job.user}/{owner}"].append(job)
+            grouped = job
         return job
 
-    for found in read_each(read_entries(file, log, "items"), read):
-        if not grouped or grouped[-1] is not found:
-            yield found
+    for job in read_rows(read_entries(file, log, "items"), log, read):
+        if job is not grouped:
+            yield job
     for owner, members in pods.items():
         for pod in members:
-            pod.left_out = PART if owner in jobs else pod.left_out
+            pod.left_out = Reason.PART if owner in jobs else pod.left_out
             yield pod
     for name, members in gangs.items():
         yield _join(name, members)
 
 
-def _pod_end(status: Entry) -> int | None:
+def _pod_end(status: Row) -> int | None:
     """When the last container ended; without that, since when the pod is not ready."""
-    ended = (each.object("state").object("terminated") for each in status.objects("containerStatuses"))
-    ends = [end for each in ended if (end := each.moment("finishedAt")) is not None]
+    ended = (
+        row.object("state").object("terminated").second("finishedAt") for row in status.objects("containerStatuses")
+    )
+    ends = [end for end in ended if end is not None]
     if not ends:
-        conditions = (each for each in status.objects("conditions") if each.text("type") == "Ready")
-        ends = [end for each in conditions if (end := each.moment("lastTransitionTime")) is not None]
+        ready = (row for row in status.objects("conditions") if row.text("type") == "Ready")
+        ends = [end for row in ready if (end := row.second("lastTransitionTime")) is not None]
     return max(ends, default=None)
 
 
 def _join(name: str, pods: list[LogJob]) -> LogJob:
     """The gang of these pods."""
     pods = [pod for pod in pods if pod.gpus] or pods
-    first = pods[0]
-    first.id, first.submit, first.gpus = name, min(pod.submit for pod in pods), max(pod.gpus for pod in pods)
-    first.limit = max((pod.limit for pod in pods if pod.limit is not None), default=None)
+    gang = pods[0]
+    gang.id, gang.submit, gang.gpus = name, min(pod.submit for pod in pods), max(pod.gpus for pod in pods)
+    gang.limit = max((pod.limit for pod in pods if pod.limit is not None), default=None)
+    gang.left_out = next((pod.left_out for pod in pods if pod.left_out), "")
     spans = [(pod.start, pod.start + pod.run) for pod in pods if pod.start is not None and pod.run is not None]
-    first.left_out = next((pod.left_out for pod in pods if pod.left_out), "")
     changes = sorted([(start, 1) for start, _ in spans] + [(end, -1) for _, end in spans])
     most = now = 0
     for second, change in changes:
         now += change
         if now > most:
-            most, first.start = now, second
-    first.nodes = max(most, 1) if spans else len(pods)  # pods that were started again do not count twice
-    first.gpus *= first.nodes
-    if spans and first.start is not None:
-        first.run = max(end for _, end in spans) - first.start
-    return first
+            most, gang.start = now, second
+    gang.nodes = max(most, 1) if spans else len(pods)  # pods that were started again do not count twice
+    gang.gpus *= gang.nodes
+    if spans and gang.start is not None:
+        gang.run = max(end for _, end in spans) - gang.start
+    return gang

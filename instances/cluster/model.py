@@ -2,6 +2,7 @@
 
 A job j that starts at second s costs c_j(s) = max(low_j, weight_j (s - submit_j) + add_j) / unit_j (`costs`). Instances
 are immutable and made by `ratiobench.instances.cluster.format.parse` alone, so everything that exists is validated.
+Parts that stand in files as they are here (pools, partitions) are validated by their types.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta, Struct
+from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from ratiobench.instances.arrays import IntArray, freeze
@@ -21,139 +24,100 @@ NONE = -1  # No limit, no label, no start in the log
 DAY = 86_400
 COSTS = ("wait-gpu-hours", "wait", "wait-gpus", "slowdown")
 
-
-@dataclass(frozen=True, slots=True)
-class Closure:
-    """A node that is out of service.
-
-    Parameters
-    ----------
-    node : number of the node in its pool, from 0.
-    start, end : seconds; the node is closed in [start, end).
-    announced : second from which policies know of it, at most `start`.
-    """
-
-    node: int
-    start: int
-    end: int
-    announced: int
+Second = Annotated[int, Meta(ge=0, le=2**33)]
+Limit = Annotated[int, Meta(ge=-1, le=2**33)]  # -1 for none
+Count = Annotated[int, Meta(ge=1, le=2**17)]
+Gpus = Annotated[int, Meta(ge=1, le=1024)]
+Place = Annotated[int, Meta(ge=0, le=2**20)]
+Weight = Annotated[int, Meta(ge=0, le=2**32)]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """Equal nodes.
+class Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A part of an instance that stands in its file."""
 
-    Parameters
-    ----------
-    name : of the pool.
-    nodes : how many nodes.
-    gpus : GPUs of one node (processors, if the log counts only those).
-    closures : when nodes are out of service.
-    """
 
-    name: str
-    nodes: int
-    gpus: int
+class Closure(Part):
+    """A node that is out of service in [start, end)."""
+
+    node: Place  # its number in its pool, from 0
+    start: Second
+    end: Second
+    announced: Limit = NONE  # second from which policies know of it, at most `start`, which is the default
+
+    def __post_init__(self) -> None:
+        if self.announced == NONE:
+            force_setattr(self, "announced", self.start)
+
+
+class Pool(Part):
+    """Equal nodes."""
+
+    name: Name
+    nodes: Count
+    gpus: Gpus  # of one node (processors, if the log counts only those)
     closures: tuple[Closure, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """A partition of the cluster.
+class Partition(Part):
+    """A partition of the cluster."""
 
-    Parameters
-    ----------
-    name : of the partition.
-    pools : numbers of its pools.
-    limit : the greatest time limit, seconds, and the limit of a job that has none; -1 for none.
-    user_gpus, account_gpus : most running GPUs of one user, of one account, in this partition; -1 for no bound.
-    """
-
-    name: str
-    pools: tuple[int, ...]
-    limit: int = NONE
-    user_gpus: int = NONE
-    account_gpus: int = NONE
+    name: Name
+    pools: tuple[Name, ...]
+    limit: Limit = NONE  # the greatest time limit, seconds, and the limit of a job that has none
+    user_gpus: Limit = NONE  # most running GPUs of one user in this partition
+    account_gpus: Limit = NONE
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """Quota of one account.
+class Weights(Part):
+    """Weights of the factors of the multifactor priority, named as in slurm.conf."""
 
-    Parameters
-    ----------
-    account : number of the account.
-    nominal : GPUs of each pool that the account can always use.
-    cohort : accounts of one cohort lend each other nominal GPUs that they do not use; empty: none.
-    strict : whether a job that does not fit blocks the account's later jobs (StrictFIFO).
-    """
-
-    account: int
-    nominal: tuple[int, ...]
-    cohort: str = ""
-    strict: bool = False
+    age: Weight = 0
+    size: Weight = 0
+    fair_share: Weight = 0
+    qos: Weight = 0
+    partition: Weight = 0
+    account: Weight = 0
+    max_age: Second = 7 * DAY  # seconds of waiting at which the age factor reaches 1
+    half_life: Second = 7 * DAY  # seconds in which past use loses half its weight
+    favor_small: bool = False  # whether the size factor is 1 - n / capacity instead of n / capacity
 
 
-@dataclass(frozen=True, slots=True)
-class Priority:
-    """Weights of the multifactor priority, named as in slurm.conf.
+class Priority(Weights):
+    """Weights, and tables with one entry for each name of the instance."""
 
-    Parameters
-    ----------
-    age, size, fair_share, qos, partition, account : weights of the factors.
-    max_age : seconds of waiting at which the age factor reaches 1.
-    half_life : seconds in which past use loses half its weight.
-    favor_small : whether the size factor is 1 - n / capacity instead of n / capacity.
-    shares : (accounts,) shares of each account, at least 1.
-    qos_priority, partition_priority, account_priority : priority of each quality of service, partition, account.
-    """
-
-    age: int = 0
-    size: int = 0
-    fair_share: int = 0
-    qos: int = 0
-    partition: int = 0
-    account: int = 0
-    max_age: int = 7 * DAY
-    half_life: int = 7 * DAY
-    favor_small: bool = False
-    shares: tuple[int, ...] = ()
+    shares: tuple[int, ...] = ()  # of each account, at least 1
     qos_priority: tuple[int, ...] = ()
     partition_priority: tuple[int, ...] = ()
     account_priority: tuple[int, ...] = ()
 
 
+class Quota(Part):
+    """Quota of one account."""
+
+    account: int  # its number
+    nominal: tuple[int, ...]  # GPUs of each pool that the account can always use
+    cohort: str = ""  # accounts of one cohort lend each other nominal GPUs that they do not use
+    strict: bool = False  # whether a job that does not fit blocks the account's later jobs (StrictFIFO)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Jobs:
-    """Jobs in order of submit; every column has one entry a job.
+    """Jobs in order of submit; every column has one entry a job."""
 
-    Parameters
-    ----------
-    ids : names in the log.
-    submit : seconds; waits count from here.
-    release : seconds, at least submit and the beginning of the instance; earliest start, and policies see the job from
-        here.
-    run : true length, seconds, at least 1.
-    limit : time limit that the user asked for, seconds; -1 for none.
-    nodes, gpus : the job takes `gpus` GPUs on each of `nodes` different nodes of one pool.
-    allowed : (jobs, pools) whether the job may use the pool.
-    account, user, partition, qos : numbers in the instance's tables; -1 for none.
-    logged : start in the log, seconds; -1 if it is not known.
-    """
-
-    ids: tuple[str, ...]
-    submit: IntArray
-    release: IntArray
-    run: IntArray
-    limit: IntArray
-    nodes: IntArray
+    ids: tuple[str, ...]  # names in the log
+    submit: IntArray  # seconds; waits count from here
+    release: IntArray  # seconds, at least submit and the beginning; earliest start, and policies see the job from here
+    run: IntArray  # true length, seconds, at least 1
+    limit: IntArray  # time limit that the user asked for, seconds; -1 for none
+    nodes: IntArray  # the job takes `gpus` GPUs on each of so many different nodes of one pool
     gpus: IntArray
-    allowed: NDArray[np.bool_]
-    account: IntArray
+    allowed: NDArray[np.bool_]  # (jobs, pools) whether the job may use the pool
+    account: IntArray  # numbers in the instance's tables; -1 for none
     user: IntArray
     partition: IntArray
     qos: IntArray
-    logged: IntArray
+    logged: IntArray  # start in the log, seconds; -1 if it is not known
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -166,28 +130,18 @@ class Jobs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Running:
-    """Jobs that run at the beginning, one entry each; they are not jobs of the instance and cost nothing.
-
-    Parameters
-    ----------
-    pool, gpus : pool, and GPUs on each node.
-    start, end : seconds; end is the true one, after the beginning.
-    limit : time limit, seconds; -1 for none.
-    account, user, partition : numbers in the instance's tables; -1 for none.
-    nodes : number of nodes.
-    node : the nodes of all of them, one behind the other, counted through all pools.
-    """
+    """Jobs that run at the beginning, one entry each; they are not jobs of the instance and cost nothing."""
 
     pool: IntArray
-    gpus: IntArray
+    gpus: IntArray  # on each node
     start: IntArray
-    end: IntArray
-    limit: IntArray
+    end: IntArray  # the true one, after the beginning
+    limit: IntArray  # -1 for none
     account: IntArray
     user: IntArray
     partition: IntArray
-    nodes: IntArray
-    node: IntArray
+    nodes: IntArray  # number of nodes
+    node: IntArray  # the nodes of all of them, one behind the other, counted through all pools
 
     def __len__(self) -> int:
         return len(self.pool)
@@ -195,40 +149,27 @@ class Running:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """A cluster, its state at the beginning, and the jobs from then on.
+    """A cluster, its state at the beginning, and the jobs from then on."""
 
-    Parameters
-    ----------
-    name, origin : label and provenance; not part of the identity (hash).
-    pools, partitions : the nodes, and who may use them.
-    accounts, users, qos : names behind the numbers in columns.
-    jobs : the jobs.
-    running : jobs that run at the beginning.
-    begin : second of the beginning.
-    cycle, depth : backfilling is done every `cycle` seconds for the first `depth` jobs; 0: at every event, all jobs.
-    judged : [from, to) of submits that tables of waits are about; None: all but the last day.
-    quotas, priority : quotas of accounts, weights of the multifactor priority.
-    cost : by which schedules are judged, one of `COSTS`; not part of the identity.
-    cache : derived figures; not part of the identity.
-    """
-
-    name: str
+    name: str  # label; with origin, cost and cache it is no part of the identity (hash)
     origin: Mapping[str, Any]
     pools: tuple[Pool, ...]
     partitions: tuple[Partition, ...]
-    accounts: tuple[str, ...]
+    accounts: tuple[str, ...]  # names behind the numbers in columns
     users: tuple[str, ...]
     qos: tuple[str, ...]
     jobs: Jobs
     running: Running
-    begin: int
-    cycle: int = 0
+    begin: int  # second of the beginning
+    cycle: int = 0  # backfilling is done every `cycle` seconds for the first `depth` jobs; 0: at every event, all jobs
     depth: int = 0
-    judged: tuple[int, int] | None = None
+    judged: tuple[int, int] | None = (
+        None  # [from, to) of submits that tables of waits are about; None: not the last day
+    )
     quotas: tuple[Quota, ...] = ()
     priority: Priority = field(default_factory=Priority)
-    cost: str = "wait"
-    cache: dict[str, Any] = field(default_factory=dict, repr=False)
+    cost: str = "wait"  # by which schedules are judged, one of `COSTS`
+    cache: dict[str, Any] = field(default_factory=dict, repr=False)  # derived figures
 
     def __repr__(self) -> str:
         sizes = f"{len(self.jobs)} jobs, {self.capacity} GPUs in {len(self.pools)} pools"
@@ -277,38 +218,24 @@ class Instance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schedule:
-    """Starts and places of all jobs.
+    """Starts and places of all jobs."""
 
-    Parameters
-    ----------
-    start : (jobs,) seconds; the start of the run that completes.
-    pool : (jobs,) number of the pool.
-    node : the nodes of all jobs, one behind the other in the order of jobs, counted through all pools.
-    """
-
-    start: IntArray
+    start: IntArray  # seconds; the start of the run that completes
     pool: IntArray
-    node: IntArray
+    node: IntArray  # the nodes of all jobs, one behind the other in the order of jobs, counted through all pools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """Costs of starts: c_j(s) = max(low_j, weight_j (s - submit_j) + add_j) / unit_j, all integers.
+    """Costs of starts: c_j(s) = max(low_j, weight_j (s - submit_j) + add_j) / unit_j, all integers."""
 
-    Parameters
-    ----------
-    name : of the cost, one of `COSTS`.
-    low, weight, add, unit, submit : (jobs,) the integers of the formula.
-    total_weight : what the total is divided by for the mean that is printed.
-    """
-
-    name: str
+    name: str  # one of `COSTS`
     low: IntArray
     weight: IntArray
     add: IntArray
     unit: IntArray
     submit: IntArray
-    total_weight: int
+    total_weight: int  # what the total is divided by for the mean that is printed
 
     def numerators(self, start: IntArray) -> IntArray:
         """(jobs,) unit_j c_j(start_j), exact."""

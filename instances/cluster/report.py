@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ratiobench.instances.cluster.log_lines import LogJob
 from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.cluster.waits import PARTS, Holder, WaitRow, Waits, tabulate
 from ratiobench.instances.io.errors import make_printable
@@ -22,45 +23,29 @@ _MOST = 12  # Rows of a table, and lines that could not be read, that are printe
 
 @dataclass(slots=True)
 class Report:
-    """What an import counted.
+    """What an import counted."""
 
-    Parameters
-    ----------
-    jobs, gpu_seconds : of the jobs of the instance.
-    read : jobs that were read, those left out included.
-    left_out : reason -> (jobs, GPU-seconds that are known).
-    running, waiting : jobs that run, that wait at the beginning.
-    twice : lines with the id and submit of another one, which count once.
-    load : GPU-seconds asked for by the jobs submitted in the window over its capacity.
-    utilisation : GPU-seconds that ran in the window, jobs left out included, over its capacity.
-    window : seconds of the window, from the beginning to the last submit; its capacity leaves closed nodes out.
-    others : jobs left out that held GPUs.
-    waits : of the log.
-    tables : waits by account, partition, user and width.
-    bad : lines that could not be read and were skipped.
-    remarks : sentence on some jobs -> how many jobs.
-    """
-
-    jobs: int = 0
+    read: int = 0  # jobs that were read, those left out included
+    jobs: int = 0  # of the instance, and their GPU-seconds
     gpu_seconds: int = 0
-    read: int = 0
-    left_out: dict[str, tuple[int, int]] = field(default_factory=dict)
-    running: int = 0
+    running: int = 0  # jobs that run, that wait at the beginning
     waiting: int = 0
-    twice: int = 0
-    load: float = 0.0
-    utilisation: float = 0.0
-    window: tuple[int, int] = (0, 0)
-    others: list[Holder] = field(default_factory=list)
-    waits: Waits | None = None
-    tables: dict[str, list[WaitRow]] = field(default_factory=dict)
-    bad: list[str] = field(default_factory=list)
-    remarks: Counter[str] = field(default_factory=Counter)
+    twice: int = 0  # lines with the id and submit of another one, which count once
+    load: float = 0.0  # GPU-seconds asked for by the jobs submitted in the window over its capacity
+    utilisation: float = 0.0  # GPU-seconds that ran in the window, jobs left out included, over its capacity
+    window: tuple[int, int] = (0, 0)  # from the beginning to the last submit; its capacity leaves closed nodes out
+    left_out: dict[str, tuple[int, int]] = field(default_factory=dict)  # reason -> jobs, GPU-seconds that are known
+    others: list[Holder] = field(default_factory=list)  # jobs left out that held GPUs
+    waits: Waits | None = None  # of the log
+    tables: dict[str, list[WaitRow]] = field(default_factory=dict)  # waits by account, partition, user and width
+    bad: list[str] = field(default_factory=list)  # lines that could not be read and were skipped
+    remarks: Counter[str] = field(default_factory=Counter)  # sentence on some jobs -> how many jobs
 
-    def leave_out(self, reason: str, gpu_seconds: int) -> None:
+    def leave_out(self, job: LogJob, reason: str) -> None:
         """Count a job that is left out."""
+        job.left_out = reason
         count, seconds = self.left_out.get(reason, (0, 0))
-        self.left_out[reason] = (count + 1, seconds + gpu_seconds)
+        self.left_out[reason] = (count + 1, seconds + (job.run or 0) * job.gpus)
 
     def add_waits(self, instance: Instance, waits: Waits) -> None:
         """Add the waits of the log and their tables."""
@@ -70,10 +55,8 @@ class Report:
 
     def summary(self) -> dict[str, Any]:
         """The figures as JSON; seconds, GPU-seconds and shares."""
-        figures: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("read", "jobs", "gpu_seconds", "running", "waiting", "twice", "load", "utilisation")
-        }
+        names = ("read", "jobs", "gpu_seconds", "running", "waiting", "twice", "load", "utilisation")
+        figures: dict[str, Any] = {name: getattr(self, name) for name in names}
         figures["window"] = list(self.window)
         figures["left_out"] = {reason: list(counts) for reason, counts in sorted(self.left_out.items())}
         figures |= {"bad_lines": len(self.bad), "remarks": dict(sorted((+self.remarks).items()))}

@@ -12,226 +12,200 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 from ratiobench.instances.cluster.log_lines import (
-    BACKWARDS,
-    CANCELLED,
-    HETEROGENEOUS,
-    NO_END,
-    NO_GPU,
-    NOT_STARTED,
-    REQUEUED,
-    Entry,
-    Line,
+    PIECE_OF_GPU,
+    WHOLE_GPU,
+    Found,
     Log,
     LogJob,
-    read_each,
+    Reason,
+    Row,
     read_entries,
+    read_lines,
+    read_rows,
 )
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.text_files import TextFile
 
-_UNKNOWN = {"", "Unknown", "None", "N/A", "(null)", "UNLIMITED", "Partition_Limit", "INVALID"}
+_MISSING = {"", "Unknown", "None", "N/A", "(null)", "UNLIMITED", "Partition_Limit", "INVALID"}
 _UNFINISHED = {"RUNNING", "PENDING", "SUSPENDED", "RESIZING", "CONFIGURING", "COMPLETING"}
 _STEP = re.compile(r"[0-9]+(_[0-9]+|\+[0-9]+)?\..+")
 _ID = re.compile(r"[0-9]+(_[0-9]+|_\[[^\]]*\]|\+[0-9]+)?")
-_TIME = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{2})(?:\.[0-9]+)?")
-_PIECE = re.compile(r"[0-9]+g\.[0-9]+gb|mig", re.IGNORECASE)
-_NEEDED = ("JobID", "Submit", "Start", "End", "State")
+_DURATION = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{2})(?:\.[0-9]+)?")
 ALLOCATED = "counted as allocated (AllocTRES), of any type of GPU, because the log has no ReqTRES"
 ELAPSED = "whose Elapsed is not End - Start (a clock change, a suspension): Elapsed counts"
 
 
+class Resources(NamedTuple):
+    """What a text such as ``cpu=8,gres/gpu:a100=4,gres/gpu=4,node=2`` says of GPUs."""
+
+    gpus: int = 0
+    kind: str = ""
+    nodes: int = 0
+    piece: str = ""  # a slice or a share of a GPU: then there are no GPUs
+    wrong: str = ""  # what cannot be read
+
+
 @lru_cache(maxsize=4096)
-def read_resources(text: str) -> tuple[int, str, int, str]:
-    """GPUs, their type, nodes and a remark of a text such as ``cpu=8,gres/gpu=4,node=2``; -1 GPUs if it is wrong."""
+def read_resources(text: str) -> Resources:
+    """GPUs and nodes of resources as `sacct` prints them."""
     plain, nodes, typed, piece = 0, 0, dict[str, int](), ""
     for entry in text.split(","):
         name, mark, value = entry.partition("=")
+        whole, is_piece = WHOLE_GPU.fullmatch(name), PIECE_OF_GPU.search(name) is not None
         if entry.endswith("+") and not mark:
-            return -1, "", 0, entry  # a column of fixed width cut it off
-        if name not in ("node", "gres/gpu") and not name.startswith(
-            ("gres/gpu:", "gres/shard", "gres/mps", "gres/mig")
-        ):
+            return Resources(wrong=entry)  # a column of fixed width cut it off
+        if name != "node" and not whole and not is_piece:
             continue
         if not re.fullmatch("[0-9]{1,7}", value):
-            return -1, "", 0, entry
+            return Resources(wrong=entry)
         if name == "node":
             nodes = int(value)
-        elif name == "gres/gpu":
+        elif is_piece:
+            piece = name if int(value) else piece
+        elif whole and whole[1]:
+            typed[whole[1]] = typed.get(whole[1], 0) + int(value)
+        else:
             plain = int(value)
-        elif name.startswith("gres/gpu:") and not _PIECE.search(name):
-            typed[name[9:]] = typed.get(name[9:], 0) + int(value)
-        elif int(value):
-            piece = name
-    whole = plain or sum(typed.values())  # Slurm writes the sum beside the types where it is set up to
     if piece:
-        return 0, "", nodes, f"asks for {piece}, which is no whole GPU"
-    return whole, next(iter(typed)) if len(typed) == 1 else "", nodes, ""
+        return Resources(nodes=nodes, piece=piece)
+    # Slurm writes the sum beside the types where it is set up to
+    return Resources(plain or sum(typed.values()), next(iter(typed)) if len(typed) == 1 else "", nodes)
 
 
-def _finish(job: LogJob, state: str, piece: str, end: int | None, elapsed: int | None) -> LogJob:
-    """The run of a job, and why it is left out, by the same rules for text and JSON."""
-    if job.start is not None and end is not None and state not in _UNFINISHED:
-        job.run = end - job.start if elapsed is None else elapsed
+def _finish(
+    row: Row, job: LogJob, field: str, asked: str, is_allocated: bool, state: str, end: int | None, elapsed: int | None
+) -> LogJob:
+    """GPUs and run of a job, and why it is left out, by the same rules for text and JSON."""
+    resources, log = read_resources(asked), row.log
+    if resources.wrong:
+        problem = "does not say how many, below 10^7 (`sacct --parsable2` writes whole fields)"
+        raise row.fail(field, f"{shorten(resources.wrong)} {problem}")
+    job.gpus, job.kind, job.nodes = resources.gpus, resources.kind, job.nodes or resources.nodes
+    if is_allocated and job.gpus:
+        job.kind = ""
+        log.remarks[ALLOCATED] += 1
+    unfinished, written = state in _UNFINISHED, end
+    if unfinished:
+        end = None
+    elif job.start is not None and end is not None and elapsed is not None:
+        end = job.start + elapsed
     job.may_restart = state in ("PREEMPTED", "NODE_FAIL", "BOOT_FAIL")
     if "+" in job.id:
-        job.left_out = HETEROGENEOUS
+        job.left_out = Reason.HETEROGENEOUS
     elif state in ("REQUEUED", "REVOKED"):
-        job.left_out = REQUEUED
-    elif job.start is None:
-        job.left_out = NOT_STARTED if state in _UNFINISHED else CANCELLED
-    elif job.run is None:
-        job.left_out = NO_END
-    elif job.run < 0:
-        job.run, job.left_out = None, BACKWARDS
-    elif job.run == 0 and state == "CANCELLED":
-        job.left_out = CANCELLED
-    elif not job.gpus:
-        job.left_out = piece or NO_GPU
+        job.left_out = Reason.REQUEUED
+    elif state == "CANCELLED" and end is not None and end == job.start:
+        job.left_out = Reason.CANCELLED
+    no_gpu = Reason.NO_WHOLE_GPU.format(resources.piece) if resources.piece else Reason.NO_GPU
+    job.settle(end, Reason.NOT_STARTED if unfinished else Reason.CANCELLED, no_gpu)
+    log.remarks[ELAPSED] += not job.left_out and end != written
     return job
 
 
-def _seconds(line: Line, name: str, text: str) -> int | None:
-    """Seconds of [days-][hours:]minutes:seconds; None for no text."""
-    found = _read_length(text) if text else None
-    if found == -1:
-        raise line.fail(name, f"{shorten(text)} is not a time such as 1-06:00:00 or 30:00")
-    return found
+def _seconds(row: Row, key: str) -> int | None:
+    """Seconds of [days-][hours:]minutes:seconds."""
+    if not (text := row.text(key)):
+        return None
+    if (seconds := _read_duration(text)) < 0:
+        raise row.fail(key, f"{shorten(text)} is not a time such as 1-06:00:00 or 30:00")
+    return seconds
 
 
 @lru_cache(maxsize=65_536)
-def _read_length(text: str) -> int:
-    found = _TIME.fullmatch(text)
+def _read_duration(text: str) -> int:
+    found = _DURATION.fullmatch(text)
     if found is None:
         return -1
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
     return 86_400 * days + 3600 * hours + 60 * minutes + seconds
 
 
-def read_sacct(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
+def read_sacct(file: TextFile, log: Log) -> Found:
     """`sacct --parsable2 --format=JobID,Submit,Start,End,State,ReqTRES,...`; steps are parts of their job."""
     header = file.readline().strip().lstrip("\ufeff").split("|")
     tres = "ReqTRES" if "ReqTRES" in header else "AllocTRES"
-    for name in (*_NEEDED, tres):
+    for name in ("JobID", "Submit", "Start", "End", "State", tres):
         if header.count(name) != 1:
             named = "ReqTRES or AllocTRES" if name == "AllocTRES" else name
             problem = f"{header.count(name)} columns named {named} in the first line; exactly one is needed"
             raise InputError(log.source, "line 1", f"{problem} (`sacct --parsable2 --format=...` writes them)")
-    at = {name: place for place, name in enumerate(header)}
-    first = at["JobID"]
+    at = header.index("JobID")
 
-    def rows() -> Iterator[tuple[Line, list[str]]]:
+    def lines() -> Iterator[tuple[int, list[str]]]:
         for number, text in enumerate(file, start=2):
             fields = text.rstrip("\r\n").split("|")
             if len(fields) == len(header) + 1 and not fields[-1]:
                 fields.pop()  # `--parsable` ends its lines with a bar
-            if fields != [""] and not (len(fields) > first and _STEP.fullmatch(fields[first])):
-                yield Line(log, f"line {number}"), fields
+            if fields != [""] and not (len(fields) > at and _STEP.fullmatch(fields[at])):
+                yield number, fields
 
-    def read(line: Line, fields: list[str]) -> LogJob:
-        if len(fields) != len(header):
-            raise line.fail("", f"{len(fields)} fields; {len(header)} are needed, as the first line has")
-
-        def get(name: str) -> str:
-            text = fields[at[name]] if name in at else ""
-            return "" if text in _UNKNOWN else text
-
-        def second(name: str) -> int | None:
-            return line.second(name, text) if (text := get(name)) else None
-
-        if not _ID.fullmatch(fields[first]):
-            raise line.fail("JobID", f"{shorten(fields[first])} is not a job such as 17, 17_3 or 17+1")
-        submit = second("Submit")
-        if submit is None:
-            raise line.fail("Submit", f"{shorten(fields[at['Submit']])} is no time")
-        gpus, kind, nodes, piece = read_resources(get(tres))
-        if gpus < 0:
-            raise line.fail(tres, f"{shorten(piece)} does not say how many (`sacct --parsable2` writes whole fields)")
-        job = LogJob(
-            id=fields[first],
-            submit=submit,
-            eligible=second("Eligible"),
-            start=second("Start"),
-            limit=_seconds(line, "Timelimit", get("Timelimit")),
-            gpus=gpus,
-            nodes=line.number("ReqNodes", get("ReqNodes")) or nodes or line.number("NNodes", get("NNodes")),
-            kind=kind,
-            constraint=get("Constraints"),
-            account=get("Account"),
-            user=get("User"),
-            partition=get("Partition"),
-            qos=get("QOS"),
-        )
-        job.ran = read_resources(get("AllocTRES"))[1]
-        if tres == "AllocTRES" and gpus:
-            job.kind = ""
-            log.remarks[ALLOCATED] += 1
-        end, elapsed = second("End"), _seconds(line, "Elapsed", get("Elapsed"))
-        _finish(job, get("State").split(" ")[0].rstrip("+"), piece, end, elapsed)
-        _tell_elapsed(log, job, end)
-        return job
-
-    return read_each(rows(), read)
-
-
-def _tell_elapsed(log: Log, job: LogJob, end: int | None) -> None:
-    if not job.left_out and job.start is not None and job.run is not None and end is not None:
-        log.remarks[ELAPSED] += job.start + job.run != end
-
-
-def _text_of(tres: list[Entry]) -> str:
-    """The resources as `sacct` prints them."""
-    names = ("/".join(filter(None, (entry.text("type"), entry.text("name")))) for entry in tres)
-    return ",".join(f"{name}={entry.number('count') or 0}" for name, entry in zip(names, tres, strict=True))
-
-
-def read_sacct_json(file: TextFile, log: Log) -> Iterator[LogJob | InputError]:
-    """`sacct --json`: a list `jobs`, in the forms of several versions of Slurm."""
-
-    def read(line: Line, value: Any) -> LogJob:
-        data = Entry(line, value)
-        time, array, tres = data.object("time"), data.object("array"), data.object("tres")
-        submit = time.number("submission")
-        if submit is None:
-            raise time.fail("submission", "the field is missing")
-        whole, part, name = array.number("job_id"), array.number("task_id"), str(data.number("job_id") or "")
-        if data.object("het").number("job_id"):
-            name += "+"
-        elif whole and part is not None:
-            name = f"{whole}_{part}"
-        asked, allocated = (_text_of(tres.objects(key)) for key in ("requested", "allocated"))
-        gpus, kind, nodes, piece = read_resources(asked or allocated)
-        if gpus < 0:
-            raise data.fail("tres", f"{shorten(piece)} is not a number below 10^7")
-        if gpus and not asked:
-            kind = ""
-            log.remarks[ALLOCATED] += 1
-        state = data.object("state").data.get("current", "")
-        state = state[0] if isinstance(state, list) and state else state
-        if not isinstance(state, str):
-            raise data.fail("state.current", f"{shorten(state)} is neither a text nor a list of texts")
-        limit, people = time.number("limit"), data.object("association")
+    def read(row: Row) -> LogJob:
+        name, submit = row.text("JobID"), row.require_second("Submit")
+        if not _ID.fullmatch(name):
+            raise row.fail("JobID", f"{shorten(name)} is not a job such as 17, 17_3 or 17+1")
+        nodes = read_resources(row.text(tres)).nodes
         job = LogJob(
             id=name,
             submit=submit,
-            eligible=time.number("eligible") or None,
-            start=time.number("start") or None,
-            limit=60 * limit if limit else None,
-            gpus=gpus,
-            nodes=nodes or data.number("allocation_nodes") or 0,
-            kind=kind,
-            ran=read_resources(allocated)[1],
-            constraint=data.text("constraints"),
-            account=data.text("account") or people.text("account"),
-            user=data.text("user") or people.text("user"),
-            partition=data.text("partition"),
-            qos=data.text("qos"),
+            eligible=row.second("Eligible"),
+            start=row.second("Start"),
+            limit=_seconds(row, "Timelimit"),
+            nodes=int(row.number("ReqNodes") or nodes or row.number("NNodes") or 0),
+            ran=read_resources(row.text("AllocTRES")).kind,
+            constraint=row.text("Constraints"),
+            account=row.text("Account"),
+            user=row.text("User"),
+            partition=row.text("Partition"),
+            qos=row.text("QOS"),
         )
-        end = time.number("end") or None
-        _finish(job, state.split(" ")[0], piece, end, time.number("elapsed"))
-        _tell_elapsed(log, job, end)
-        return job
+        state, end, elapsed = row.text("State").split(" ")[0].rstrip("+"), row.second("End"), _seconds(row, "Elapsed")
+        return _finish(row, job, tres, row.text(tres), tres == "AllocTRES", state, end, elapsed)
 
-    return read_each(read_entries(file, log, "jobs"), read)
+    return read_lines(lines(), header, _MISSING, log, read)
+
+
+def _text_of(tres: list[Row]) -> str:
+    """The resources as `sacct` prints them."""
+    names = ("/".join(filter(None, (entry.text("type"), entry.text("name")))) for entry in tres)
+    return ",".join(f"{name}={entry.integer('count') or 0}" for name, entry in zip(names, tres, strict=True))
+
+
+def read_sacct_json(file: TextFile, log: Log) -> Found:
+    """`sacct --json`: a list `jobs`, in the forms of several versions of Slurm."""
+
+    def read(row: Row) -> LogJob:
+        time, array, tres, people = (row.object(key) for key in ("time", "array", "tres", "association"))
+        submit = time.integer("submission")
+        if submit is None:
+            raise time.fail("submission", "the field is missing")
+        whole, task, name = array.integer("job_id"), array.integer("task_id"), str(row.integer("job_id") or "")
+        if row.object("het").integer("job_id"):
+            name += "+"
+        elif whole and task is not None:
+            name = f"{whole}_{task}"
+        asked, allocated = (_text_of(tres.objects(key)) for key in ("requested", "allocated"))
+        state = row.object("state").data.get("current", "")
+        state = state[0] if isinstance(state, list) and state else state
+        if not isinstance(state, str):
+            raise row.fail("state.current", f"{shorten(state)} is neither a text nor a list of texts")
+        job = LogJob(
+            id=name,
+            submit=submit,
+            eligible=time.integer("eligible") or None,
+            start=time.integer("start") or None,
+            limit=60 * (time.integer("limit") or 0) or None,
+            nodes=read_resources(asked or allocated).nodes or row.integer("allocation_nodes") or 0,
+            ran=read_resources(allocated).kind,
+            constraint=row.text("constraints"),
+            account=row.text("account") or people.text("account"),
+            user=row.text("user") or people.text("user"),
+            partition=row.text("partition"),
+            qos=row.text("qos"),
+        )
+        end, elapsed = time.integer("end") or None, time.integer("elapsed")
+        return _finish(row, job, "tres", asked or allocated, not asked, state.split(" ")[0], end, elapsed)
+
+    return read_rows(read_entries(file, log, "jobs"), log, read)

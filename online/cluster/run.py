@@ -18,7 +18,7 @@ from ratiobench.formulations.cluster.check import CheckReport, check
 from ratiobench.formulations.timing import excluded_from_timing, excluded_seconds
 from ratiobench.instances.arrays import freeze
 from ratiobench.instances.cluster.format import FORMAT, parse
-from ratiobench.instances.cluster.model import Instance, Jobs, Schedule
+from ratiobench.instances.cluster.model import Instance, Jobs, Pool, Schedule
 from ratiobench.online import run as runs
 from ratiobench.online.answers import refusal
 from ratiobench.online.cluster import kernel
@@ -43,7 +43,7 @@ class Simulator:
     noun = "job"
 
     def __init__(self, instance: Instance) -> None:
-        self.public = tuple(replace(pool, closures=()) for pool in instance.pools)
+        self.public = tuple(Pool(pool.name, pool.nodes, pool.gpus) for pool in instance.pools)
         self.arrivals = len(instance.jobs)
         self.state = make_state(instance, Rule(backfill=rows.NO_BACKFILL), 1)
         self._instance, self._jobs = instance, make_jobs(instance)

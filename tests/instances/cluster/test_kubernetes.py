@@ -202,7 +202,7 @@ def test_what_is_left_out_of_kubernetes(tmp_path: Path) -> None:
     ("form", "place", "value", "message"),
     [
         ("kueue", "metadata.creationTimestamp", None, "metadata.creationTimestamp: the field is missing"),
-        ("kueue", "metadata.creationTimestamp", "soon", "metadata.creationTimestamp: 'soon' is not a time such as"),
+        ("kueue", "metadata.creationTimestamp", "soon", "metadata.creationTimestamp: 'soon' is neither a time such as"),
         (
             "kueue",
             "status.conditions.2.lastTransitionTime",
@@ -215,7 +215,7 @@ def test_what_is_left_out_of_kubernetes(tmp_path: Path) -> None:
         ("kueue", "spec.maximumExecutionTimeSeconds", -1, "spec.maximumExecutionTimeSeconds: -1 is not"),
         ("k8s", "spec.parallelism", "two", "spec.parallelism: 'two' is not an integer"),
         ("k8s", "spec.template", template({GPU: True}), "nvidia.com/gpu: true is not a whole number"),
-        ("k8s", "status.startTime", "9 o'clock", 'status.startTime: "9 o\'clock" is not a time'),
+        ("k8s", "status.startTime", "9 o'clock", 'status.startTime: "9 o\'clock" is neither a time'),
         ("k8s", "kind", [1], "kind: a list of 1 is not a text"),
     ],
 )

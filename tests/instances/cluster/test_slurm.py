@@ -190,7 +190,7 @@ GOOD = sacct("1|10:00|12:00|02:00:00|COMPLETED|gres/gpu=1,node=1|01:00:00")
         ("01:00:00", "soon", "line 2 Timelimit: 'soon' is not a time such as"),
         ("|COMPLETED", "", "line 2: 12 fields; 13 are needed"),
         ("\n1|", "\nbatch|", "line 2 JobID: 'batch' is not a job such as"),
-        ("2026-03-01T08:00:00|anna", "|anna", "line 2 Submit: '' is no time"),
+        ("2026-03-01T08:00:00|anna", "|anna", "line 2 Submit: the field is missing or unknown"),
         ("anna", "\udce4nna", "line 2: holds bytes that are not UTF-8 text"),
     ],
 )
@@ -228,7 +228,7 @@ def test_a_file_without_its_first_line_is_refused(text: str, words: str, tmp_pat
         ("state.current", [], "jobs[0].state.current: a list of 0 is neither"),
         ("tres.allocated", {"a": 1}, "jobs[0].tres.allocated: an object is not a list"),
         ("tres.allocated.0.count", "few", "jobs[0].tres.allocated[0].count: 'few' is not an integer"),
-        ("tres.allocated.0.count", 10**8, "jobs[0].tres: 'gres/gpu:a100=100000000' is not a number below 10^7"),
+        ("tres.allocated.0.count", 10**8, "jobs[0].tres: 'gres/gpu:a100=100000000' does not say how many, below 10^7"),
         ("user", 5, "jobs[0].user: 5 is not a text"),
         ("user", "\udce4", "jobs[0]: holds bytes that are not UTF-8 text"),
     ],

@@ -73,13 +73,13 @@ def test_a_header_without_a_clock_counts_from_1970(header: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (line(job=2, submit=60, wait=-3, run=600), "line 2 wait time: '-3' is not a number from -1"),
+        (line(job=2, submit=60, wait=-3, run=600), "line 2 wait time: '-3' is not a number in 0..2^33"),
         (line(job=2, submit="1.2e+30", run=600), "line 2 submit time: '1.2e+30' is not"),
         (line(job=2, submit="nan", run=600), "line 2 submit time: 'nan' is not"),
         (line(job=2, submit="6e", run=600), "line 2 submit time: '6e' is not"),
         (line(job=2, submit=-1, run=600), "line 2 submit time: -1: a job has one"),
-        ("1 0 5 3600 4", "line 2: 5 numbers; 18 are needed"),
-        ("# made by a script", "line 2: 5 numbers; 18 are needed"),
+        ("1 0 5 3600 4", "line 2: 5 fields; 18 are needed"),
+        ("# made by a script", "line 2: 5 fields; 18 are needed"),
     ],
 )
 def test_a_bad_line_of_swf_is_named(bad: str, message: str, tmp_path: Path) -> None:
