@@ -27,7 +27,7 @@ from ratiobench.instances.io.errors import InputError, explain_unknown_name, sho
 from ratiobench.instances.io.files import load_toml, read_bytes
 
 
-class LogPool(Pool, kw_only=True):
+class LogPool(Pool, frozen=True, kw_only=True):
     """A pool of the cluster file."""
 
     types: tuple[str, ...] = ()

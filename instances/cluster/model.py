@@ -37,7 +37,7 @@ class Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A part of an instance that stands in its file."""
 
 
-class Closure(Part):
+class Closure(Part, frozen=True):
     """A node that is out of service in [start, end)."""
 
     node: Place  # its number in its pool, from 0
@@ -50,7 +50,7 @@ class Closure(Part):
             force_setattr(self, "announced", self.start)
 
 
-class Pool(Part):
+class Pool(Part, frozen=True):
     """Equal nodes."""
 
     name: Name
@@ -59,7 +59,7 @@ class Pool(Part):
     closures: tuple[Closure, ...] = ()
 
 
-class Partition(Part):
+class Partition(Part, frozen=True):
     """A partition of the cluster."""
 
     name: Name
@@ -69,7 +69,7 @@ class Partition(Part):
     account_gpus: Limit = NONE
 
 
-class Weights(Part):
+class Weights(Part, frozen=True):
     """Weights of the factors of the multifactor priority, named as in slurm.conf."""
 
     age: Weight = 0
@@ -83,7 +83,7 @@ class Weights(Part):
     favor_small: bool = False  # whether the size factor is 1 - n / capacity instead of n / capacity
 
 
-class Priority(Weights):
+class Priority(Weights, frozen=True):
     """Weights, and tables with one entry for each name of the instance."""
 
     shares: tuple[int, ...] = ()  # of each account, at least 1
@@ -92,7 +92,7 @@ class Priority(Weights):
     account_priority: tuple[int, ...] = ()
 
 
-class Quota(Part):
+class Quota(Part, frozen=True):
     """Quota of one account."""
 
     account: int  # its number

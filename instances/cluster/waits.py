@@ -18,26 +18,15 @@ PARTS = ("blocked", "ineligible", "queue", "other")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waits:
-    """The seconds that every job waited from its submit, or from the beginning if that is later, in four parts.
+    """The seconds that every job waited from its submit, or from the beginning if that is later, in four parts."""
 
-    Parameters
-    ----------
-    blocked : (jobs,) no pool that the job may use had the nodes with enough free GPUs.
-    ineligible : (jobs,) it was not blocked, and not eligible yet (a dependency, a begin time).
-    queue : (jobs,) neither, but a job submitted earlier was eligible and blocked.
-    other : (jobs,) none of these: only this part speaks for limits of partitions, users and accounts.
-    known : (jobs,) whether the start is known; the parts of other jobs are 0.
-    exact : whether places are known; if not, GPUs are counted per pool, and `blocked` is a lower bound.
-    overfull : seconds in which more GPUs were in use than there are; their free GPUs count as 0.
-    """
-
-    blocked: IntArray
-    ineligible: IntArray
-    queue: IntArray
-    other: IntArray
-    known: Flags
-    exact: bool
-    overfull: int
+    blocked: IntArray  # no pool that the job may use had the nodes with enough free GPUs
+    ineligible: IntArray  # it was not blocked, and not eligible yet (a dependency, a begin time)
+    queue: IntArray  # neither, but a job submitted earlier was eligible and blocked
+    other: IntArray  # none of these: only this part speaks for limits of partitions, users and accounts
+    known: Flags  # whether the start is known; the parts of other jobs are 0
+    exact: bool  # whether places are known; if not, GPUs are counted per pool, and `blocked` is a lower bound
+    overfull: int  # seconds in which more GPUs were in use than there are; their free GPUs count as 0
 
     @property
     def total(self) -> IntArray:
@@ -53,39 +42,22 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """What holds GPUs without being a job of the instance, such as a job of the log that was left out.
-
-    Parameters
-    ----------
-    start, end : seconds.
-    gpus : of the whole job.
-    pools : where it may have run; empty for anywhere.
-    """
+    """What holds GPUs without being a job of the instance, such as a job of the log that was left out."""
 
     start: int
     end: int
-    gpus: int
-    pools: tuple[int, ...] = ()
+    gpus: int  # of the whole job
+    pools: tuple[int, ...] = ()  # where it may have run; empty for anywhere
 
 
 def blocked(
     instance: Instance, starts: Schedule | IntArray, pools: IntArray | None = None, others: Sequence[Holder] = ()
 ) -> Waits:
-    """Split the waits of a schedule, or of a log, by what the jobs waited for.
+    """Split the waits of a schedule with places, or of (jobs,) starts in seconds, by what the jobs waited for.
 
     A job is blocked in a second if, after all events of that second, no pool that it may use has its nodes with its
-    GPUs free. Runs that a closed node ended are not known and hold nothing.
-
-    Parameters
-    ----------
-    instance : the cluster and its jobs.
-    starts : a schedule with places, or (jobs,) starts in seconds, such as `instance.jobs.logged`; -1 for unknown.
-    pools : (jobs,) the pools in which jobs ran, if only these are known; -1 for unknown.
-    others : what else held GPUs; without nodes, so a schedule with places takes none.
-
-    Returns
-    -------
-    The parts of every wait.
+    GPUs free. Runs that a closed node ended are not known and hold nothing. For starts without places, of which -1 is
+    unknown, `pools` are those in which jobs ran (-1 for unknown), and `others` what else held GPUs.
     """
     jobs = instance.jobs
     start = starts.start if isinstance(starts, Schedule) else np.asarray(starts, dtype=np.int64)
@@ -226,34 +198,19 @@ class _Nodes:
 
 @dataclass(frozen=True, slots=True)
 class WaitRow:
-    """Waits of the jobs of one name.
-
-    Parameters
-    ----------
-    name : of the account, user, partition, or the range of widths.
-    jobs, gpu_hours : how many jobs, and their GPU-hours.
-    means : mean seconds of the wait and of its parts, as of `Waits.means`.
-    """
+    """Waits of the jobs of one account, user, partition, or range of widths."""
 
     name: str
     jobs: int
     gpu_hours: float
-    means: dict[str, float]
+    means: dict[str, float]  # seconds of the wait and of its parts, as of `Waits.means`
 
 
 def tabulate(instance: Instance, waits: Waits, by: str, chosen: Flags | None = None) -> list[WaitRow]:
-    """Tabulate waits by a label of the jobs.
+    """Waits by `account`, `user`, `partition`, `qos`, or `width` (GPUs, in ranges up to powers of two).
 
-    Parameters
-    ----------
-    instance : the jobs.
-    waits : their waits.
-    by : `account`, `user`, `partition`, `qos`, or `width` (GPUs, in ranges up to powers of two).
-    chosen : (jobs,) the jobs that count; None for all whose start is known.
-
-    Returns
-    -------
-    One row a name, in order of GPU-hours, the greatest first; by width in order of width.
+    One row a name, in order of GPU-hours, the greatest first; by width in order of width. Jobs count that are chosen
+    and whose start is known.
     """
     jobs = instance.jobs
     mask = waits.known if chosen is None else waits.known & chosen
@@ -264,8 +221,7 @@ def tabulate(instance: Instance, waits: Waits, by: str, chosen: Flags | None = N
         table = {"account": instance.accounts, "user": instance.users, "qos": instance.qos}
         names = [*(table[by] if by in table else (part.name for part in instance.partitions)), ""]
         code = np.where(getattr(jobs, by) == NONE, len(names) - 1, getattr(jobs, by))
-    hours = jobs.width * jobs.run / 3600
-    rows = []
+    hours, rows = jobs.width * jobs.run / 3600, []
     for k in np.unique(code[mask]).tolist():
         mine = mask & (code == k)
         rows.append(WaitRow(names[k], int(mine.sum()), float(hours[mine].sum()), waits.means(mine)))

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ratiobench.instances.cluster.format import document
+from ratiobench.instances.cluster.format import LABELS, document, parse
 from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.logs import ClusterFile, LogPool, import_logs
-from ratiobench.instances.cluster.model import DAY, Instance
-from ratiobench.instances.cluster.window import cut_window
+from ratiobench.instances.cluster.model import DAY, Instance, Schedule
 from ratiobench.online.cluster.algorithms import make_rule
 from ratiobench.online.cluster.replay import replay
 from tests.instances.cluster.log_files import cluster_of, rows_of, sacct, swf
@@ -19,6 +18,27 @@ from tests.oracles.cluster import Simulation
 
 EASY = make_rule("easy")
 KINDS = ("nodes", "processors")
+
+
+def cut_window(instance: Instance, schedule: Schedule, begin: int, end: int | None = None) -> Instance:
+    """The jobs of a window that start in it, with those that run and wait at its beginning by this schedule."""
+    jobs, start = instance.jobs, schedule.start
+    kept = np.flatnonzero((start >= begin) & (jobs.submit < (np.inf if end is None else end))).tolist()
+    top = document(instance)
+    columns = {name: [values[j] for j in kept] for name, values in top["jobs"].items()}
+    columns["release"] = np.maximum(jobs.release[kept], begin).tolist()
+    columns["logged"] = start[kept].tolist()
+    offset = np.cumsum([0, *jobs.nodes])
+    rows = [row for row in top["running"] if row["end"] > begin]
+    for j in np.flatnonzero((start < begin) & (start + jobs.run > begin)).tolist():
+        q = int(schedule.pool[j])
+        nodes = schedule.node[offset[j] : offset[j + 1]] - instance.first_node[q]
+        row = {"pool": instance.pools[q].name, "nodes": nodes.tolist(), "gpus": int(jobs.gpus[j])}
+        row |= {"start": int(start[j]), "end": int(start[j] + jobs.run[j]), "limit": int(jobs.limit[j])}
+        rows.append(row | {label: int(getattr(jobs, label)[j]) for label in LABELS if label != "qos"})
+    origin = {"window": [begin, end], "of": instance.name, **instance.origin}
+    changed = {"begin": begin, "judged": None, "origin": origin, "running": rows, "jobs": columns}
+    return parse(top | changed, instance.name)
 
 
 def draw(kind: str, most: int, folder: Path) -> Instance:
