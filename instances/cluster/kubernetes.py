@@ -136,7 +136,8 @@ def read_kueue(file: TextFile, log: Log) -> Found:
         log.remarks["evicted and admitted again: the last run counts"] += any(map(status.integer, _PAST))
         return _settle(job, since.get("Finished"), min(reasons, default=Reason.NO_GPU))
 
-    return read_rows(read_entries(file, log, "items"), log, read)
+    command = "kubectl get workloads.kueue.x-k8s.io -A -o json"
+    return read_rows(read_entries(file, log, "items", command), log, read)
 
 
 def read_jobs(file: TextFile, log: Log) -> Found:
@@ -177,7 +178,7 @@ def read_jobs(file: TextFile, log: Log) -> Found:
             grouped = job
         return job
 
-    for job in read_rows(read_entries(file, log, "items"), log, read):
+    for job in read_rows(read_entries(file, log, "items", "kubectl get jobs,pods -A -o json"), log, read):
         if job is not grouped:
             yield job
     for owner, members in pods.items():

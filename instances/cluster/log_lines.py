@@ -236,11 +236,14 @@ def read_lines(
             yield InputError(log.source, path.strip(), f"{len(fields)} fields; {len(names)} are needed")
 
 
-def read_entries(file: TextFile, log: Log, key: str) -> Iterator[tuple[str, Any]]:
-    """The entries of the list under a key of a JSON document; errors that Slurm lists beside it are told."""
-    for path, value in iterate_entries(file, log.source, key):
-        if path.startswith(f"{key}["):
-            yield f"{path}.", value
-        elif path == "errors" and value:
-            told = "Slurm reports errors in the log, so jobs may be missing"
-            log.remarks[f"{told}: {shorten(str(value[0] if isinstance(value, list) else value))}"] += 1
+def read_entries(file: TextFile, log: Log, key: str, command: str) -> Iterator[tuple[str, Any]]:
+    """The entries of the list under a key of the JSON that a command prints; errors that Slurm lists are told."""
+    try:
+        for path, value in iterate_entries(file, log.source, key):
+            if path.startswith(f"{key}["):
+                yield f"{path}.", value
+            elif path == "errors" and value:
+                told = "Slurm reports errors in the log, so jobs may be missing"
+                log.remarks[f"{told}: {shorten(str(value[0] if isinstance(value, list) else value))}"] += 1
+    except InputError as error:
+        raise InputError(error.source, error.field, f"{error.problem} (`{command}` prints what is read)") from None

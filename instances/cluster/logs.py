@@ -33,7 +33,7 @@ LATE = "could not start at submit (a dependency, a begin time): they are release
 NO_LIMIT = "without a time limit (policies believe the greatest one)"
 EARLY = "start before their submit in the log; they count as started at submit"
 UNEVEN = "ask for GPUs that their nodes do not divide; every node has the greater part"
-UTC = (
+NO_ZONE = (
     "have times without a zone, which are read as UTC; the cluster file may have a `zone`, or export with "
     "SLURM_TIME_FORMAT=%s"
 )
@@ -257,7 +257,7 @@ def _name(job: LogJob, label: str) -> str:
 def _tell_clock(instance: Instance, zone: ZoneInfo | None, report: Report) -> None:
     """Tell how times without a zone were read, and whether the clocks change."""
     if zone is None:
-        report.remarks[UTC] += report.read
+        report.remarks[NO_ZONE] += report.read
         return
     days = range(instance.begin, int(instance.jobs.submit[-1]) + DAY, DAY)
     if len({datetime.fromtimestamp(second, zone).utcoffset() for second in days}) > 1:

@@ -208,4 +208,4 @@ def read_sacct_json(file: TextFile, log: Log) -> Found:
         end, elapsed = time.integer("end") or None, time.integer("elapsed")
         return _finish(row, job, "tres", asked or allocated, not asked, state.split(" ")[0], end, elapsed)
 
-    return read_rows(read_entries(file, log, "jobs"), log, read)
+    return read_rows(read_entries(file, log, "jobs", "sacct --json"), log, read)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import itertools
 from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import numpy as np
 import pytest
 
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.cluster.format import QuotaDocument, read
+from ratiobench.instances.cluster.format import QuotaDocument, document, read
 from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.logs import ClusterFile, LogPool, import_logs, write_import
 from ratiobench.instances.cluster.model import Instance, Partition
@@ -20,7 +18,6 @@ from ratiobench.instances.cluster.report import Report
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import make_rule
 from ratiobench.online.cluster.replay import replay
-from tests.instances.cluster import log_files
 from tests.instances.cluster.log_files import cluster_of, rows_of, sacct
 
 EPOCH = 1_772_323_200  # 2026-03-01T00:00:00Z
@@ -46,41 +43,6 @@ def columns(x: Instance, labels: bool = True) -> list[tuple[object, ...]]:
     return sorted((name, *row, *more) for name, row, more in itertools.zip_longest(names, rows, extra, fillvalue=()))
 
 
-def test_one_month_is_the_same_in_every_format(tmp_path: Path) -> None:
-    """sacct as text and JSON, CSV, Kueue, pods; SWF has widths only."""
-    x, starts = month()
-    texts = {
-        name: getattr(log_files, function)(rows_of(x, starts, EPOCH))
-        for name, function in (("a.txt", "sacct"), ("b.json", "sacct_json"), ("c.csv", "csv"), ("d.json", "kueue"))
-    } | {"e.json": log_files.pods(rows_of(x, starts, EPOCH)), "f.swf": log_files.swf(rows_of(x, starts, EPOCH), EPOCH)}
-    found, reports = {}, {}
-    for name, text in texts.items():
-        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
-        cluster = cluster_of(x) if name != "f.swf" else ClusterFile(pools=[LogPool("p", x.capacity, 1)])
-        found[name], reports[name] = import_logs([str(tmp_path / f"{name}.gz")], cluster)
-    truth = columns(found["a.txt"])
-    known = np.column_stack([x.jobs.submit, x.jobs.submit, starts, x.jobs.run, x.jobs.limit, x.jobs.width])
-    assert sorted(list(row[1:7]) for row in truth) == sorted(known.tolist())
-    for name in ("b.json", "c.csv", "d.json", "e.json"):
-        assert columns(found[name]) == truth, name
-        assert reports[name].waits is not None
-        assert reports[name].waits.means() == pytest.approx(reports["a.txt"].waits.means())  # type: ignore[union-attr]
-    assert [row[:7] for row in truth] == columns(found["f.swf"], labels=False)
-    for name in ("b.json", "c.csv", "d.json"):
-        assert found[name].accounts == found["a.txt"].accounts
-    assert {report.read for report in reports.values()} == {len(x.jobs)}
-
-
-def test_a_log_replayed_under_its_own_policy_gives_its_starts(tmp_path: Path) -> None:
-    """Job for job, also through the file."""
-    x, starts = month()
-    (tmp_path / "log.txt").write_text(sacct(rows_of(x, starts, EPOCH)))
-    y, _ = import_logs([str(tmp_path / "log.txt")], cluster_of(x))
-    again = replay(y, make_rule("easy")).schedule.start
-    assert (again == y.jobs.logged).all()
-    assert (starts > x.jobs.submit).sum() > 50
-
-
 def lines(*rows: str, head: str = "JobID|Submit|Start|End|State|ReqTRES|Timelimit|User|Account|Partition") -> str:
     """A log of sacct in seconds; rows of id, submit, wait, run, state and GPUs."""
     table = [head]
@@ -101,6 +63,35 @@ def load(folder: Path, *texts: str, cluster: ClusterFile = NODES, skip_bad: bool
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text, errors="surrogateescape")
     return import_logs([str(path) for path in paths], cluster, skip_bad=skip_bad)
+
+
+def test_a_log_of_days_is_one_log_without_bids(tmp_path: Path) -> None:
+    """A wait over midnight is whole, a day without a job that counts removes nothing; nothing tells run times."""
+    x, report = load(
+        tmp_path,
+        lines("1 86000 0 900 COMPLETED 8", "2 86300 600 60 COMPLETED 8", "3 180000 0 60 COMPLETED 0")
+        + lines("4 260000 100 60 COMPLETED 8").splitlines()[1]
+        + "\n",
+    )
+    assert report.waits is not None
+    assert (x.jobs.ids, report.waits.total.tolist()) == (("1", "2", "4"), [0, 600, 100])
+    assert report.left_out == {"without a GPU": (1, 0)}
+    names = {"id", "submit", "run", "limit", "nodes", "gpus", "pools", "account", "user", "partition", "logged"}
+    assert set(document(x)["jobs"]) == names
+
+
+def test_the_guides_command_writes_what_is_read(tmp_path: Path) -> None:
+    """A day from which and one up to which, times as seconds, and columns that the reader knows."""
+    guide = (Path(__file__).parents[3] / "docs" / "guide" / "logs.md").read_text("utf-8")
+    command = next(line for line in guide.splitlines() if "SLURM_TIME_FORMAT=%s sacct" in line)
+    assert " -S DAY -E DAY " in command
+    head = command.partition("--format=")[2].partition("`")[0].replace(",", "|")
+    fields = "7|100|110|130|180|00:00:50|COMPLETED|gres/gpu=4|gres/gpu=4|2|01:00:00|u|a|p|q"
+    x, report = load(tmp_path, f"{head}\n{fields}\n", cluster=ClusterFile(pools=[LogPool("p", 2, 8)]))
+    columns = (x.jobs.submit, x.jobs.release, x.jobs.logged, x.jobs.run, x.jobs.limit, x.jobs.nodes, x.jobs.gpus)
+    assert [int(column[0]) for column in columns] == [100, 110, 130, 50, 3600, 2, 2]
+    assert (x.users, x.accounts, x.partitions[0].name, x.qos) == (("u",), ("a",), "p", ("q",))
+    assert not any("zone" in remark for remark in +report.remarks)
 
 
 def test_several_logs_and_the_same_job_twice(tmp_path: Path) -> None:
@@ -163,6 +154,7 @@ def test_the_window_and_what_runs_and_waits_at_its_beginning(tmp_path: Path) -> 
     }
     assert report.window == (1000, 2000)
     assert report.load == 80 / (16 * 1000)
+    assert "(GPU-seconds asked for by jobs submitted in the window / its capacity)" in str(report)
     assert report.utilisation == (8 * 50 + 6 * 410 + 4 * 10 + 2 * 60 + 2 * 900 + 8 * 10) / (16 * 1000)
     assert report.waits is not None
     assert (report.waits.blocked.tolist(), report.waits.overfull) == ([10, 0], 10)  # 18 GPUs are in use until 1010

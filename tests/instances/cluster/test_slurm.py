@@ -148,6 +148,12 @@ def test_every_line_of_sacct(form: str, tmp_path: Path) -> None:
     assert +log.remarks == {ELAPSED: 1}
 
 
+def test_a_component_that_ends_before_it_starts_has_no_run(tmp_path: Path) -> None:
+    """Its GPU-seconds are not known, not negative."""
+    (job,), errors, _ = read(tmp_path, "sacct", sacct("24+0|12:00|10:00||FAILED|gres/gpu=2|"))
+    assert (job.run, job.left_out, errors) == (None, "part of a heterogeneous job", [])
+
+
 def test_what_was_allocated_counts_without_reqtres_and_ties_no_job_to_a_type(tmp_path: Path) -> None:
     text = sacct("1|10:00|12:00|02:00:00|COMPLETED|gres/gpu:a100=2,gres/gpu=2,node=1|").replace("ReqTRES", "AllocTRES")
     (job,), _, log = read(tmp_path, "sacct", text.replace("\n", "|\n"))  # `--parsable` ends lines with a bar

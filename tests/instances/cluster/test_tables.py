@@ -128,7 +128,11 @@ def test_our_own_names_need_no_map(tmp_path: Path) -> None:
         ("90.5", "-5", "line 2 len: '-5' is not a number in 0..2^33"),
         (",2,", ",two,", "line 2 cards: 'two' is not a number"),
         (",me", "", "line 2: 4 fields; 5 are needed"),
-        ("2026-03-01T09", "yesterday", "line 2 when: 'yesterday:00:00+01:00' is neither"),
+        (
+            "2026-03-01T09:00:00+01:00",
+            "yesterday",
+            "line 2 when: 'yesterday' is neither a time such as 2026-03-01T08:30:00+01:00 nor a number of seconds",
+        ),
         ("me", "m\udce4", "line 2: holds bytes that are not UTF-8 text"),
     ],
 )
