@@ -188,15 +188,16 @@ class Row:
 @lru_cache(maxsize=65_536)
 def _read_second(text: str, zone: ZoneInfo | None) -> tuple[int, bool]:
     """Seconds from 1970, -1 if the text is no time; whether the text did not say its zone."""
-    if "-" not in text and re.fullmatch(r"[0-9]{1,11}(\.[0-9]*)?", text):
-        seconds, is_local = int(float(text)), False
-    else:
-        try:
+    is_local = False
+    try:
+        if text.partition(".")[0].isdecimal():
+            seconds = math.floor(float(text))
+        else:
             time = datetime.fromisoformat(text)
             is_local = time.tzinfo is None
             seconds = math.floor((time.replace(tzinfo=zone or UTC) if is_local else time).timestamp())
-        except (ValueError, OverflowError):
-            return -1, False
+    except (ValueError, OverflowError):
+        return -1, False
     return (seconds if 0 <= seconds <= LARGEST else -1), is_local
 
 

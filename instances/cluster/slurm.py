@@ -10,6 +10,7 @@ heterogeneous job, is left out. A slice or a share of a GPU is no GPU. The log i
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -51,7 +52,7 @@ class Resources(NamedTuple):
 @lru_cache(maxsize=4096)
 def read_resources(text: str) -> Resources:
     """GPUs and nodes of resources as `sacct` prints them."""
-    plain, nodes, typed, piece = 0, 0, dict[str, int](), ""
+    plain, nodes, typed, piece = 0, 0, Counter[str](), ""
     for entry in text.split(","):
         name, mark, value = entry.partition("=")
         whole, is_piece = WHOLE_GPU.fullmatch(name), PIECE_OF_GPU.search(name) is not None
@@ -66,61 +67,70 @@ def read_resources(text: str) -> Resources:
         elif is_piece:
             piece = name if int(value) else piece
         elif whole and whole[1]:
-            typed[whole[1]] = typed.get(whole[1], 0) + int(value)
+            typed[whole[1]] += int(value)
         else:
             plain = int(value)
     if piece:
         return Resources(nodes=nodes, piece=piece)
     # Slurm writes the sum beside the types where it is set up to
-    return Resources(plain or sum(typed.values()), next(iter(typed)) if len(typed) == 1 else "", nodes)
+    return Resources(plain or typed.total(), next(iter(typed)) if len(typed) == 1 else "", nodes)
 
 
-def _finish(
-    row: Row, job: LogJob, field: str, asked: str, is_allocated: bool, state: str, end: int | None, elapsed: int | None
-) -> LogJob:
-    """GPUs and run of a job, and why it is left out, by the same rules for text and JSON."""
-    resources, log = read_resources(asked), row.log
-    if resources.wrong:
-        problem = "does not say how many, below 10^7 (`sacct --parsable2` writes whole fields)"
-        raise row.fail(field, f"{shorten(resources.wrong)} {problem}")
-    job.gpus, job.kind, job.nodes = resources.gpus, resources.kind, job.nodes or resources.nodes
-    if is_allocated and job.gpus:
-        job.kind = ""
-        log.remarks[ALLOCATED] += 1
-    unfinished, written = state in _UNFINISHED, end
-    if unfinished:
-        end = None
-    elif job.start is not None and end is not None and elapsed is not None:
-        end = job.start + elapsed
-    job.may_restart = state in ("PREEMPTED", "NODE_FAIL", "BOOT_FAIL")
-    if "+" in job.id:
-        job.left_out = Reason.HETEROGENEOUS
-    elif state in ("REQUEUED", "REVOKED"):
-        job.left_out = Reason.REQUEUED
-    elif state == "CANCELLED" and end is not None and end == job.start:
-        job.left_out = Reason.CANCELLED
-    no_gpu = Reason.NO_WHOLE_GPU.format(resources.piece) if resources.piece else Reason.NO_GPU
-    job.settle(end, Reason.NOT_STARTED if unfinished else Reason.CANCELLED, no_gpu)
-    log.remarks[ELAPSED] += not job.left_out and end != written
-    return job
-
-
-def _seconds(row: Row, key: str) -> int | None:
+def _duration(row: Row, key: str) -> int | None:
     """Seconds of [days-][hours:]minutes:seconds."""
     if not (text := row.text(key)):
         return None
-    if (seconds := _read_duration(text)) < 0:
+    if not (found := _DURATION.fullmatch(text)):
         raise row.fail(key, f"{shorten(text)} is not a time such as 1-06:00:00 or 30:00")
-    return seconds
-
-
-@lru_cache(maxsize=65_536)
-def _read_duration(text: str) -> int:
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        return -1
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
     return 86_400 * days + 3600 * hours + 60 * minutes + seconds
+
+
+def _read_job(row: Row, is_asked: bool, field: str) -> LogJob:
+    """A job by the names of sacct's columns; `is_asked`: whether ReqTRES counts; `field`: where that stands."""
+    log, name, start, end = row.log, row.text("JobID"), row.second("Start"), row.second("End")
+    if not _ID.fullmatch(name):
+        raise row.fail("JobID", f"{shorten(name)} is not a job such as 17, 17_3 or 17+1")
+    allocated = read_resources(row.text("AllocTRES"))
+    resources = read_resources(row.text("ReqTRES")) if is_asked else allocated
+    if resources.wrong:
+        problem = "does not say how many, below 10^7 (`sacct --parsable2` writes whole fields)"
+        raise row.fail(field, f"{shorten(resources.wrong)} {problem}")
+    elapsed = _duration(row, "Elapsed")
+    job = LogJob(
+        id=name,
+        submit=row.require_second("Submit"),
+        eligible=row.second("Eligible"),
+        start=start,
+        limit=_duration(row, "Timelimit"),
+        gpus=resources.gpus,
+        nodes=int(row.number("ReqNodes") or resources.nodes or row.number("NNodes") or 0),
+        kind=resources.kind if is_asked else "",
+        ran=allocated.kind,
+        constraint=row.text("Constraints"),
+        account=row.text("Account"),
+        user=row.text("User"),
+        partition=row.text("Partition"),
+        qos=row.text("QOS"),
+    )
+    state = row.text("State").split(" ")[0].rstrip("+")
+    unfinished, written = state in _UNFINISHED, end
+    if unfinished:
+        end = None
+    elif start is not None and end is not None and elapsed is not None:
+        end = start + elapsed
+    job.may_restart = state in ("PREEMPTED", "NODE_FAIL", "BOOT_FAIL")
+    if "+" in name:
+        job.left_out = Reason.HETEROGENEOUS
+    elif state in ("REQUEUED", "REVOKED"):
+        job.left_out = Reason.REQUEUED
+    elif state == "CANCELLED" and end is not None and end == start:
+        job.left_out = Reason.CANCELLED
+    no_gpu = Reason.NO_WHOLE_GPU.format(resources.piece) if resources.piece else Reason.NO_GPU
+    job.settle(end, Reason.NOT_STARTED if unfinished else Reason.CANCELLED, no_gpu)
+    log.remarks[ALLOCATED] += not is_asked and job.gpus > 0
+    log.remarks[ELAPSED] += not job.left_out and end != written
+    return job
 
 
 def read_sacct(file: TextFile, log: Log) -> Found:
@@ -142,70 +152,47 @@ def read_sacct(file: TextFile, log: Log) -> Found:
             if fields != [""] and not (len(fields) > at and _STEP.fullmatch(fields[at])):
                 yield number, fields
 
-    def read(row: Row) -> LogJob:
-        name, submit = row.text("JobID"), row.require_second("Submit")
-        if not _ID.fullmatch(name):
-            raise row.fail("JobID", f"{shorten(name)} is not a job such as 17, 17_3 or 17+1")
-        nodes = read_resources(row.text(tres)).nodes
-        job = LogJob(
-            id=name,
-            submit=submit,
-            eligible=row.second("Eligible"),
-            start=row.second("Start"),
-            limit=_seconds(row, "Timelimit"),
-            nodes=int(row.number("ReqNodes") or nodes or row.number("NNodes") or 0),
-            ran=read_resources(row.text("AllocTRES")).kind,
-            constraint=row.text("Constraints"),
-            account=row.text("Account"),
-            user=row.text("User"),
-            partition=row.text("Partition"),
-            qos=row.text("QOS"),
-        )
-        state, end, elapsed = row.text("State").split(" ")[0].rstrip("+"), row.second("End"), _seconds(row, "Elapsed")
-        return _finish(row, job, tres, row.text(tres), tres == "AllocTRES", state, end, elapsed)
-
-    return read_lines(lines(), header, _MISSING, log, read)
-
-
-def _text_of(tres: list[Row]) -> str:
-    """The resources as `sacct` prints them."""
-    names = ("/".join(filter(None, (entry.text("type"), entry.text("name")))) for entry in tres)
-    return ",".join(f"{name}={entry.integer('count') or 0}" for name, entry in zip(names, tres, strict=True))
+    return read_lines(lines(), header, _MISSING, log, lambda row: _read_job(row, tres == "ReqTRES", tres))
 
 
 def read_sacct_json(file: TextFile, log: Log) -> Found:
-    """`sacct --json`: a list `jobs`, in the forms of several versions of Slurm."""
+    """`sacct --json`: a list `jobs`, in the forms of several versions of Slurm, as the columns of `sacct`."""
+
+    def text_of(tres: list[Row]) -> str:
+        names = ("/".join(filter(None, (entry.text("type"), entry.text("name")))) for entry in tres)
+        return ",".join(f"{name}={entry.integer('count') or 0}" for name, entry in zip(names, tres, strict=True))
 
     def read(row: Row) -> LogJob:
-        time, array, tres, people = (row.object(key) for key in ("time", "array", "tres", "association"))
-        submit = time.integer("submission")
-        if submit is None:
+        time, array, het, people = (row.object(key) for key in ("time", "array", "het", "association"))
+        if time.integer("submission") is None:
             raise time.fail("submission", "the field is missing")
-        whole, task, name = array.integer("job_id"), array.integer("task_id"), str(row.integer("job_id") or "")
-        if row.object("het").integer("job_id"):
-            name += "+"
+        name, whole, task = f"{row.integer('job_id') or ''}", array.integer("job_id"), array.integer("task_id")
+        if het.integer("job_id"):
+            name += f"+{het.integer('job_offset') or 0}"
         elif whole and task is not None:
             name = f"{whole}_{task}"
-        asked, allocated = (_text_of(tres.objects(key)) for key in ("requested", "allocated"))
         state = row.object("state").data.get("current", "")
         state = state[0] if isinstance(state, list) and state else state
         if not isinstance(state, str):
             raise row.fail("state.current", f"{shorten(state)} is neither a text nor a list of texts")
-        job = LogJob(
-            id=name,
-            submit=submit,
-            eligible=time.integer("eligible") or None,
-            start=time.integer("start") or None,
-            limit=60 * (time.integer("limit") or 0) or None,
-            nodes=read_resources(asked or allocated).nodes or row.integer("allocation_nodes") or 0,
-            ran=read_resources(allocated).kind,
-            constraint=row.text("constraints"),
-            account=row.text("account") or people.text("account"),
-            user=row.text("user") or people.text("user"),
-            partition=row.text("partition"),
-            qos=row.text("qos"),
-        )
-        end, elapsed = time.integer("end") or None, time.integer("elapsed")
-        return _finish(row, job, "tres", asked or allocated, not asked, state.split(" ")[0], end, elapsed)
+        asked, allocated = (text_of(row.object("tres").objects(key)) for key in ("requested", "allocated"))
+        limit, elapsed = time.integer("limit"), time.integer("elapsed")
+        columns = {
+            "JobID": name,
+            "Submit": str(time.integer("submission")),
+            **{key.title(): str(time.integer(key) or "") for key in ("eligible", "start", "end")},
+            "Timelimit": f"{limit}:00" if limit else "",
+            "Elapsed": "" if elapsed is None else f"{elapsed // 60}:{elapsed % 60:02d}",
+            "State": state,
+            "ReqTRES": asked,
+            "AllocTRES": allocated,
+            "NNodes": str(row.integer("allocation_nodes") or ""),
+            "Constraints": row.text("constraints"),
+            "Account": row.text("account") or people.text("account"),
+            "User": row.text("user") or people.text("user"),
+            "Partition": row.text("partition"),
+            "QOS": row.text("qos"),
+        }
+        return _read_job(Row(log, row.path, columns), asked != "", "tres")
 
     return read_rows(read_entries(file, log, "jobs", "sacct --json"), log, read)
