@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from ratiobench.instances.cluster.format import QuotaDocument, convert, document, parse
+from ratiobench.instances.cluster.format import QuotaDocument, document, parse
 from ratiobench.instances.cluster.model import Instance
+from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.io.files import load_toml, read_bytes
 from ratiobench.instances.io.numerals import seconds_of

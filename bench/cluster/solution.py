@@ -12,8 +12,8 @@ from msgspec import Meta
 
 from ratiobench.formulations.cluster.check import CheckReport, check
 from ratiobench.instances.arrays import freeze
-from ratiobench.instances.cluster.format import convert
 from ratiobench.instances.cluster.model import Instance, Schedule
+from ratiobench.instances.io.documents import convert
 
 _Whole = Annotated[int, Meta(ge=-(2**40), le=2**40)]
 

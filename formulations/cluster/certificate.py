@@ -15,9 +15,8 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from ratiobench.formulations import checksums
-from ratiobench.instances.cluster.format import convert
 from ratiobench.instances.cluster.model import Instance, Schedule
-from ratiobench.instances.io.documents import Documents
+from ratiobench.instances.io.documents import Documents, convert
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import sha256_of
 

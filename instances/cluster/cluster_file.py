@@ -11,18 +11,10 @@ import re
 from collections import defaultdict
 from zoneinfo import ZoneInfo
 
-import msgspec
-
-from ratiobench.instances.cluster.format import (
-    LONGEST_RUN,
-    WEIGHT_LIMIT,
-    PriorityDocument,
-    QuotaDocument,
-    convert,
-    sum_nominal,
-)
+from ratiobench.instances.cluster.format import LONGEST_RUN, WEIGHT_LIMIT, ClusterDocument, sum_nominal
 from ratiobench.instances.cluster.log_lines import LogJob, Reason
-from ratiobench.instances.cluster.model import NONE, Partition, Pool, Second
+from ratiobench.instances.cluster.model import NONE, Pool, Second
+from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.io.files import load_toml, read_bytes
 
@@ -33,16 +25,10 @@ class LogPool(Pool, frozen=True, kw_only=True):
     types: tuple[str, ...] = ()
 
 
-class ClusterFile(msgspec.Struct, forbid_unknown_fields=True):
+class ClusterFile(ClusterDocument, frozen=True, kw_only=True, omit_defaults=False):
     """The cluster file; `begin` and `end` are seconds from 1970, `zone` a name such as Europe/Berlin."""
 
     pools: list[LogPool]
-    partitions: list[Partition] = []
-    quotas: list[QuotaDocument] = []
-    priority: PriorityDocument = PriorityDocument()
-    cycle: int = 0
-    depth: int = 0
-    judged: tuple[Second, Second] | None = None
     begin: Second | None = None
     end: Second | None = None
     zone: str = ""

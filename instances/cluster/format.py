@@ -6,7 +6,6 @@ that is later), limits and labels with -1 (none). In the file `pools` of a job i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -34,7 +33,7 @@ from ratiobench.instances.cluster.model import (
     Weight,
     Weights,
 )
-from ratiobench.instances.io.documents import Documents, hash_once, require_format
+from ratiobench.instances.io.documents import Documents, convert, hash_once, require_format
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source, shorten
 from ratiobench.instances.io.fields import origin_of
 
@@ -97,7 +96,18 @@ class RunningDocument(Part, frozen=True):
     partition: Code = NONE
 
 
-class InstanceDocument(Part, frozen=True):
+class ClusterDocument(Part, frozen=True, kw_only=True):
+    """What an instance file and a cluster file say of a cluster beside its pools."""
+
+    partitions: tuple[Partition, ...] = ()
+    quotas: tuple[QuotaDocument, ...] = ()
+    priority: PriorityDocument = PriorityDocument()
+    cycle: Place = 0
+    depth: Place = 0
+    judged: tuple[Second, Second] | None = None
+
+
+class InstanceDocument(ClusterDocument, frozen=True, kw_only=True):
     """The whole file."""
 
     format: str
@@ -108,15 +118,9 @@ class InstanceDocument(Part, frozen=True):
     jobs: JobsDocument
     origin: dict[str, Any] = msgspec.field(default_factory=dict)
     cost: Literal["wait-gpu-hours", "wait", "wait-gpus", "slowdown"] = "wait"
-    cycle: Place = 0
-    depth: Place = 0
-    judged: tuple[Second, Second] | None = None
-    partitions: tuple[Partition, ...] = ()
     accounts: tuple[Name, ...] = ()
     users: tuple[Name, ...] = ()
     qos: tuple[Name, ...] = ()
-    quotas: tuple[QuotaDocument, ...] = ()
-    priority: PriorityDocument = PriorityDocument()
     running: tuple[RunningDocument, ...] = ()
 
 
@@ -134,24 +138,6 @@ _PRIORITY_TABLES = {
     "partition_priority": "partitions",
     "account_priority": "accounts",
 }
-_STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+|\.\.\.)\]")
-
-
-def convert(data: Any, kind: type[Any], source: str) -> Any:
-    """Validate decoded JSON (or TOML) as this type; the error names the field and its value."""
-    try:
-        return msgspec.convert(data, kind)
-    except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$")
-        path, value = path.rstrip("`"), data
-        for key, index in _STEP.findall(path):
-            inside = value.get(key) if key else value[int(index)] if index.isdigit() else None
-            if inside is None:
-                break
-            value = inside
-        problem = problem[0].lower() + problem[1:]
-        problem = problem if isinstance(value, dict) else f"{shorten(value)}: {problem}"
-        raise InputError(source, path.removeprefix("."), problem) from None
 
 
 def _require_different(field: str, names: Sequence[str]) -> None:

@@ -30,19 +30,10 @@ USERS, ACCOUNTS = 60, 8
 def generate(
     seed: str, days: int = 30, load: int = 85, pools: Sequence[tuple[str, int, int]] = POOLS, most: int = 50_000
 ) -> Instance:
-    """Draw a log of whole days.
+    """Draw a log of whole days from a Monday, at most so many jobs; the cluster is empty at the beginning.
 
-    Parameters
-    ----------
-    seed : names the random streams.
-    days : how many, from a Monday.
-    load : GPU-seconds asked for over the capacity, percent.
-    pools : name, nodes and GPUs per node of each pool.
-    most : the most jobs that are drawn.
-
-    Returns
-    -------
-    The instance; the cluster is empty at the beginning.
+    `seed` names the random streams; `load`: GPU-seconds asked for over the capacity, percent; `pools`: name, nodes and
+    GPUs per node of each pool.
     """
     capacity = sum(nodes * gpus for _, nodes, gpus in pools)
     work = load * capacity * days * DAY // 100

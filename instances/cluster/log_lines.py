@@ -12,11 +12,13 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from ratiobench.instances.cluster.format import LABELS
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.json_items import iterate_entries
 from ratiobench.instances.io.text_files import TextFile
 
 LARGEST = 2**33  # No number in a log is larger
+LONGEST_NAME = 200
 
 
 class Reason:
@@ -215,6 +217,9 @@ def read_rows(rows: Iterable[tuple[str, Any]], log: Log, read: Callable[[Row], L
             text = f"{job.id}{job.account}{job.user}{job.partition}{job.qos}"
             if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
                 raise row.fail("", "holds bytes that are not UTF-8 text")
+            if len(text) > LONGEST_NAME:
+                for label in LABELS:
+                    setattr(job, label, getattr(job, label)[:LONGEST_NAME])
             yield job
         except InputError as error:
             yield error.with_traceback(None)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ratiobench.instances.cluster.cluster_file import ClusterFile, LogPool, Shapes, read_cluster
 from ratiobench.instances.cluster.format import FORMAT, LABELS, parse, write
-from ratiobench.instances.cluster.log_lines import Log, LogJob, Reason
+from ratiobench.instances.cluster.log_lines import LONGEST_NAME, Log, LogJob, Reason
 from ratiobench.instances.cluster.model import DAY, NONE, Instance
 from ratiobench.instances.cluster.readers import FORMATS, guess_format
 from ratiobench.instances.cluster.report import Report
@@ -38,7 +38,7 @@ NO_ZONE = (
     "SLURM_TIME_FORMAT=%s"
 )
 CLOCK = "are in a log in which the clocks change: the hour that is there twice is read as the first of the two"
-LONGEST_NAME = 200
+COLUMNS = {"submit": "submit", "run": "length", "nodes": "nodes", "gpus": "node_gpus"}  # of the file -> of a job
 RESTART = 60  # Seconds from the end of a run to the submit of the next one of a job that Slurm starts again
 
 
@@ -79,7 +79,12 @@ def import_logs(
     chosen, running = _cut(kept, begin, math.inf if cluster.end is None else cluster.end, report)
     if not chosen:
         raise InputError(where, "begin", f"none of the {len(kept)} jobs that can be replayed is in the window")
-    instance = parse(_make_document(name, cluster, begin, jobs, chosen, running, report), where)
+    report.jobs = len(chosen)
+    report.gpu_seconds = sum(job.length * job.nodes * job.node_gpus for job in chosen)
+    report.remarks[NO_LIMIT] += sum(job.limit is None for job in chosen)
+    names = _list_names(cluster, jobs, kept)
+    document = _make_document(name, cluster, begin, names, chosen)
+    instance = parse(document | {"running": _place_running(running, cluster, names, begin, report)}, where)
     if any(log.is_local for log in logs):
         _tell_clock(instance, zone, report)
     _measure(instance, cluster.end, jobs, [shapes.ran_in(job) if job.ran else () for job in chosen], shapes, report)
@@ -160,75 +165,69 @@ def _cut(kept: list[LogJob], begin: int, end: float, report: Report) -> tuple[li
     return chosen, running
 
 
+def _list_names(cluster: ClusterFile, jobs: list[LogJob], kept: list[LogJob]) -> dict[str, list[str]]:
+    """The names of each table; the cluster file may name an account or a quality of which no job is kept."""
+    of = {"account": jobs, "qos": jobs, "user": kept, "partition": kept}
+    names = {table: sorted({getattr(job, label) for job in of[label]} - {""}) for label, table in LABELS.items()}
+    return names | {"partitions": [part.name for part in cluster.partitions] or names["partitions"]}
+
+
 def _make_document(
-    name: str,
-    cluster: ClusterFile,
-    begin: int,
-    jobs: list[LogJob],
-    chosen: list[LogJob],
-    running: list[LogJob],
-    report: Report,
+    name: str, cluster: ClusterFile, begin: int, names: Mapping[str, list[str]], chosen: list[LogJob]
 ) -> dict[str, Any]:
     """The instance file of the chosen jobs."""
-    tables: dict[str, list[str]] = {}
-    for label, table in LABELS.items():
-        # The cluster file may name an account or a quality of which no job is kept
-        named = (
-            jobs
-            if label in ("account", "qos")
-            else [job for job in jobs if job.pools and job.left_out in ("", Reason.OUTSIDE)]
-        )
-        tables[table] = sorted({_name(job, label) for job in named} - {""})
     given = msgspec.to_builtins(cluster)
     everyone = [pool.name for pool in cluster.pools]
-    if cluster.partitions:
-        tables["partitions"] = [part.name for part in cluster.partitions]
-    else:
-        given["partitions"] = [{"name": part, "pools": everyone} for part in tables["partitions"]]
-    codes = {label: {text: i for i, text in enumerate(tables[table])} | {"": NONE} for label, table in LABELS.items()}
     sets = sorted({job.pools for job in chosen})
     numbers = {pools: i for i, pools in enumerate(sets)}
     ids, seen = [], Counter[str]()
     for job in chosen:  # an id that was used again after a restart of the counter gets a number behind it
-        own = _name(job, "id") or job.where
+        own = job.id[:LONGEST_NAME] or job.where
         seen[own] += 1
         ids.append(own if seen[own] == 1 else f"{own}#{seen[own]}")
-    report.jobs = len(chosen)
-    report.gpu_seconds = sum(job.length * job.nodes * job.node_gpus for job in chosen)
-    report.remarks[NO_LIMIT] += sum(job.limit is None for job in chosen)
-    labels = {label: [codes[label][_name(job, label)] for job in chosen] for label in LABELS}
     return {
         "format": FORMAT,
         "name": name,
         "origin": {"import": "ratiobench/cluster/logs"},
         "begin": begin,
-        **{key: given[key] for key in ("cycle", "depth", "judged", "partitions", "quotas", "priority")},
+        **{key: given[key] for key in ("cycle", "depth", "judged", "quotas", "priority")},
         "pools": [{key: value for key, value in pool.items() if key != "types"} for pool in given["pools"]],
-        **{table: tables[table] for table in ("accounts", "users", "qos")},
+        "partitions": given["partitions"] or [{"name": part, "pools": everyone} for part in names["partitions"]],
+        **{table: names[table] for table in ("accounts", "users", "qos")},
         "pool_sets": sets,
-        "running": _place_running(running, cluster, codes, begin, report),
         "jobs": {
             "id": ids,
-            "submit": [job.submit for job in chosen],
             "release": [max(begin, job.submit, job.eligible or 0) for job in chosen],
-            "run": [job.length for job in chosen],
-            "limit": [NONE if job.limit is None else job.limit for job in chosen],
-            "nodes": [job.nodes for job in chosen],
-            "gpus": [job.node_gpus for job in chosen],
             "pools": [numbers[job.pools] for job in chosen],
-            "logged": [NONE if job.start is None else job.start for job in chosen],
-            **labels,
+            **{column: [getattr(job, name) for job in chosen] for column, name in COLUMNS.items()},
+            "limit": [_or_none(job.limit) for job in chosen],
+            "logged": [_or_none(job.start) for job in chosen],
+            **_code(names, chosen),
         },
     }
 
 
+def _or_none(value: int | None) -> int:
+    return NONE if value is None else value
+
+
+def _code(names: Mapping[str, list[str]], jobs: list[LogJob]) -> dict[str, list[int]]:
+    """The labels of jobs as numbers of names."""
+    codes = {}
+    for label, table in LABELS.items():
+        number = {name: i for i, name in enumerate(names[table])} | {"": NONE}
+        codes[label] = [number[getattr(job, label)] for job in jobs]
+    return codes
+
+
 def _place_running(
-    jobs: list[LogJob], cluster: ClusterFile, codes: Mapping[str, Mapping[str, int]], begin: int, report: Report
+    jobs: list[LogJob], cluster: ClusterFile, names: Mapping[str, list[str]], begin: int, report: Report
 ) -> list[dict[str, Any]]:
     """Put jobs that run at the beginning on best-fit nodes, in order of start."""
     free = [[pool.gpus] * pool.nodes for pool in cluster.pools]
-    rows = []
-    for job in sorted(jobs, key=lambda job: job.start or 0):
+    jobs = sorted(jobs, key=lambda job: job.start or 0)
+    codes, rows = _code(names, jobs), []
+    for i, job in enumerate(jobs):
         start = job.start or 0
         end = start + job.length
         for q in job.pools:
@@ -243,15 +242,10 @@ def _place_running(
         for v in nodes:
             free[q][v] -= job.node_gpus
         row = {"pool": cluster.pools[q].name, "nodes": nodes, "gpus": job.node_gpus, "start": start, "end": end}
-        row |= {label: codes[label][_name(job, label)] for label in ("account", "user", "partition")}
-        rows.append(row | {"limit": NONE if job.limit is None else job.limit})
+        row |= {label: codes[label][i] for label in ("account", "user", "partition")}
+        rows.append(row | {"limit": _or_none(job.limit)})
     report.running = len(rows)
     return rows
-
-
-def _name(job: LogJob, label: str) -> str:
-    text: str = getattr(job, label)
-    return text[:LONGEST_NAME]
 
 
 def _tell_clock(instance: Instance, zone: ZoneInfo | None, report: Report) -> None:

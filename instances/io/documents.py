@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError, shorten
@@ -56,3 +59,23 @@ def hash_once(cache: dict[str, str], form: str, content: Callable[[], dict[str, 
     if "hash" not in cache:
         cache["hash"] = sha256_of({"format": form, **content()})
     return cache["hash"]
+
+
+_STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+|\.\.\.)\]")
+
+
+def convert(data: Any, kind: type[Any], source: str) -> Any:
+    """Validate decoded JSON (or TOML) as this type; the error names the field and its value."""
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).partition(" - at `$")
+        path, value = path.rstrip("`"), data
+        for key, index in _STEP.findall(path):
+            inside = value.get(key) if key else value[int(index)] if index.isdigit() else None
+            if inside is None:
+                break
+            value = inside
+        problem = problem[0].lower() + problem[1:]
+        problem = problem if isinstance(value, dict) else f"{shorten(value)}: {problem}"
+        raise InputError(source, path.removeprefix("."), problem) from None
