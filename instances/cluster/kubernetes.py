@@ -158,8 +158,9 @@ def read_jobs(file: TextFile, log: Log) -> Found:
             jobs.add(job.id)
             gpus, reason, job.kind = _count_gpus(spec.object("template"), log)
             parallel, completions = spec.integer("parallelism"), spec.integer("completions")
-            job.nodes = min(1 if parallel is None else parallel, _LARGEST if completions is None else completions)
-            job.nodes = min(job.nodes, _LARGEST)
+            job.nodes = min(
+                1 if parallel is None else parallel, _LARGEST if completions is None else completions, _LARGEST
+            )
             job.start, job.gpus = status.second("startTime"), gpus * job.nodes
             ends = [since[name] for name in ("Complete", "Failed") if name in since]
             return _settle(job, status.second("completionTime") or max(ends, default=None), reason)
