@@ -140,7 +140,7 @@ class ClusterFamily(Family):
 
     @property
     def certificates(self) -> Certificates:
-        from ratiobench.formulations.cluster.certificate import write
+        from ratiobench.formulations.cluster.certificate import document, join, parse, write
         from ratiobench.formulations.cluster.verify import PROVES, verify
 
         def solve(instance: Instance, settings: SolveSettings, start: Schedule | None = None) -> SolveReport:
@@ -149,7 +149,10 @@ class ClusterFamily(Family):
             report = solve(instance, instance.cost, **asdict(settings), start=start, certified=True)
             return _with_mean(instance, report)
 
-        return Certificates(solve, write, verify, PROVES)
+        def join_documents(solved: Any, bounded: Any) -> dict[str, Any]:
+            return document(join(parse(solved), parse(bounded)))
+
+        return Certificates(solve, write, verify, PROVES, join=join_documents)
 
     def crosscheck(
         self,

@@ -105,6 +105,9 @@ class Certificates:
     proves: str = "lower <= OPT <= upper"  # what a valid certificate proves, and how, in a sentence
     # (instance, data): the sum by which a valid certificate proves its bound, in a line.
     sum_text: Callable[[Any, Any], str] | None = None
+    # (document, other): the document of a certificate with the first one's solution and the other one's bound; None for
+    # a format whose documents have both in keys of their own.
+    join: Callable[[Any, Any], dict[str, Any]] | None = None
 
     def check(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
         """Verify a decoded certificate.

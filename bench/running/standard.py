@@ -184,6 +184,8 @@ def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping
         max(range(len(reports)), key=lambda k: reports[k].lower),
     )
     solved, bounded = (most, least) if family.sense is Sense.MOST else (least, most)
+    if family.certificates is not None and family.certificates.join is not None:
+        return family.certificates.join(documents[solved], documents[bounded])
     own = {*family.solution_document(reports[solved].solution), family.sense.verified}
     content = {key: documents[solved if key in own else bounded][key] for key in documents[bounded] if key != "sha256"}
     return checksums.add_checksum(content)

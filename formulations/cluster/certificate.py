@@ -7,6 +7,7 @@ recomputes both ends.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -66,7 +67,8 @@ class Certificate(Struct, forbid_unknown_fields=True, frozen=True):
         """The upper end, in the unit of the cost."""
         return Fraction(self.scaled_upper, self.scale)
 
-    def schedule(self) -> Schedule:
+    @property
+    def decisions(self) -> Schedule:
         """The schedule whose cost is `upper`, rounded up."""
         return Schedule(*(np.array(column, dtype=np.int64) for column in (self.starts, self.pools, self.nodes)))
 
@@ -97,6 +99,14 @@ def parse(data: Any, source: str = "<document>") -> Certificate:
     checksums.open_document(data, source, FORMAT, Certificate.__struct_fields__)
     certificate: Certificate = convert(data, Certificate, source)
     return certificate
+
+
+def join(solved: Certificate, bounded: Certificate) -> Certificate:
+    """Join the schedule of one valid certificate and the prices of another one of the same instance and cost."""
+    upper = math.ceil(solved.upper * bounded.scale)
+    schedule = {name: getattr(solved, name) for name in ("starts", "pools", "nodes")}
+    joined = msgspec.structs.replace(bounded, scaled_upper=upper, **schedule)
+    return msgspec.structs.replace(joined, sha256=seal(joined))
 
 
 def require_instance(certificate: Certificate, instance: Instance) -> None:

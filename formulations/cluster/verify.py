@@ -50,7 +50,7 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
     try:
         require(certificate.instance == content_hash(instance), "the certificate is about another instance")
         require_instance(certificate, instance)
-        report = check(instance, certificate.cost, certificate.schedule())
+        report = check(instance, certificate.cost, certificate.decisions)
         require(report.cost is not None, str(report.violations[0]) if report.violations else "")
         assert report.cost is not None
         upper = -(-report.cost.numerator * certificate.scale // report.cost.denominator)
