@@ -224,7 +224,7 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
         )
     chosen = Run(suite=suite, out=_path(out), **options)
     family, found = chosen.find()
-    names, handed = name_algorithms([*exactly, *added], instances_of(family))
+    names, handed = name_algorithms([*exactly, *added], family.secret_types())
     folder = find_folder(chosen.out, found.name, chosen.scale, found.over)
     named = replace(chosen, algorithms=names[: len(exactly)], add=names[len(exactly) :])
     run_suite(family, found, replace(named, own=handed, out=folder))
@@ -349,7 +349,7 @@ def simulate(file: Any, algorithm: Any, **options: Any) -> Any:
     several, some = isinstance(file, list | tuple), isinstance(algorithm, list | tuple)
     files, algorithms = list(file) if several else [file], list(algorithm) if some else [algorithm]
     given = [read_given(each) for each in files]
-    names, handed = name_algorithms(algorithms, {type(instance) for _, instance in given})
+    names, handed = name_algorithms(algorithms, {kind for family, _ in given for kind in family.secret_types()})
     if len(files) * len(names) != 1:
         for word in ("solution", "timeline"):
             if options.get(word) is not None:
@@ -379,8 +379,3 @@ def listed(algorithms: object) -> list[object]:
     if isinstance(algorithms, str | type) or not isinstance(algorithms, Iterable):
         return [algorithms]
     return list(algorithms)
-
-
-def instances_of(family: Family) -> list[type]:
-    """The type of the family's instances, which no algorithm may carry."""
-    return [] if family.environment is None else [type(family.environment.small())]

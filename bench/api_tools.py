@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.api import AnyPath, instances_of, listed
+from ratiobench.bench.api import AnyPath, listed
 from ratiobench.bench.cluster.commands import import_logs
 from ratiobench.bench.commands import audit as commands_audit
 from ratiobench.bench.commands import bridge
@@ -84,7 +84,7 @@ def audit(file: Any, algorithm: object, claims: Iterable[str] | str = (), **opti
     False
     """
     family, _ = read_given(file)
-    (name,), handed = name_algorithms([algorithm], instances_of(family))
+    (name,), handed = name_algorithms([algorithm], family.secret_types())
     found = commands_audit.audit_run(Audit(file=file, algorithm=name, claim=_names(claims), own=handed, **options))
     rows = [
         {
@@ -246,7 +246,7 @@ def search(claim: str = "", *, algorithm: object = None, against: object = "", *
         chosen = Search(claim=claim, algorithm=str(algorithm or ""), against=str(against or ""), **options)
         return commands_search.run(chosen, _silent).result
     family, _ = find_worst_case_search()
-    names, handed = name_algorithms([algorithm, *([against] if against else [])], instances_of(family))
+    names, handed = name_algorithms([algorithm, *([against] if against else [])], family.secret_types())
     chosen = Search(algorithm=names[0], against=names[1] if len(names) > 1 else "", own=handed, **options)
     return commands_search.run(chosen, _silent).result
 
@@ -295,7 +295,7 @@ def limit(name: str, algorithm: object, **options: Any) -> pd.DataFrame:
     Fraction(4, 1)
     """
     family, _ = find_limits()
-    names, handed = name_algorithms(listed(algorithm), instances_of(family))
+    names, handed = name_algorithms(listed(algorithm), family.secret_types())
     found = commands_limit.run(Limit(name=name, algorithms=tuple(names), own=handed, **options))
     rows = commands_limit.rows(found)
     exact = ("alg", "ratio", "bound")

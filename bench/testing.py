@@ -18,7 +18,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.bench import api
 from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.sense import Sense
@@ -98,7 +97,7 @@ def assert_bound(
     """
     family, chosen = read_given(instance)
     reference = family.solve(chosen, SolveSettings())
-    (name,), handed = name_algorithms([algorithm], api.instances_of(family))
+    (name,), handed = name_algorithms([algorithm], family.secret_types())
     context = RunContext(isolate=family.choose_isolation(isolate), own=handed)
     with run_context(context):  # checks may run it again
         run = assert_valid(family.run(chosen, name))

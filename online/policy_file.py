@@ -25,7 +25,7 @@ from ratiobench.online.modules import OWN, parse_source
 from ratiobench.online.run_context import UserAlgorithm
 
 MOST_BYTES = 2**20  # Of a policy's file
-_METHODS = ("decide", "decide_batch")
+_METHODS = ("decide", "decide_batch", "schedule")  # One of them is a method of every policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _find_class(file: str, tree: ast.Module) -> str:
     if len(deciding) == 1:
         return deciding[0]
     if not deciding:
-        raise PolicyError(file, "", "no class in it defines `decide` or `decide_batch`")
+        raise PolicyError(file, "", "no class in it defines `decide`, `decide_batch` or `schedule`")
     raise PolicyError(file, "", f"several classes decide: {list_names(deciding)}; write {file}:{deciding[0]}")
 
 

@@ -75,6 +75,10 @@ class Registry(Generic[Instance]):
         """SHA-256 of an instance's content."""
         return self.documents.content_hash(instance)
 
+    def adapt(self, algorithm: Any) -> Any:
+        """Wrap a user's algorithm for the referee as the protocol says; most protocols leave it as it is."""
+        return getattr(importlib.import_module(self.protocol), "adapt", lambda own: own)(algorithm)
+
     def register(self, entry: Entry) -> None:
         """Add an algorithm; two of one name are an error of ours."""
         if entry.name in self._entries:

@@ -57,6 +57,7 @@ class Environment(ABC, Generic[Instance]):
     """
 
     registry: Registry[Instance]  # the algorithms by name
+    secret: tuple[type, ...] = ()  # types that show the future, beside that of instances: no algorithm may carry one
 
     def admit(self, instance: Instance, spec: Spec) -> tuple[Environment[Instance], Spec]:
         """Choose the environment and the algorithm of a run."""

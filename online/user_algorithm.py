@@ -79,8 +79,9 @@ def _import_path(given: object) -> str | None:
 
 
 def _own_name(given: object) -> str:
-    if not callable(getattr(given, "start", None)) or not (hasattr(given, "decide") or hasattr(given, "decide_batch")):
-        problem = f"{_shown(given)} is neither a name nor a class or object with `start` and `decide`"
+    decides = callable(getattr(given, "start", None)) and (hasattr(given, "decide") or hasattr(given, "decide_batch"))
+    if not decides and not callable(getattr(given, "schedule", None)):
+        problem = f"{_shown(given)} is neither a name nor a class or object with `start` and `decide`, or `schedule`"
         raise InputError(_FIELD, "", problem)
     kind = given if isinstance(given, type) else type(given)
     name = kind.__name__ if given is kind else getattr(given, "name", kind.__name__)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ratiobench.bench.family.capabilities import Certificates, MeasureFunction
-from ratiobench.bench.family.contract import Family, SolutionReport
+from ratiobench.bench.family.capabilities import Certificates
+from ratiobench.bench.family.contract import SolutionReport
+from ratiobench.bench.family.packages import PackagedFamily
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.source import Source
-from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
+from ratiobench.bench.family.suite import NamedSummary, SolveSettings
 from ratiobench.formulations.crosscheck import CrossCheck
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
@@ -18,14 +19,28 @@ from ratiobench.instances.io.files import sha256_of
 from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
+    from ratiobench.formulations.cluster.check import CheckReport
     from ratiobench.instances.cluster.model import Instance, Schedule
     from ratiobench.online.outcome import OnlineRun
-    from ratiobench.online.run import Environment
+
+
+class Checked(NamedTuple):
+    """What the exact check says, as commands print it."""
+
+    report: CheckReport
+    jobs: int
+
+    def document(self) -> dict[str, Any]:
+        """Convert to JSON values; `welfare` is the cost."""
+        valid, violations = self.report.valid, [str(violation) for violation in self.report.violations]
+        cost = self.report.cost or Fraction(0)
+        return {"valid": valid, "admitted": self.jobs * valid, "welfare": cost, "violations": violations}
+
 
 # Solvers, kernels and generators are imported where they are used, so that `list` and `check` start at once.
 
 
-class ClusterFamily(Family):
+class ClusterFamily(PackagedFamily):
     """A batch cluster and its jobs."""
 
     name = "cluster"
@@ -33,35 +48,17 @@ class ClusterFamily(Family):
     objective = "cost"
     sense = Sense.LEAST
     size = ("jobs", "gpus", "pools")
+    claims = None  # no paper claims anything about it
 
     # The problem.
 
-    @property
-    def format(self) -> str:
-        from ratiobench.instances.cluster.format import FORMAT
-
-        return FORMAT
-
-    def parse(self, data: Any, source: str) -> Instance:
-        from ratiobench.instances.cluster.format import parse
-
-        return parse(data, source)
-
-    def dumps(self, instance: Instance) -> str:
-        from ratiobench.instances.cluster.format import dumps
-
-        return dumps(instance)
-
     def identity(self, instance: Instance) -> str:
-        from ratiobench.instances.cluster.format import content_hash
-
-        content = content_hash(instance)
+        content = super().identity(instance)
         return content if instance.cost == "wait" else sha256_of([content, instance.cost])
 
     def describe(self, instance: Instance) -> Mapping[str, Any]:
-        jobs, span = instance.jobs, 0
-        if len(jobs):
-            span = int(jobs.submit[-1]) - instance.begin
+        jobs = instance.jobs
+        span = int(jobs.submit.max(initial=instance.begin)) - instance.begin
         asked = int((jobs.width * jobs.run)[jobs.submit >= instance.begin].sum())
         return {
             "jobs": len(jobs),
@@ -82,20 +79,11 @@ class ClusterFamily(Family):
 
         return forms()
 
-    def solution_document(self, solution: Schedule) -> dict[str, Any]:
-        from ratiobench.bench.cluster.solution import solution_document
+    @property
+    def solution_formats(self) -> Mapping[str, Callable[[Instance, Schedule], str]]:
+        from ratiobench.instances.cluster.solution import write_swf
 
-        return solution_document(solution)
-
-    def parse_solution(self, instance: Instance, data: Any, source: str) -> Schedule:
-        from ratiobench.bench.cluster.solution import parse_solution
-
-        return parse_solution(data, source)
-
-    def own_suites(self) -> Sequence[Suite]:
-        from ratiobench.bench.cluster.suites import suites
-
-        return suites()
+        return {".swf": write_swf}
 
     def with_cost(self, instance: Instance, cost: str) -> Instance:
         from ratiobench.instances.cluster.model import COSTS
@@ -117,42 +105,25 @@ class ClusterFamily(Family):
 
     # The optimum.
 
-    @property
-    def solver_version(self) -> str:
-        from ratiobench.formulations.cluster.solve import VERSION
-
-        return VERSION
-
-    def formulations(self) -> Sequence[NamedSummary]:
-        from ratiobench.formulations.cluster.solve import formulations
-
-        return NamedSummary.several(formulations())
-
     def solve(self, instance: Instance, settings: SolveSettings, start: Schedule | None = None) -> SolveReport:
-        from ratiobench.formulations.cluster.solve import solve
-
-        return _with_mean(instance, solve(instance, instance.cost, **asdict(settings), start=start))
+        return _solve(instance, settings, start)
 
     def check_solution(self, instance: Instance, solution: Schedule) -> SolutionReport:
-        from ratiobench.bench.cluster.solution import check_schedule
+        from ratiobench.formulations.cluster.check import check
 
-        return check_schedule(instance, solution)
+        return Checked(check(instance, instance.cost, solution), len(instance.jobs))
 
     @property
     def certificates(self) -> Certificates:
-        from ratiobench.formulations.cluster.certificate import document, join, parse, write
-        from ratiobench.formulations.cluster.verify import PROVES, verify
+        from ratiobench.formulations.cluster.certificate import document, join, parse
 
         def solve(instance: Instance, settings: SolveSettings, start: Schedule | None = None) -> SolveReport:
-            from ratiobench.formulations.cluster.solve import solve
-
-            report = solve(instance, instance.cost, **asdict(settings), start=start, certified=True)
-            return _with_mean(instance, report)
+            return _solve(instance, settings, start, certified=True)
 
         def join_documents(solved: Any, bounded: Any) -> dict[str, Any]:
             return document(join(parse(solved), parse(bounded)))
 
-        return Certificates(solve, write, verify, PROVES, join=join_documents)
+        return replace(super().certificates, solve=solve, join=join_documents)
 
     def crosscheck(
         self,
@@ -162,17 +133,11 @@ class ClusterFamily(Family):
         seconds: float | None = None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> CrossCheck:
-        from ratiobench.bench.cluster.crosscheck import crosscheck
+        from ratiobench.formulations.cluster.crosscheck import crosscheck
 
         return crosscheck(instance, effort, seconds, tell)
 
     # Online algorithms.
-
-    @property
-    def environment(self) -> Environment[Instance]:
-        from ratiobench.online.cluster.run import ENVIRONMENT
-
-        return ENVIRONMENT
 
     def run(self, instance: Instance, algorithm: str, prior: Any = None) -> OnlineRun:
         from ratiobench.online.cluster.run import run
@@ -180,40 +145,22 @@ class ClusterFamily(Family):
         return run(instance, algorithm, prior)
 
     def warm(self) -> None:
-        from ratiobench.online.cluster.run import ENVIRONMENT, run
         from ratiobench.online.run import list_choices
 
-        small = ENVIRONMENT.small()
-        for name in list_choices(ENVIRONMENT):
-            run(small, name)
+        small = self.environment.small()
+        for name in list_choices(self.environment):
+            self.run(small, name)
         self.solve(small, SolveSettings())
 
-    # The theory.
 
-    @property
-    def measures(self) -> MeasureFunction:
-        from ratiobench.bench.cluster.measures import measures
-
-        return measures
-
-    @property
-    def measure_names(self) -> Sequence[str]:
-        from ratiobench.bench.cluster.measures import MEASURES
-
-        return MEASURES
-
-    def sources(self) -> Sequence[Source]:
-        from ratiobench.bench.cluster.sources import SOURCES
-
-        return SOURCES
-
-
-def _with_mean(instance: Instance, report: SolveReport) -> SolveReport:
-    """The report with the interval as a mean, which people read, in its message."""
+def _solve(instance: Instance, settings: SolveSettings, start: Schedule | None, certified: bool = False) -> SolveReport:
+    """Solve by the instance's cost; the message has the interval as a mean, which people read."""
     from ratiobench.bench.cluster.measures import mean_text
+    from ratiobench.formulations.cluster.solve import solve
 
-    line = mean_text(instance, report.lower, report.upper)
-    return replace(report, message="; ".join(filter(None, (line, report.message))))
+    report = solve(instance, instance.cost, **asdict(settings), start=start, certified=certified)
+    mean = mean_text(instance, report.lower, report.upper)
+    return replace(report, message="; ".join(filter(None, (mean, report.message))))
 
 
 FAMILY = ClusterFamily()

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -41,45 +40,26 @@ class Span(Struct, frozen=True):
 
 
 class Optimum(Struct, frozen=True):
-    """OPT of a cost over all jobs: the mean lies between `lower` and `upper`, both proved.
+    """OPT of a cost over all jobs: the mean wait of a job or a GPU-hour lies between both ends, which are proved."""
 
-    Parameters
-    ----------
-    lower, upper : seconds of wait, of a job or a GPU-hour.
-    proof : of the lower end.
-    seconds : that the search was given.
-    """
-
-    lower: float
+    lower: float  # lower, upper: seconds
     upper: float
-    proof: str
-    seconds: float
+    proof: str  # of the lower end
+    seconds: float  # that the search was given
 
 
 class Policy(Struct, frozen=True):
-    """One policy on the log.
+    """One policy on the log."""
 
-    Parameters
-    ----------
-    name : with options.
-    figures : of the jobs that are judged.
-    costs : mean of each cost over all jobs, seconds.
-    shares : of each cost the share of the possible gain over today's policy; None where nothing is to be gained.
-    differences : of each cost the difference from today's policy.
-    accounts, widths : figures of groups of judged jobs.
-    utilisation : of the window.
-    oracle : it knows lengths before jobs end.
-    """
-
-    name: str
-    figures: Figures
-    costs: dict[str, float]
-    shares: dict[str, Span | None]
-    differences: dict[str, Difference]
-    accounts: dict[str, Figures]
+    name: str  # with options
+    figures: Figures  # of the jobs that are judged
+    costs: dict[str, float]  # mean of each cost over all jobs, seconds
+    shares: dict[str, Span | None]  # by cost, of the possible gain over today's policy; None where there is none
+    differences: dict[str, Difference]  # by cost, from today's policy
+    accounts: dict[str, Figures]  # accounts, widths: of groups of the judged jobs
     widths: dict[str, Figures]
-    utilisation: float
-    oracle: bool = False
+    utilisation: float  # of the window
+    oracle: bool = False  # it knows lengths before jobs end
 
 
 class Match(Struct, frozen=True):
@@ -108,31 +88,19 @@ class Days(Struct, frozen=True):
 
 
 class Backtest(Struct, frozen=True):
-    """The result; times in seconds.
-
-    Parameters
-    ----------
-    instance, name : hash and label of the instance.
-    jobs, judged : how many jobs, and how many of them the tables of waits count.
-    today : today's policy.
-    recommended : the policy that is recommended; empty for none.
-    best : that one, or else the one with the least mean wait that knows no lengths.
-    log : figures of the log itself; None if it has no starts.
-    policies : today's first, the others by mean wait.
-    optima : OPT by cost; empty if it was not looked for.
-    """
+    """The result; times in seconds."""
 
     format: str
-    instance: str
+    instance: str  # instance, name: hash and label of the instance
     name: str
-    jobs: int
+    jobs: int  # jobs, judged: how many, and how many of them the tables of waits count
     judged: int
-    today: str
-    recommended: str
-    best: str
-    log: Policy | None
-    policies: list[Policy]
-    optima: dict[str, Optimum]
+    today: str  # the policy that runs the cluster today
+    recommended: str  # empty: none
+    best: str  # the recommended policy, or else the one with the least mean wait that knows no lengths
+    log: Policy | None  # figures of the log itself; None if it has no starts
+    policies: list[Policy]  # today's first, the others by mean wait
+    optima: dict[str, Optimum]  # by cost; empty if OPT was not looked for
     match: Match | None
     what_ifs: list[WhatIf]
     days: Days
@@ -141,49 +109,28 @@ class Backtest(Struct, frozen=True):
 def run_backtest(
     instance: Instance, policies: Sequence[str], today: str = TODAY, what_if: Sequence[str] = (), seconds: float = 20.0
 ) -> Backtest:
-    """Replay the jobs under every policy and enclose OPT.
+    """Replay the jobs under every policy, and enclose OPT of each cost for so many `seconds` (0: not at all).
 
-    Parameters
-    ----------
-    instance : the cluster and its jobs.
-    policies : names with options, or import paths.
-    today : the policy that runs the cluster today.
-    what_if : changes of the cluster (`changes.GRAMMAR`).
-    seconds : that OPT of each cost is looked for; 0: not at all.
-
-    Returns
-    -------
-    The result.
-
-    Raises
-    ------
-    InputError : a policy or change that cannot be used.
+    `policies` are names with options, or import paths; `what_if` are changes of the cluster (`changes.GRAMMAR`).
     """
     changes = {text: change(instance, text) for word in what_if for text in list_changes(instance, word)}
-    names = list(dict.fromkeys((today, *policies)))
-    starts = {name: _replay(instance, name) for name in names}
-    log = _has_log(instance)
     with _enclosing(seconds) as enclose:
-        asked = {cost: enclose(instance, cost, _best(instance, cost, starts.values())) for cost in JUDGED_BY}
-        rows = [_judge(instance, name, schedule.start, starts[today].start) for name, schedule in starts.items()]
+        here = _Replays(instance, [today, *policies], enclose)
+        rows = [here.judge(name) for name in here.starts]
         rows.sort(key=lambda row: (row.name != today, row.figures.wait))
-        match = _match(instance, starts[today]) if log else None
+        log = here.judge(LOG, instance.jobs.logged) if (instance.jobs.logged[instance.judged_jobs] >= 0).any() else None
+        match = None if log is None else _match(instance, here.schedules[today])
         recommended = "" if match is not None and not match.matches else _recommend(rows)
         choice = recommended or min(rows, key=lambda row: (row.oracle, row.figures.wait)).name
-        later = []
-        for text, changed in changes.items():
-            replays = {name: _replay(changed, name) for name in dict.fromkeys((today, choice))}
-            asks = {cost: enclose(changed, cost, _best(changed, cost, replays.values())) for cost in JUDGED_BY}
-            later.append((text, changed, replays, asks))
+        changed = {text: _Replays(other, [today, choice], enclose) for text, other in changes.items()}
         set_current("looking for OPT")
-        found = {cost: ask.result() for cost, ask in asked.items() if ask is not None}
-        what_ifs = [_what_if(*each) for each in later]
-    optima = {cost: _optimum(instance, cost, each, starts.values()) for cost, each in found.items()}
-    now = next(row for row in rows if row.name == today).costs
-    shown: dict[str, IntArray] = {LOG: instance.jobs.logged} if log else {}
-    shown |= {name: starts[name].start for name in (today, choice)}
-    if "wait" in found and not np.array_equal(found["wait"][1], shown[choice]):
-        shown["best schedule known"] = found["wait"][1]
+        optima = here.optima()
+        what_ifs = [replays.what_if(text) for text, replays in changed.items()]
+    shown: dict[str, IntArray] = {} if log is None else {LOG: instance.jobs.logged}
+    shown |= {name: here.starts[name] for name in (today, choice)}
+    if optima and not np.array_equal(best := here.best_known("wait"), shown[choice]):
+        shown["best schedule known"] = best
+    now = rows[0].costs
     return Backtest(
         format=FORMAT,
         instance=content_hash(instance),
@@ -193,7 +140,7 @@ def run_backtest(
         today=today,
         recommended=recommended,
         best=choice,
-        log=_judge(instance, LOG, instance.jobs.logged, starts[today].start) if log else None,
+        log=log,
         policies=[
             replace(row, shares={cost: _share(row.costs[cost], now[cost], each) for cost, each in optima.items()})
             for row in rows
@@ -208,33 +155,7 @@ def run_backtest(
     )
 
 
-def _replay(instance: Instance, name: str) -> Schedule:
-    from ratiobench.bench.cluster import FAMILY
-
-    set_current(f"replaying the log under {name}")
-    run = FAMILY.run(instance, name)
-    if not run.valid:
-        raise InputError("--policies", name, str(run.violations[0]))
-    schedule: Schedule = run.decisions
-    return schedule
-
-
-def _is_oracle(name: str) -> bool:
-    spec = REGISTRY.parse(name)
-    return spec.entry is not None and knows_lengths(name)
-
-
-def _mean(instance: Instance, cost: str, start: IntArray) -> float:
-    return make_costs(instance.jobs, cost).mean(start)
-
-
-def _best(instance: Instance, cost: str, schedules: Any) -> Schedule:
-    costs = make_costs(instance.jobs, cost)
-    best: Schedule = min(schedules, key=lambda schedule: costs.total(schedule.start))
-    return best
-
-
-Found = tuple[tuple[Fraction, Fraction, str, float], IntArray]
+Found = tuple[Fraction, Fraction, str, float, IntArray]  # Ends of OPT, proof, seconds, starts of the best schedule
 Enclose = Callable[[Instance, str, Schedule], "Future[Found] | None"]
 
 
@@ -255,64 +176,88 @@ def _enclose(instance: Instance, cost: str, seconds: float, start: Schedule) -> 
     from ratiobench.formulations.cluster.solve import solve
 
     report = solve(instance, cost, effort=UNLIMITED, seconds=seconds, start=start)
-    ends = Fraction(report.lower), Fraction(report.upper), str(report.proof), seconds
-    return ends, report.solution.start
+    return Fraction(report.lower), Fraction(report.upper), str(report.proof), seconds, report.solution.start
 
 
-def _optimum(instance: Instance, cost: str, found: Found, schedules: Any) -> Optimum:
-    """The mean of the interval; its upper end is at most the cost of every policy."""
-    costs, (lower, upper, proof, seconds) = make_costs(instance.jobs, cost), found[0]
-    least = min([upper, *(costs.total(schedule.start) for schedule in schedules)])
-    weight = max(1, costs.total_weight)
-    return Optimum(float(lower / weight), float(least / weight), proof, seconds)
+class _Replays:
+    """Replays of an instance under policies, the first one today's; OPT is looked for from the best of them on."""
+
+    def __init__(self, instance: Instance, names: Sequence[str], enclose: Enclose) -> None:
+        self.instance, self.today = instance, names[0]
+        self.schedules = {name: _replay(instance, name) for name in dict.fromkeys(names)}
+        self.starts = {name: schedule.start for name, schedule in self.schedules.items()}
+        self._costs = {cost: make_costs(instance.jobs, cost) for cost in JUDGED_BY}
+        self._asked = {}
+        for cost, costs in self._costs.items():
+            best = min(self.schedules.values(), key=lambda schedule: costs.total(schedule.start))
+            if (asked := enclose(instance, cost, best)) is not None:
+                self._asked[cost] = asked
+
+    def judge(self, name: str, start: IntArray | None = None) -> Policy:
+        """The figures of a policy; of other starts, such as the log's, those that need no cost."""
+        instance, jobs = self.instance, self.instance.jobs
+        of_policy, start = start is None, self.starts[name] if start is None else start
+        judged = instance.judged_jobs & (start >= 0)
+        weights = {"wait": np.ones(len(jobs), dtype=np.int64), "wait-gpu-hours": jobs.width * jobs.run}
+
+        def groups(masks: dict[str, figures.Flags]) -> dict[str, Figures]:
+            return {group: measure(instance, start, judged & mask) for group, mask in masks.items()}
+
+        return Policy(
+            name=name,
+            figures=measure(instance, start, judged),
+            costs={cost: costs.mean(start) for cost, costs in self._costs.items()} if of_policy else {},
+            shares={},
+            differences={
+                cost: compare(instance, start, self.starts[self.today], weight, judged)
+                for cost, weight in weights.items()
+            },
+            accounts=groups(figures.group_by_account(instance)),
+            widths=groups(figures.group_by_width(instance)),
+            utilisation=figures.utilisation(instance, start),
+            oracle=of_policy and REGISTRY.parse(name).entry is not None and knows_lengths(name),
+        )
+
+    def optima(self) -> dict[str, Optimum]:
+        """OPT of each cost as a mean; its upper end is at most the cost of every policy."""
+        found = {}
+        for cost, asked in self._asked.items():
+            costs, (lower, upper, proof, seconds, _) = self._costs[cost], asked.result()
+            least, weight = min([upper, *map(costs.total, self.starts.values())]), max(1, costs.total_weight)
+            found[cost] = Optimum(float(lower / weight), float(least / weight), proof, seconds)
+        return found
+
+    def best_known(self, cost: str) -> IntArray:
+        """Starts of the best schedule that the search for OPT found."""
+        return self._asked[cost].result()[-1]
+
+    def what_if(self, text: str) -> WhatIf:
+        """The figures after a change."""
+        instance, starts = self.instance, self.starts
+        return WhatIf(
+            text,
+            {name: measure(instance, start, instance.judged_jobs) for name, start in starts.items()},
+            {name: figures.utilisation(instance, start) for name, start in starts.items()},
+            self.optima(),
+        )
 
 
-def _what_if(text: str, changed: Instance, replays: dict[str, Schedule], asks: dict[str, Any]) -> WhatIf:
-    return WhatIf(
-        text,
-        {name: measure(changed, schedule.start, changed.judged_jobs) for name, schedule in replays.items()},
-        {name: figures.utilisation(changed, schedule.start) for name, schedule in replays.items()},
-        {
-            cost: _optimum(changed, cost, ask.result(), replays.values())
-            for cost, ask in asks.items()
-            if ask is not None
-        },
-    )
+def _replay(instance: Instance, name: str) -> Schedule:
+    from ratiobench.bench.cluster import FAMILY
 
-
-def _judge(instance: Instance, name: str, start: IntArray, today: IntArray) -> Policy:
-    judged, jobs = instance.judged_jobs & (start >= 0), instance.jobs
-    costs = {} if name == LOG else {cost: _mean(instance, cost, start) for cost in JUDGED_BY}
-    weights = {"wait": np.ones(len(jobs), dtype=np.int64), "wait-gpu-hours": jobs.width * jobs.run}
-    return Policy(
-        name=name,
-        figures=measure(instance, start, judged),
-        costs=costs,
-        shares={},
-        differences={cost: compare(instance, start, today, weight, judged) for cost, weight in weights.items()},
-        accounts={
-            group: measure(instance, start, judged & chosen)
-            for group, chosen in figures.group_by_account(instance).items()
-        },
-        widths={
-            group: measure(instance, start, judged & chosen)
-            for group, chosen in figures.group_by_width(instance).items()
-        },
-        utilisation=figures.utilisation(instance, start),
-        oracle=name != LOG and _is_oracle(name),
-    )
+    set_current(f"replaying the log under {name}")
+    run = FAMILY.run(instance, name)
+    if not run.valid:
+        raise InputError("--policies", name, str(run.violations[0]))
+    schedule: Schedule = run.decisions
+    return schedule
 
 
 def _share(cost: float, today: float, optimum: Optimum) -> Span | None:
     """The share of the possible gain over today's policy, for every OPT in the interval."""
     if optimum.upper >= today:
         return None
-    ends = sorted(((today - cost) / (today - optimum.lower), (today - cost) / (today - optimum.upper)))
-    return Span(*ends)
-
-
-def _has_log(instance: Instance) -> bool:
-    return bool((instance.jobs.logged[instance.judged_jobs] >= 0).any())
+    return Span(*sorted((today - cost) / (today - end) for end in (optimum.lower, optimum.upper)))
 
 
 def _match(instance: Instance, today: Schedule) -> Match:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
 import msgspec
+import numpy as np
 
+from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import QuotaDocument, document, parse
 from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.io.documents import convert
@@ -34,26 +36,13 @@ def list_changes(instance: Instance, text: str) -> list[str]:
 
 
 def change(instance: Instance, text: str) -> Instance:
-    """Change an instance.
+    """Change an instance by one of `list_changes`: validated as if it were read from a file, without starts of the log.
 
-    Parameters
-    ----------
-    instance : the cluster and its jobs.
-    text : one of `list_changes`.
-
-    Returns
-    -------
-    The changed instance, validated as if it were read from a file; starts of the log are left out.
-
-    Raises
-    ------
     InputError : no such change, or jobs that could never start.
     """
-    word, equals, value = text.partition("=")
-    make: Callable[[Instance, dict[str, Any], str, str], None] | None = {
-        "load": _change_load, "limits": _change_limits, "maintenance": _close_nodes, "quota": _set_quotas
-    }.get(word, _change_pool if word.startswith("pool.") else None)  # fmt: skip
-    if make is None or not equals or not value:
+    word, _, value = text.partition("=")
+    make = _CHANGES.get("pool" if word.startswith("pool.") else word)
+    if make is None or not value:
         raise InputError("--what-if", "", f"{shorten(text)} is not one of {GRAMMAR}")
     data = document(instance)
     data["jobs"].pop("logged", None)
@@ -72,21 +61,20 @@ def _change_pool(instance: Instance, data: dict[str, Any], word: str, value: str
 
 
 def _change_load(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
-    """Submits come so many times as fast; run times stay."""
+    """Submits come so many times as fast; run times, and what a release is after its submit, stay."""
     if not _LOAD.fullmatch(value) or not Fraction("0.1") <= Fraction(value) <= 10:
         raise InputError("--what-if", word, f"{shorten(value)} is not a factor in 0.1..10 such as 1.2")
-    factor, begin, jobs = Fraction(value), instance.begin, instance.jobs
+    times, per = Fraction(value).as_integer_ratio()
+    begin, jobs = instance.begin, instance.jobs
 
-    def moved(second: int) -> int:
-        return second if second <= begin else begin + int((second - begin) / factor)
+    def move(second: IntArray) -> IntArray:
+        return np.where(second <= begin, second, begin + (second - begin) * per // times)
 
-    data["jobs"]["submit"] = [moved(second) for second in jobs.submit.tolist()]
-    data["jobs"]["release"] = [
-        max(begin, moved(submit) + release - max(begin, submit))
-        for submit, release in zip(jobs.submit.tolist(), jobs.release.tolist(), strict=True)
-    ]
+    submit = move(jobs.submit)
+    data["jobs"]["submit"] = submit.tolist()
+    data["jobs"]["release"] = np.maximum(begin, submit + jobs.release - np.maximum(begin, jobs.submit)).tolist()
     if instance.judged is not None:
-        data["judged"] = [moved(second) for second in instance.judged]
+        data["judged"] = move(np.array(instance.judged)).tolist()
 
 
 def _change_limits(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
@@ -107,12 +95,10 @@ def _close_nodes(instance: Instance, data: dict[str, Any], word: str, value: str
     if not instance.begin <= start < end:
         raise InputError("--what-if", word, f"{shorten(span)}: the end is not after the start, or it is before the log")
     q = max(range(len(instance.pools)), key=lambda q: instance.pools[q].nodes * instance.pools[q].gpus)
-    pool, origin = instance.pools[q], int(instance.first_node[q])
+    pool, running = instance.pools[q], instance.running
+    until = np.repeat(running.end, running.nodes)
     busy = {c.node for c in pool.closures if c.start < end and c.end > start}
-    at = 0
-    for nodes, until in zip(instance.running.nodes.tolist(), instance.running.end.tolist(), strict=True):
-        busy |= {v - origin for v in instance.running.node[at : at + nodes].tolist()} if until > start else set()
-        at += nodes
+    busy |= set((running.node[until > start] - instance.first_node[q]).tolist())
     free = [v for v in range(pool.nodes) if v not in busy]
     if int(count) > len(free):
         raise InputError("--what-if", word, f"{count} nodes; {pool.name} has {len(free)} that are in service then")
@@ -142,3 +128,12 @@ def _set_quotas(instance: Instance, data: dict[str, Any], word: str, value: str)
         if quota.account not in known:
             raise InputError(source, f"quotas[{i}].account", explain_unknown_name(quota.account, instance.accounts))
     data["quotas"] = msgspec.to_builtins(found.quotas)
+
+
+_CHANGES: Mapping[str, Callable[[Instance, dict[str, Any], str, str], None]] = {
+    "pool": _change_pool,
+    "load": _change_load,
+    "limits": _change_limits,
+    "maintenance": _close_nodes,
+    "quota": _set_quotas,
+}

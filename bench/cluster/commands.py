@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import check_writable, write_text
 
@@ -29,23 +31,16 @@ LOGS = (
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """An imported log.
-
-    Parameters
-    ----------
-    instance : the instance.
-    report : what the import counted.
-    file : that was written; None for none.
-    """
+    """An imported log."""
 
     instance: Instance
-    report: Report
-    file: Path | None
+    report: Report  # what the import counted
+    file: Path | None  # that was written; None for none
 
     def lines(self) -> Iterator[str]:
         """Yield the report for people."""
         yield str(self.report)
-        yield "nothing was written (--out FILE writes the instance)" if self.file is None else f"instance: {self.file}"
+        yield f"instance: {self.file}" if self.file else "nothing was written (--out FILE writes the instance)"
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON values."""
@@ -54,16 +49,10 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Backtested:
-    """A backtest and its page.
+    """A backtest and its page."""
 
-    Parameters
-    ----------
-    result : all figures.
-    page : the file of the page; None for none.
-    """
-
-    result: Backtest
-    page: Path | None
+    result: Backtest  # all figures
+    page: Path | None  # its file; None for none
 
     def lines(self) -> Iterator[str]:
         """Yield the answer, the tables and what they rest on, for people."""
@@ -81,10 +70,7 @@ class Backtested:
 
     def document(self) -> dict[str, Any]:
         """Return all figures as JSON values, times in seconds."""
-        import msgspec
-
-        found: dict[str, Any] = msgspec.to_builtins(self.result)
-        return found
+        return dict(msgspec.to_builtins(self.result))
 
 
 def import_logs(
@@ -119,9 +105,7 @@ def import_logs(
 
     if not logs:
         raise InputError("import", "", "the following arguments are required: LOG")
-    text = "" if out is None else str(out)
-    instance, report = write_import(logs, str(cluster), text, format or "", columns, skip_bad)
-    return Imported(instance, report, out)
+    return Imported(*write_import(logs, str(cluster), str(out or ""), format or "", columns, skip_bad), out)
 
 
 import_logs.name, import_logs.busy = "import", "reading the logs"  # type: ignore[attr-defined]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -19,26 +18,15 @@ LEAST_PERIODS = 10  # Weeks, else days, that a paired interval needs
 
 
 class Figures(Struct, frozen=True):
-    """Waits of some jobs, in seconds.
+    """Waits of some jobs, in seconds."""
 
-    Parameters
-    ----------
-    jobs : how many.
-    gpu_hours : of them together.
-    wait : mean over jobs.
-    gpu_wait : mean over GPU-hours.
-    p95 : the least wait that 95 % of the jobs do not exceed.
-    longest : the longest wait.
-    slowdown : mean bounded slowdown.
-    """
-
-    jobs: int
-    gpu_hours: float
-    wait: float
-    gpu_wait: float
-    p95: float
+    jobs: int  # how many
+    gpu_hours: float  # of them together
+    wait: float  # mean over jobs
+    gpu_wait: float  # mean over GPU-hours
+    p95: float  # the least wait that 95 % of the jobs do not exceed
     longest: float
-    slowdown: float
+    slowdown: float  # mean bounded slowdown
 
 
 class Difference(Struct, frozen=True):
@@ -131,41 +119,32 @@ def wait_by_day(instance: Instance, start: IntArray) -> list[float | None]:
 
 def utilisation_by_day(instance: Instance, start: IntArray) -> list[float]:
     """GPU-seconds in use on each day of the window over those of nodes in service."""
-    used = _gpu_seconds(instance, *_spans(instance, start))
-    closed = instance.closures
-    shut = _gpu_seconds(instance, closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]])
-    return [float(u / max(1.0, c)) for u, c in zip(used, instance.capacity * DAY - shut, strict=True)]
+    return list(map(float, _utilisation(instance, start, instance.begin + DAY * np.arange(days_of(instance) + 1))))
 
 
 def utilisation(instance: Instance, start: IntArray) -> float:
     """GPU-seconds in use from the beginning to the last submit over those of nodes in service."""
     end = int(instance.jobs.submit.max(initial=instance.begin))
-    closed = instance.closures
-
-    def inside(first: IntArray, last: IntArray, width: IntArray) -> int:
-        return int((np.clip(np.minimum(last, end) - np.maximum(first, instance.begin), 0, None) * width).sum())
-
-    capacity = instance.capacity * (end - instance.begin) - inside(
-        closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]]
-    )
-    return inside(*_spans(instance, start)) / max(1, capacity)
+    return float(_utilisation(instance, start, np.array([instance.begin, end]))[0])
 
 
-def _spans(instance: Instance, start: IntArray) -> tuple[Any, Any, Any]:
-    """Start, end and width of all runs, those at the beginning included."""
-    jobs, running, known = instance.jobs, instance.running, start >= 0
-    return (
+def _utilisation(instance: Instance, start: IntArray, borders: IntArray) -> NDArray[np.float64]:
+    """The share of GPU-seconds in use between neighbouring borders; jobs that ran at the beginning use theirs."""
+    jobs, running, closed, known = instance.jobs, instance.running, instance.closures, start >= 0
+    used = _gpu_seconds(
+        borders,
         np.concatenate([start[known], running.start]),
         np.concatenate([(start + jobs.run)[known], running.end]),
         np.concatenate([jobs.width[known], running.nodes * running.gpus]),
     )
+    shut = _gpu_seconds(borders, closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]])
+    return np.asarray(used / np.maximum(1, instance.capacity * np.diff(borders) - shut))
 
 
-def _gpu_seconds(instance: Instance, start: IntArray, end: IntArray, width: IntArray) -> NDArray[np.float64]:
-    """(days,) GPU-seconds of these spans in each day of the window."""
-    borders = instance.begin + DAY * np.arange(days_of(instance) + 1)
-    total = np.zeros(len(borders))
-    for moment, sign in ((start, 1.0), (end, -1.0)):
+def _gpu_seconds(borders: IntArray, start: IntArray, end: IntArray, width: IntArray) -> IntArray:
+    """The GPU-seconds of these spans between neighbouring borders."""
+    total = np.zeros(len(borders), dtype=np.int64)
+    for moment, sign in ((start, 1), (end, -1)):
         order = np.argsort(moment)
         before = np.searchsorted(moment[order], borders)
         widths = np.concatenate([[0], np.cumsum(width[order])])

@@ -68,27 +68,26 @@ def _list_policies(result: Backtest) -> Table:
         shares = {f"gain, {SHORT[cost]}": percent(row.shares.get(cost)) for cost in result.optima}
         differs = "-" if row.name == result.today else difference_text(row.differences["wait"])
         rows.append({"Policy": name, **_figures(row.figures), **shares, "difference": differs})
-    return Table(
+    title = (
         "mean wait of a job and of a GPU-hour, and what 95 % of jobs do not exceed, minutes; gain: share of what can "
         "be gained over today's policy; difference: in a job's wait"
-        + "; *: knows all lengths"
-        * any(row.oracle for row in result.policies),
-        rows,
     )
+    return Table(title + "; *: knows all lengths" * any(row.oracle for row in result.policies), rows)
 
 
 def _list_what_ifs(result: Backtest) -> Table:
     rows = []
-    before = {row.name: row for row in result.policies}
-    shown = {name: before[name].figures for name in result.what_ifs[0].policies}
-    used = {name: before[name].utilisation for name in shown}
+    before = {row.name: row for row in result.policies if row.name in result.what_ifs[0].policies}
+    shown = {name: row.figures for name, row in before.items()}
+    used = {name: row.utilisation for name, row in before.items()}
     for each in (WhatIf("none", shown, used, result.optima), *result.what_ifs):
+        ends = {
+            f"OPT, {SHORT[cost]}": f"{minutes(optimum.lower)} to {minutes(optimum.upper)}"
+            for cost, optimum in each.optima.items()
+        }
         for name, figures in each.policies.items():
             row = {"Change": each.change, "Policy": name, **_figures(figures)}
-            row["utilisation"] = f"{100 * each.utilisation[name]:.1f} %"
-            for cost, optimum in each.optima.items():
-                row[f"OPT, {SHORT[cost]}"] = f"{minutes(optimum.lower)} to {minutes(optimum.upper)}"
-            rows.append(row)
+            rows.append(row | {"utilisation": f"{100 * each.utilisation[name]:.1f} %"} | ends)
     return Table("what if: mean wait in minutes; OPT is over all jobs", rows)
 
 
@@ -134,31 +133,26 @@ def list_answers(result: Backtest) -> Iterator[str]:
 
 def list_basis(result: Backtest) -> Iterator[str]:
     """What the answer rests on, in at most five lines."""
-    match = result.match
-    if match is None:
+    if result.match is None:
         yield "The log has no starts, so nothing shows whether the replay is like the real cluster."
     else:
-        log, replay = match.log, match.replay
-        least = "" if match.exact else "at least "
-        verdict = "matches" if match.matches else "DOES NOT MATCH"
+        match = result.match
+        log, replay = ({name: minutes(mean) for name, mean in part.items()} for part in (match.log, match.replay))
+        verdict, least = "matches" if match.matches else "DOES NOT MATCH", "at least " * (not match.exact)
         yield (
-            f"Replay {verdict}: of {minutes(log['wait'])} min in the log nothing was free for {least}"
-            f"{minutes(log['blocked'])}; in the replay of {result.today} for {minutes(replay['blocked'])} of "
-            f"{minutes(replay['wait'])}."
+            f"Replay {verdict}: of {log['wait']} min in the log nothing was free for {least}{log['blocked']}; in the "
+            f"replay of {result.today} for {replay['blocked']} of {replay['wait']}."
         )
         yield (
-            f"The rest of the log's wait: {minutes(log['queue'])} min behind an earlier job that was blocked, "
-            f"{minutes(log['ineligible'])} not eligible, {minutes(log['other'])} neither (limits, or a slow scheduler)."
+            f"The rest of the log's wait: {log['queue']} min behind an earlier job that was blocked, "
+            f"{log['ineligible']} not eligible, {log['other']} neither (limits, or a slow scheduler)."
         )
     if result.optima:
         seconds = max(optimum.seconds for optimum in result.optima.values())
         yield f"OPT knows all lengths; its interval is proved, after {seconds:g} s for each cost (more: --seconds)."
-    difference = next((row.differences["wait"] for row in result.policies[1:]), None)
-    if difference is not None:
-        interval = (
-            "95 % interval, paired, of each policy alone"
-            if difference.low is not None
-            else "no interval: too short a log"
-        )
+    for row in result.policies[1:2]:
+        difference = row.differences["wait"]
+        known = "95 % interval, paired, of each policy alone"
+        interval = "no interval: too short a log" if difference.low is None else known
         yield f"Differences are over {difference.periods} {difference.unit} of submits ({interval})."
     yield f"Waits are of {result.judged:,} of {result.jobs:,} jobs (`judged`; by default without the last day)."

@@ -103,6 +103,9 @@ def run(options: Audit) -> RunAudit | BidderAudit | BidCurve:
 def audit_run(options: Audit) -> RunAudit:
     """Look for OPT, run the algorithm, and check the claims."""
     family, instance = options.read()
+    if not family.statements():
+        instead = "`explain FILE` says where its cost comes from, `check FILE` verifies schedules and certificates"
+        raise InputError("audit", "", f"the family {family.name} has no claims; {instead}")
     with _prepare(options, family, instance):
         reference = family.solve(instance, options.settings(family))
         other = None if options.prior is None else read_given(options.prior)[1]

@@ -11,13 +11,13 @@ import re
 import types
 from collections import abc
 from collections.abc import Callable, Mapping
-from dataclasses import make_dataclass
+from dataclasses import MISSING, make_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from ratiobench.bench import options as kinds
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.options import Options, argument, option, options_of, required, switch
+from ratiobench.bench.options import Options, argument, option, options_of, switch
 from ratiobench.instances.io.errors import InputError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -35,15 +35,15 @@ _PARAMETER = re.compile(r"^(\w+) : (.+?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 def as_command(function: Callable[..., Any]) -> Command:
     """Make a command of a function; its attributes are the command's `name` and what it is `busy` with."""
     title = inspect.cleandoc(function.__doc__ or "").partition("\n")[0].rstrip(".")
+    name, busy = function.name, function.busy  # type: ignore[attr-defined]
+
+    def run(options: Options) -> Any:
+        return function(**{name: getattr(options, name) for name in options_of(type(options))})
+
     return Command(
-        function.name,  # type: ignore[attr-defined]
-        title[:1].lower() + title[1:],
-        _options(function),
-        lambda options: function(**{name: getattr(options, name) for name in options_of(type(options))}),
-        text=lambda options, found: found.lines(),
-        document=lambda options, found: found.document(),
-        busy=function.busy,  # type: ignore[attr-defined]
-    )
+        name, title[:1].lower() + title[1:], _options(function), run, text=lambda options, found: found.lines(),
+        document=lambda options, found: found.document(), busy=busy,
+    )  # fmt: skip
 
 
 def as_function(function: _F) -> _F:
@@ -75,10 +75,9 @@ def _declare(parameter: inspect.Parameter, hint: Any, words: str) -> Any:
     inner = next(kind for kind in (get_args(hint) or (hint,)) if kind is not types.NoneType)
     if inner is bool:
         return switch(words) if hint is bool else option(words, kinds.Switch())
-    about: dict[str, Any] = {"several": True} if get_origin(hint) is tuple else {}
+    several = get_origin(hint) is tuple
     values, metavar = _KINDS[get_origin(inner) or inner]
     if parameter.kind is not parameter.KEYWORD_ONLY:
-        return argument(words, values, metavar, **about)
-    if parameter.default is parameter.empty:
-        return required(words, values, metavar, **about)
-    return option(words, values, metavar, default=parameter.default, told="" if about else None, **about)
+        return argument(words, values, parameter.name.removesuffix("s").upper(), several=several)
+    default = MISSING if parameter.default is parameter.empty else parameter.default
+    return option(words, values, metavar, default=default, told="" if several else None, several=several)

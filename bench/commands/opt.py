@@ -13,7 +13,7 @@ from ratiobench.bench.commands.texts import (
     interval_text,
     name_the_file,
     require_writable,
-    write_decisions,
+    write_solution,
     write_timeline,
 )
 from ratiobench.bench.family.contract import Family
@@ -30,7 +30,9 @@ class Opt(SolveOptions, InstanceOptions):
     """Options of `opt`."""
 
     no_migration: bool = switch("compute the optimum where every task stays on one node")
-    solution: Path | None = option("write the decisions of the best solution, for `check`", File(), "FILE")
+    solution: Path | None = option(
+        "write the decisions of the best solution, for `check`; a schedule of jobs also as FILE.swf", File(), "FILE"
+    )
     certificate: Path | None = option(
         "write the certificate of the interval, for `check --certificate`", File(), "CERT"
     )
@@ -104,7 +106,7 @@ def document(options: Opt, found: OptOutcome) -> dict[str, Any]:
 
 def write(options: Opt, found: OptOutcome) -> None:
     """The solution, the log, the chart, the certificate."""
-    write_decisions(options.solution, found.document)
+    write_solution(options.solution, found.family, found.instance, found.report.solution)
     if options.timeline:
         best = found.report.lower, found.report.upper, found.report.solution
         write_timeline(options.timeline, found.family, found.instance, options.file, [], best)

@@ -23,7 +23,7 @@ from ratiobench.bench.commands.texts import (
     run_lines,
     violation_lines,
     write_csv,
-    write_decisions,
+    write_solution,
     write_timeline,
 )
 from ratiobench.bench.family.contract import Family
@@ -63,7 +63,9 @@ class Simulate(InstanceOptions):
         "CERT",
         either="opt",
     )
-    solution: Path | None = option("write the decisions, for `check`", File(), "FILE")
+    solution: Path | None = option(
+        "write the decisions, for `check`; a schedule of jobs also as FILE.swf", File(), "FILE"
+    )
     csv: Path | None = option("write the table, one row per algorithm", File(), "FILE")
     timeline: Path | None = option(
         "write a page with load, prices, a Gantt chart of the nodes and the reasons of rejections; FILE.svg: only the "
@@ -332,7 +334,7 @@ def write(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     write_csv(options.csv, [{"algorithm": name} | row.cells for name, row in found.rows.items()])
     first = next(iter(found.runs.values()))
     if options.solution is not None and not isinstance(first, str):
-        write_decisions(options.solution, found.family.solution_document(first.decisions))
+        write_solution(options.solution, found.family, found.instance, first.decisions)
     if options.timeline:
         opt = found.opt
         best = None if opt is None or opt.solution is None else (opt.lower, opt.upper, opt.solution)

@@ -39,10 +39,12 @@ def require_writable(*paths: Path | None) -> None:
             check_writable(path)
 
 
-def write_decisions(path: Path | None, document: Any) -> None:
-    """Write a solution."""
+def write_solution(path: Path | None, family: Family, instance: Any, solution: Any) -> None:
+    """Write a solution, by the suffix of its file in another format of the family."""
     if path is not None:
-        write_atomically(path, (json.dumps(document) + "\n").encode())
+        other = family.solution_formats.get(path.suffix.lower())
+        text = other(instance, solution) if other else json.dumps(family.solution_document(solution)) + "\n"
+        write_atomically(path, text.encode())
 
 
 def require_gantt(path: Path | None, family: Family, schedules: int = 1) -> None:

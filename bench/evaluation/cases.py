@@ -59,7 +59,7 @@ def _tiny_cases(name: str, seed: int, count: int) -> tuple[EvaluationCase, ...]:
     family = families()[name]
     support = require_support(family)
     recipes = [support.tiny_recipe(seed, k) for k in range(TRIES * count)]
-    settings = SolveSettings()
+    settings = support.settings
     key = ["tiny cases", name, recipes, count, family.solve_key(settings), code_mark(("ratiobench.instances",))]
     if (known := recall(key)) is not None:
         return tuple(_restored(family, TINY, each) for each in json.loads(gzip.decompress(known)))

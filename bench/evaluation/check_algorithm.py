@@ -26,7 +26,7 @@ _OF_RULE: Mapping[str, str] = {
     "changed decision": "answers", "read-only": "answers", "protocol": "answers",
 }  # fmt: skip
 REQUIREMENTS: Mapping[str, str] = {
-    "build": "the class is built, and has `start` and `decide` or `decide_batch`",
+    "build": "the class is built, and has the methods that decide",
     "errors": "no decision raises an error or ends the process",
     "answers": "answers have the right form and are not altered afterwards",
     "rules": "every decision keeps the rules of the problem",
@@ -140,8 +140,10 @@ def _compare(
     for case, one, other in zip(cases, runs, others, strict=True):
         if other.violations:
             return Requirement(name, FAILED, f"{case.name}: {other.violations[0]}")
-        if one.decisions != other.decisions:
-            first = next((i for i, (a, b) in enumerate(zip(one.decisions, other.decisions, strict=False)) if a != b), 0)
+        documents = [case.family.solution_document(run.decisions) for run in (one, other)]
+        if documents[0] != documents[1]:
+            pairs = zip(*(each["decisions"] for each in documents), strict=False)
+            first = next((i for i, (a, b) in enumerate(pairs) if a != b), 0)
             return Requirement(name, FAILED, f"{case.name}: another run decides differently from arrival {first} on")
     return Requirement(name, OK)
 

@@ -20,6 +20,7 @@ from ratiobench.online.referee.simulator import Simulator, run_in_process
 from ratiobench.online.registry import require_prior
 from ratiobench.online.run import Environment
 from ratiobench.online.run_context import RunContext, run_context
+from ratiobench.online.spec import Spec
 from ratiobench.online.user_algorithm import name_algorithms
 
 COLUMNS = (
@@ -33,7 +34,7 @@ EXACT = ("value", "lower", "upper")  # Columns of exact figures
 def play_isolated(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[dict[str, Any]]:
     """The same rows of runs in processes of their own, each repeated on the first half of the arrivals."""
     given = list(pairs)
-    (name,), own = name_algorithms([policy], {type(instance) for _, instance in given})
+    (name,), own = name_algorithms([policy], {kind for family, _ in given for kind in family.secret_types()})
     with contextlib.ExitStack() as stack:
         stack.enter_context(run_context(RunContext(isolate=None, own=own)))
         share_sandboxes(stack, {id(family): family for family, _ in given}.values(), None)
@@ -48,13 +49,13 @@ def play_isolated(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterat
 
 def play_rows(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[dict[str, Any]]:
     """One row per instance, in their order, with the columns `COLUMNS`."""
-    makers: dict[str, _Shipped | _Handed] = {}
+    makers: dict[str, _Shipped | _Engine | _Handed] = {}
     shares: dict[tuple[int, Exact], float] = {}
     known: dict[int, tuple[Exact, Exact] | None] = {}
     given = list(pairs)  # instances are told apart by `id`: none may go away meanwhile
     for family, instance in given:
         if family.name not in makers:
-            makers[family.name] = _Shipped(family, policy) if isinstance(policy, str) else _Handed(family, policy)
+            makers[family.name] = _maker(family, policy)
         run = makers[family.name].run(instance)
         key = id(instance)
         if key not in known:
@@ -65,6 +66,12 @@ def play_rows(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[d
                 shares[key, run.value] = float(grade(family.sense, run.value, *ends)[0])
             share = shares[key, run.value]
         yield _row(instance, run, ends, share)
+
+
+def _maker(family: Family, policy: object) -> _Shipped | _Engine | _Handed:
+    if not isinstance(policy, str):
+        return _Handed(family, policy)
+    return _Shipped(family, policy) if type(family).run is Family.run else _Engine(family, policy)
 
 
 def _environment(family: Family) -> Environment[Any]:
@@ -92,15 +99,32 @@ class _Run:
         self.arrivals, self.seconds = arrivals, seconds
 
 
+def _parse(family: Family, text: str) -> Spec:
+    """The name of a shipped algorithm, read."""
+    spec = _environment(family).registry.parse(text)
+    require_prior(spec, None)
+    if spec.entry is None:
+        raise InputError("policy", text, "an import path; give the class itself, which runs in this process")
+    return spec
+
+
+class _Engine:
+    """A shipped algorithm of a family that runs its own."""
+
+    def __init__(self, family: Family, text: str) -> None:
+        self._family, self._name = family, _parse(family, text).name
+
+    def run(self, instance: Any) -> _Run:
+        run = self._family.run(instance, self._name)
+        return _Run(run.welfare, run.admitted, run.violations, run.arrivals, run.seconds)
+
+
 class _Shipped:
     """A shipped algorithm: its name is read and its kernels are compiled once."""
 
     def __init__(self, family: Family, text: str) -> None:
         self._environment = _environment(family)
-        self._spec = self._environment.registry.parse(text)
-        require_prior(self._spec, None)
-        if self._spec.entry is None:
-            raise InputError("policy", text, "an import path; give the class itself, which runs in this process")
+        self._spec = _parse(family, text)
         with excluded_from_timing():
             runs.warm_once(self._environment, self._environment.registry.choice(self._spec, 1))
         self._admitted: dict[int, tuple[Environment[Any], Any]] = {}
@@ -135,7 +159,7 @@ class _Handed:
         environment, policy = self._environment, self._policy
         registry = environment.registry
         try:
-            algorithm = policy() if isinstance(policy, type) else policy
+            algorithm = registry.adapt(policy() if isinstance(policy, type) else policy)
             names = tuple(getattr(algorithm, "constants", ()))
         except Exception as error:
             problem = f"cannot be built: {locate_error(error)}"

@@ -26,7 +26,7 @@ Member of `Family` -> what is lost without it:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -422,12 +422,12 @@ class Bidding:
 
 @dataclass(frozen=True, slots=True)
 class Explainer:
-    """Explanations of runs on small instances, arrival by arrival."""
+    """Explanations of runs, arrival by arrival, or of where their cost comes from."""
 
-    # (instance, run, OPT, check): the run, and the claim of the check at its end.
-    explain: Callable[[Any, OnlineRun, SolveReport, Check], Explanation]
+    # (instance, run, OPT, check): the run, and the claim of the check at its end; without a claim the check is None.
+    explain: Callable[[Any, OnlineRun, SolveReport, Any], Explanation]
     algorithm: str  # algorithm, claim: those that are explained where none is named
-    claim: str
+    claim: str  # empty for a family without claims
     limits: Mapping[str, int]  # largest figures of `describe` up to which a run is explained
 
 
@@ -471,3 +471,4 @@ class EvaluationSupport:
     explain_loss: Callable[[Any, Any, Any], LossReport] | None = None
     # (recipe, stream): the recipe with another day of the same trace; the same one if it has no day.
     draw_day: Callable[[Mapping[str, Any], Stream], Mapping[str, Any]] = lambda recipe, stream: recipe
+    settings: SolveSettings = field(default_factory=SolveSettings)  # of the solves of tiny instances

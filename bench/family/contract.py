@@ -203,6 +203,11 @@ class Family(ABC):
         InputError : the document is none.
         """
 
+    @property
+    def solution_formats(self) -> Mapping[str, Callable[[Any, Any], str]]:
+        """(instance, solution): texts of a solution in other formats, by the suffix of their file."""
+        return {}
+
     @abstractmethod
     def own_suites(self) -> Sequence[Suite]:
         """Return the suites that the family ships; `suites` adds those of the standard set.
@@ -594,6 +599,11 @@ class Family(ABC):
     def evaluation(self) -> EvaluationSupport | None:
         """Instances and shipped algorithms for evaluations of policies, and where a run loses."""
         return None
+
+    def secret_types(self) -> list[type]:
+        """Return the types that show the future, that of instances among them: no algorithm may carry one."""
+        environment = self.environment
+        return [] if environment is None else [type(environment.small()), *environment.secret]
 
     def algorithms(self) -> Sequence[NamedSummary]:
         """Return the family's online algorithms.

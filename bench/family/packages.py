@@ -103,7 +103,7 @@ class PackagedFamily(Family):
     # The theory.
 
     @property
-    def claims(self) -> Claims:
+    def claims(self) -> Claims | None:
         return self._find("bench", "claims", "THEORY")
 
     @property

@@ -112,6 +112,7 @@ class ClusterEnvironment(Environment[Instance]):
     """A batch cluster, event by event."""
 
     registry = REGISTRY
+    secret = (Jobs, Schedule)
 
     def arrivals(self, instance: Instance) -> int:
         """Jobs."""

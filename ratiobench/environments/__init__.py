@@ -11,6 +11,7 @@ from contextlib import suppress
 __all__ = ["register_environments", "register_plugin"]
 
 _ENTRIES = {
+    "Cluster-v0": "ratiobench.environments.cluster:ClusterEnvironment",
     "Edgeflow-v0": "ratiobench.environments.edgeflow:EdgeflowEnvironment",
     "Lora-v0": "ratiobench.environments.lora:LoraEnvironment",
     "Tenants-v0": "ratiobench.environments.tenants:TenantsEnvironment",

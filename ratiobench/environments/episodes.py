@@ -99,7 +99,7 @@ class ReplayedEnvironment(EpisodesEnvironment):
     # Attributes that an episode makes, by its instance and its actions alone
     _OF_EPISODE = (
         "_instance", "_ends", "_simulator", "_questions", "_question", "_candidates", "_log", "_jobs", "_shares",
-        "_met", "_cost",
+        "_met", "_cost", "_costs", "_starts",
     )  # fmt: skip
 
     def _start(self, chosen: int, actions: Iterable[int] = ()) -> str:

@@ -149,7 +149,7 @@ def test_gymnasium_finds_the_environments_by_their_module() -> None:
     assert done.stdout.endswith("ratiobench/Lora-v0\n")
 
 
-@pytest.mark.parametrize("name", ["Lora", "Edgeflow", "Tenants"])
+@pytest.mark.parametrize("name", ["Lora", "Edgeflow", "Tenants", "Cluster"])
 def test_an_action_beyond_the_space_is_an_error(name: str) -> None:
     environment = gymnasium.make(f"ratiobench/{name}-v0", count=1, k=4).unwrapped
     environment.reset(seed=1)
@@ -158,7 +158,7 @@ def test_an_action_beyond_the_space_is_an_error(name: str) -> None:
             environment.step(action)
 
 
-@pytest.mark.parametrize("name", ["Lora", "Edgeflow", "Tenants"])
+@pytest.mark.parametrize("name", ["Lora", "Edgeflow", "Tenants", "Cluster"])
 def test_a_copy_within_an_episode_goes_on_as_the_original(name: str) -> None:
     environment = gymnasium.make(f"ratiobench/{name}-v0", count=2).unwrapped
     environment.reset(seed=3)
@@ -202,6 +202,35 @@ def test_the_environment_of_edgeflow() -> None:
         total, info = _play(environment, instance, lambda mask: int(mask[1]))
         met.append(total / info["opt_upper"])
     assert sum(met) / len(met) > 0.6  # the fewest GPU-seconds for all that can be in time
+
+
+def test_the_environment_of_cluster() -> None:
+    """Gymnasium's checker; the return is the negated cost, recounted at the end; all that fits is `firstfit`."""
+    from gymnasium.utils.env_checker import check_env
+
+    environment = gymnasium.make("ratiobench/Cluster-v0", count=3).unwrapped
+    check_env(environment, skip_render_check=True)
+    draws = np.random.default_rng(1)
+    values = rb.play([each.instance for each in tiny_cases(find_family("cluster"), 1, 3)], "firstfit").value.tolist()
+    for instance in range(3):
+        total, info = _play(environment, instance, lambda mask: int(draws.choice(np.flatnonzero(mask))))
+        assert -total == info["cost"] > info["opt_lower"]
+        total, info = _play(
+            environment,
+            instance,
+            lambda mask: int(mask.argmax()) if not mask[0] else int(mask[1:].any()) * int(mask[1:].argmax() + 1),
+        )
+        assert -total == info["cost"] == values[instance]
+        assert 0 < info["share"] <= 1
+
+
+def test_in_cluster_a_pass_ends_by_action_0_and_an_idle_cluster_starts_something() -> None:
+    environment = gymnasium.make("ratiobench/Cluster-v0", count=1).unwrapped
+    _, info = environment.reset(seed=0)
+    assert not info["action_mask"][0]  # nothing runs
+    total, info = _play(environment, 0, lambda mask: 0)
+    other, again = _play(environment, 0, lambda mask: int(mask[1:].argmax() + 1) * int(not mask[0]))
+    assert (total, info["cost"]) == (other, again["cost"])
 
 
 def test_jobs_of_edgeflow_use_edge_servers() -> None:

@@ -101,6 +101,13 @@ TENANTS = (
     "patent", "patent:search=best-first,expansions=2000", "patent:h=least,load=no", "patent:h=slack,width=20", "greedy",
     "insertion", "replan", "edf", "fifo", "wspt", "random", "cheapest", "fastest", "least-loaded",
 )  # fmt: skip
+# The policies that a backtest compares by default
+CLUSTER = (
+    "fcfs", "firstfit", "easy", "easy:reservations=10", "easy:candidates=shortest",
+    "easy:belief=last2,candidates=shortest", "easy:order=shortest", "easy:order=smallest", "easy:order=area",
+    "easy:order=wfp3", "easy:order=unicep", "easy:order=f1", "conservative", "replan", "replan:gpu_hours=100",
+    "easy:belief=true,candidates=shortest",
+)  # fmt: skip
 
 CASES: dict[str, Case] = {
     "lora vendors": _case("named:instance=tiny_vendors", *PAPER, *OURS, *BANDED),
@@ -138,5 +145,7 @@ CASES: dict[str, Case] = {
     "tenants batch": _case("batch:jobs=30", *TENANTS),
     "tenants online": _case("online:jobs=60,seed=1", *TENANTS),
     "tenants load": _case("online:jobs=40,load=2,trace=philly,tenants=4,wait=runs", *TENANTS),
+    "cluster wait": _case("month:days=3,nodes=2,jobs=150,load=95", *CLUSTER, seconds=5),
+    "cluster slowdown": _case("month:days=3,nodes=2,jobs=150,load=95,cost=slowdown,seed=2", *CLUSTER, seconds=5),
     "tenants GPUs": _case("online:jobs=50,gpus=1+1+1,trace=helios,theta=3,seed=2", *TENANTS, "lookahead"),
 }

@@ -16,6 +16,7 @@ from tests.golden.commands import ROOT, call, document_of, figures
 NAMED = ROOT / "instances" / "lora" / "named"
 THEOREM5 = NAMED / "thm5_T5_3tasks.json"
 SMALL = NAMED / "tiny_two_types.json"
+MONTH = "month:days=12,nodes=2,jobs=300,load=95"
 # Cases of the suite `theory` that take half of its time
 SMALL_THEORY = ("dp_*", "lemma*", "thm5_T*", "truth_*", "dropped_*", "units_*")
 WIDER = Fraction(2, 10_000)  # How much wider than the stored one the interval on OPT may be, as a part of OPT
@@ -138,6 +139,30 @@ def _generated(folder: Path) -> Any:
     return [{**row, "file": Path(row["file"]).name} for row in made]
 
 
+def _imported(folder: Path) -> Any:
+    """The counts of three logs: Slurm's and SWF by hand, and a replay of a month as SWF."""
+    logs = ROOT / "tests" / "golden" / "inputs" / "cluster"
+    made = document_of("generate", MONTH, "--out", folder / "made")[0]["file"]
+    call("simulate", made, "-a", "easy", "--no-opt", "--solution", folder / "easy.swf")
+    return {
+        file.name: _printed("import", file, "--cluster", logs / "cluster.toml")
+        for file in (logs / "sacct.txt", logs / "jobs.swf", folder / "easy.swf")
+    }
+
+
+def _backtested(folder: Path) -> Any:
+    """The figures of a backtest without OPT, with a change of the cluster."""
+    made = document_of("generate", MONTH, "--out", folder / "made")[0]["file"]
+    return _printed("backtest", made, "--seconds", "0", "--what-if", "nodes=+1", "--policies", "fcfs", "conservative")
+
+
+def _waits_explained(folder: Path) -> Any:
+    """The tables of an explanation but for the columns of the best known schedule: waits by cause, user and width."""
+    made = document_of("generate", MONTH, "--out", folder / "made")[0]["file"]
+    found = document_of("explain", made, "--algorithm", "fcfs", "--seconds", "0.5")
+    return {table["title"]: [row[:-1] for row in table["rows"]] for table in found["tables"][:-1]}
+
+
 def _exported(folder: Path) -> Any:
     """The model as CPLEX LP: its lines, so that a finding names a constraint."""
     return call("export", SMALL, "--format", "lp").out.splitlines()
@@ -180,5 +205,8 @@ CASES: dict[str, Case] = {
     "limit": _json("limit", "rising", "-a", "greedy"),
     "compare": Case(_compared, seconds=10),
     "generate": Case(_generated),
+    "import": Case(_imported),
+    "backtest": Case(_backtested, seconds=3),
+    "explain cluster": Case(_waits_explained, seconds=3),
     "export": Case(_exported),
 }

@@ -47,6 +47,8 @@ MADE = {
     "edgeflow_no_jobs": "named:instance=no_jobs",
     "tenants_waits": "named:instance=waits",
     "tenants_ties": "named:instance=ties",
+    "cluster_day": "month:days=1,nodes=1,jobs=16,load=400,seed=e",
+    "cluster_slowdown": "month:days=1,nodes=1,jobs=12,load=400,seed=a,cost=slowdown",
 }
 
 
@@ -78,7 +80,8 @@ def forged(name: str, base: Document) -> str | None:
 def names_of(base: Document) -> list[str]:
     """The forgeries of a base; `+ ends` is the same with the ends that it proves, which makes a weaker proof."""
     family = family_of(base["certificate"])
-    chosen = [*GOOD, *ENDS, *(FORMS if base["forms"] else ()), *PRICES[family], *DECISIONS[family]]
+    ends = ENDS if "upper" in base["certificate"] else ()  # of cluster they stand over a scale, among its prices
+    chosen = [*GOOD, *ends, *(FORMS if base["forms"] else ()), *PRICES[family], *DECISIONS[family]]
     return [*chosen, *(f"{name} + ends" for name in base["ends"])]
 
 
@@ -378,7 +381,49 @@ _TENANTS: dict[str, Forgery] = {
     "price a text": _with("prices", lambda x: ["1", *x[1:]]),
     "prices none": _with("prices", lambda x: []),
 }
-PRICES: dict[str, dict[str, Forgery]] = {"lora": _LORA, "eapm": _EAPM, "edgeflow": _EDGEFLOW, "tenants": _TENANTS}
+
+
+def _each_row(change: Callable[[Any], Any]) -> Forgery:
+    return _with("rows", lambda rows: [row | change(row) for row in rows] if rows else None)
+
+
+_CLUSTER_PRICES: dict[str, Forgery] = {
+    "lower end raised": _moved("scaled_lower", 1),
+    "lower end lowered": _moved("scaled_lower", -1),
+    "upper end lowered": _moved("scaled_upper", -1),
+    "upper end raised": _moved("scaled_upper", 1),
+    "upper end a float": _with("scaled_upper", float),
+    "upper end missing": _without("scaled_upper"),
+    "a field too many": lambda c, _: c | {"remark": "trust me"},
+    "seal wrong": FORMS["seal wrong"],
+    "format of later": FORMS["format of later"],
+    "instance changed": ENDS["instance changed"],
+    "another cost": _with("cost", lambda cost: "wait-gpu-hours"),
+    "cost unknown": _with("cost", lambda cost: "waits"),
+    "scale halved": _with("scale", lambda scale: max(1, scale // 2)),
+    "scale 0": _with("scale", lambda scale: 0),
+    "prices doubled": _each_row(lambda row: {"prices": [2 * price for price in row["prices"]]}),
+    "prices halved": _each_row(lambda row: {"prices": [price // 2 for price in row["prices"]]}),
+    "prices zero": _each_row(lambda row: {"prices": [0 for _ in row["prices"]]}),
+    "price -1": _each_row(lambda row: {"prices": [-1, *row["prices"][1:]]}),
+    "prices a segment later": _each_row(lambda row: {"first": row["first"] + 1}),
+    "prices of a class unknown": _each_row(lambda row: {"job_class": row["job_class"] + 10**6}),
+    "prices of a pool unknown": _each_row(lambda row: {"pool": row["pool"] + 9}),
+    "no prices": _with("rows", lambda rows: []),
+    "rows twice": _with("rows", lambda rows: [*rows, *rows] if rows else None),
+    "borders reversed": _with("borders", lambda borders: borders[::-1]),
+    "borders a second later": _with("borders", lambda borders: [border + 1 for border in borders]),
+    "one border less": _with("borders", lambda borders: borders[:-1]),
+    "all of one class": _with("classes", lambda classes: [classes[0]] * len(classes)),
+    "classes short": _with("classes", lambda classes: classes[:-1]),
+}
+PRICES: dict[str, dict[str, Forgery]] = {
+    "lora": _LORA,
+    "eapm": _EAPM,
+    "edgeflow": _EDGEFLOW,
+    "tenants": _TENANTS,
+    "cluster": _CLUSTER_PRICES,
+}
 
 
 # Decisions -----------------------------------------------------------------------------------------------------------
@@ -607,7 +652,28 @@ _TENANTS_ROWS: dict[str, Forgery] = {
     "all as the first": _with("decisions", lambda x: [x[0]] * len(x)),
     "start of three": _some(lambda d, at, i: [*d, 1]),
 }
+
+
+def _starts(change: Callable[[int], Any]) -> Forgery:
+    return _with("starts", lambda starts: [change(start) for start in starts])
+
+
+_CLUSTER_ROWS: dict[str, Forgery] = {
+    "starts short": _with("starts", lambda starts: starts[:-1]),
+    "starts a second earlier": _starts(lambda start: start - 1),
+    "starts a second later": _starts(lambda start: start + 1),
+    "starts a float": _starts(float),
+    "start huge": _starts(lambda start: 10**30),
+    "all as the first": _with("starts", lambda starts: [max(starts)] * len(starts)),
+    "all in pool 0": _with("pools", lambda pools: [0] * len(pools)),
+    "pool unknown": _with("pools", lambda pools: [99, *pools[1:]]),
+    "all on node 0": _with("nodes", lambda nodes: [0] * len(nodes)),
+    "node unknown": _with("nodes", lambda nodes: [99, *nodes[1:]]),
+    "nodes short": _with("nodes", lambda nodes: nodes[:-1]),
+    "nodes reversed": _with("nodes", lambda nodes: nodes[::-1]),
+}
 DECISIONS: dict[str, dict[str, Forgery]] = {
+    "cluster": _CLUSTER_ROWS,
     "lora": _ROWS | _LORA_ROWS,
     "eapm": _ROWS | _EAPM_ROWS,
     "edgeflow": _ROWS | _EDGEFLOW_ROWS,
@@ -624,7 +690,7 @@ def _base(instance: Path, certificate: Path, formats: set[str]) -> Document:
     base = {
         "instance": json.loads(gzip.decompress(instance.read_bytes())),
         "certificate": found,
-        "forms": found["format"] not in formats,
+        "forms": found["format"] not in formats and "upper" in found,
         "ends": {},
     }
     formats.add(found["format"])
@@ -638,6 +704,8 @@ def _base(instance: Path, certificate: Path, formats: set[str]) -> Document:
         problem = (answer.document["problem"] or "") if answer.status < 2 else ""
         if match := re.match(r"(upper|lower): .* claimed; .* (-?[\d/]+)$", problem):
             end, value = match.groups()
+            if end not in found:
+                continue
             base["ends"][name] = {end: value if isinstance(found[end], str) else int(value)}
     return base
 

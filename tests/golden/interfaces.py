@@ -45,6 +45,7 @@ FAMILIES = {
     "eapm": ("eapm-named", "negative_opt"),
     "edgeflow": ("edgeflow-named", "edf_domino"),
     "tenants": ("tenants-named", "all_late"),
+    "cluster": ("cluster-small", "wait, load 95, 1"),
 }
 # The columns of results.csv that are stored of a run
 FIGURES = (
@@ -52,12 +53,13 @@ FIGURES = (
     "ratio_upper", "constants_source",
 )  # fmt: skip
 # The class in the policy's file of each family
-POLICIES = {"lora": "Threshold", "eapm": "Rate", "edgeflow": "LeastSlack", "tenants": "Insert"}
+POLICIES = {"lora": "Threshold", "eapm": "Rate", "edgeflow": "LeastSlack", "tenants": "Insert", "cluster": "LeastFirst"}
 # The instance of each environment
 RECIPES = {
     "Lora": "day:trace=philly,tasks=30,nodes=2,slots=24,start=60",
     "Edgeflow": "gpu-day:jobs=30,gpus=16",
     "Tenants": "online:jobs=30",
+    "Cluster": "month:days=1,nodes=1,jobs=16,load=400,seed=e",
 }
 STEPS = 50
 ROUNDING = 1e-5  # Relative difference of sums over observations, which are numbers of 32 bits
@@ -251,6 +253,11 @@ def five_files(folder: Path) -> dict[str, Any]:
 
 
 # ------------------------------------------------------------------------------------------------------ environments
+
+
+def help_of_cluster(folder: Path) -> dict[str, Any]:
+    """What the commands that family `cluster` alone has say of themselves, line by line."""
+    return {name: call(name, "--help").out.splitlines() for name in ("import", "backtest")}
 
 
 def environments(folder: Path) -> dict[str, Any]:
@@ -451,6 +458,15 @@ theorem5: search theorem55 --out out
 --tasks: search theorem5 --tasks 0 --out out
 results: report results
 results: compare results nowhere
+LOG: import --cluster cluster.toml
+cluster.toml: import jobs.swf --cluster cluster.toml
+jobs.swf: import jobs.swf --cluster inputs/cluster/cluster.toml
+line processors many: import inputs/cluster/wrong.swf --cluster inputs/cluster/cluster.toml --out out.json
+nods: import inputs/cluster/jobs.swf --cluster inputs/cluster/wrong.toml --out out.json
+easyy easy: backtest cluster.json.gz --policies easyy --out out.html
+load: backtest cluster.json.gz --what-if load=fast --out out.html
+no claims: audit cluster.json.gz -a easy
+nowhere/s.swf: simulate cluster.json.gz -a easy --no-opt --solution nowhere/s.swf
 """
 
 
@@ -652,6 +668,7 @@ CASES: dict[str, Case] = {
     "policy files": Case(policy_files, seconds=12),
     "class": Case(user_class),
     "plug-in": Case(plugin, seconds=4),
+    "help of cluster": Case(help_of_cluster),
     "family in five files": Case(five_files, seconds=4),
     "environments": Case(environments, steps_differ, seconds=3),
     "wrong command lines": Case(wrong_lines, seconds=5),

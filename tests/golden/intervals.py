@@ -102,6 +102,8 @@ RECIPES = {
     "online:jobs=30": 1,
     "online:jobs=120,load=2": 4,
     "online:jobs=20,load=2,tenants=3": 1,
+    "month:days=1,nodes=1,jobs=16,load=400,seed=e": 3,
+    "month:days=2,nodes=2,jobs=60,cost=wait-gpu-hours": 4,
 }
 
 # Parts of 20 to 60 tasks and small instances whose certificate is compared, and about the CPU seconds of each
@@ -117,6 +119,7 @@ CERTIFIED = {
     "users:users=100,gamma=1.3": 0,
     "gpu-day:jobs=20": 0,
     "online:jobs=30": 1,
+    "month:days=1,nodes=1,jobs=16,load=400,seed=e": 3,
 }
 
 CASES = {

@@ -133,7 +133,7 @@ def compare_listed(stored: dict[str, Any], now: dict[str, Any]) -> Iterator[str]
 
 # Hashes --------------------------------------------------------------------------------------------------------------
 
-RECIPES = ("lora", "counterexamples", "eapm", "edgeflow", "tenants")
+RECIPES = ("lora", "counterexamples", "eapm", "edgeflow", "tenants", "cluster")
 
 
 def generated(name: str, folder: Path) -> dict[str, Any]:

@@ -41,21 +41,26 @@ def explain(
     """Solve, run, check one claim, and tell it; algorithm and claim are the family's own where they are empty."""
     part = require_explaining(family)
     asked, claim = bool(claim), claim or part.claim
-    _require_claim(family, claim)
+    if claim:
+        _require_claim(family, claim)
     family.validate_algorithm(algorithm or part.algorithm)
     problem = explain_too_large(family, instance)
     if problem:
         raise InputError(getattr(instance, "name", ""), "", problem)
     run = family.run(instance, algorithm or part.algorithm)
     reference = family.solve(instance, settings or SolveSettings())
-    if not run.valid:
+    check = None
+    if claim and not run.valid:
         check = Check(claim, Verdict.NOT_APPLICABLE, None, None, f"the run is invalid: {run.violations[0]}")
-    else:
+    elif claim:
         [check] = family.audit(instance, run, reference, [claim])
-    ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
     explanation = part.explain(instance, run, reference, check)
-    result = [*explanation.result, f", {family.sense.ratio} {ratio}" if run.valid else " (INVALID run)"]
-    ending = explanation.ending if asked or not check.reason.startswith(ANOTHER) else None
+    ratio = " (INVALID run)"
+    if run.valid:
+        ratio = f", {family.sense.ratio} {ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)}"
+    result = [*explanation.result, ratio]
+    about_another = check is not None and check.reason.startswith(ANOTHER)
+    ending = explanation.ending if asked or not about_another else None
     sources = [each for each in family.sources() if ending is not None and each.name in ending.source]
     whole = replace(explanation, result=result, ending=ending, sources=sources)
     return replace(whole, signs=find_used_signs(text(whole), family.notation()))
@@ -63,6 +68,8 @@ def explain(
 
 def _require_claim(family: Family, claim: str) -> None:
     known = [each.name for each in family.statements() if not each.proof]
+    if not known:
+        raise InputError("--claim", "", f"the family {family.name} has no claims")
     if claim not in known:
         raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
 
@@ -92,7 +99,7 @@ def text(found: Explanation) -> str:
     lines += [sentence_text(each) for each in found.remarks]
     for moment in found.moments:
         lines += ["", *_moment(moment)]
-    lines += ["", "Result", *_beside([list(_grid(each)) for each in found.outcome])]
+    lines += ["", "Result", *_beside([list(_grid(each)) for each in found.outcome])] if found.outcome else []
     if ending is not None:
         lines += ["", f"{check_title(ending.claim)} ({ending.source}; {ending.standing}): {ending.statement}"]
         lines += [f"  {sentence_text(each)}" for each in ending.steps]

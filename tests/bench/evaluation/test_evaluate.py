@@ -97,12 +97,12 @@ def test_another_seed_evaluates_on_drawn_instances() -> None:
     assert Fraction(row["value"]) <= Fraction(row["upper"])
 
 
-@pytest.mark.parametrize("family", ["lora", "edgeflow", "tenants"])
+@pytest.mark.parametrize("family", ["lora", "edgeflow", "tenants", "cluster"])
 def test_the_example_policies_are_good(family: str) -> None:
-    """Valid, above 0.8 on tiny instances, with feedback that names arrivals where OPT is missed."""
+    """Valid, above a share on tiny instances, with feedback that names arrivals where OPT is missed."""
     found = rb.evaluate(EXAMPLES / f"{family}.py", family=family, isolate=False, **FEW)
     assert found.valid, found.reason
-    assert found.combined_score > 0.7
+    assert found.combined_score > (0.4 if family == "cluster" else 0.7)  # its OPT knows all lengths
     assert set(found.shares) == {each.name for each in tiny_cases(find_family(family), 1, 3)}
     if found.headroom:
         assert found.loss is not None

@@ -1,0 +1,52 @@
+"""What the family adds to `evaluate`: tiny instances, shipped policies, and which jobs wait longer than in OPT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ratiobench.bench.family.capabilities import EvaluationSupport, Loss, LossReport, SizeRange
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.formulations.cluster.solve import CP_SAT
+from ratiobench.instances.cluster.model import Instance, Schedule, make_costs
+
+
+def tiny_recipe(seed: int, number: int) -> Mapping[str, Any]:
+    """A day of eight jobs on two nodes, of eight and of four GPUs."""
+    about = {"name": f"tiny_{seed}_{number}", "seed": ["evaluate", seed, number]}
+    return {"kind": "month", **about, "days": 1, "nodes": 1, "jobs": 8, "load": (200, 400, 1000)[number % 3]}
+
+
+def explain_loss(instance: Instance, decisions: Schedule, best: Schedule) -> LossReport:
+    """Job by job what the run costs more than the best known schedule, and whose the job is."""
+    jobs, costs = instance.jobs, make_costs(instance.jobs, instance.cost)
+    more = (costs.numerators(decisions.start) - costs.numerators(best.start)) / costs.unit
+    later = decisions.start - best.start
+    losses = []
+    for j in np.argsort(-more, kind="stable").tolist():
+        if more[j] <= 0:
+            break
+        user = instance.users[jobs.user[j]] if jobs.user[j] >= 0 else ""
+        shape = f"{jobs.nodes[j]} x {jobs.gpus[j]} GPUs, runs {jobs.run[j]} s"
+        about = ", ".join(filter(None, (f"job {jobs.ids[j]}", user, shape)))
+        text = f"{about}: waits {later[j]} s longer than in the best known schedule."
+        figures = {
+            "user": user, "nodes": int(jobs.nodes[j]), "gpus": int(jobs.gpus[j]), "run": int(jobs.run[j]),
+            "start": int(decisions.start[j]), "best_start": int(best.start[j]),
+        }  # fmt: skip
+        losses.append(Loss(j, round(float(more[j])), text, figures))
+    gains = round(float(-more[more < 0].sum()))
+    total = round(float(more[more > 0].sum()))
+    summary = f"{len(losses)} jobs cost {total:,} more than in the best known schedule, the others {gains:,} less."
+    return LossReport([summary], losses)
+
+
+EVALUATION = EvaluationSupport(
+    tiny_recipe,
+    {"parts": SizeRange(9, 300, 10), "days": SizeRange(301, 20_000, 5)},
+    ("easy", "easy:order=shortest", "replan"),
+    explain_loss,
+    settings=SolveSettings(formulation=CP_SAT),
+)

@@ -1,0 +1,177 @@
+"""The family `cluster` as a Gymnasium environment: one step per start, reward in units of the cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from ratiobench.bench.evaluation.cases import TINY
+from ratiobench.environments.episodes import ReplayedEnvironment, check_action, find_episodes
+from ratiobench.formulations.kernels import compiled
+from ratiobench.instances.cluster.model import make_costs
+from ratiobench.online.cluster.kernel import start_waiting
+from ratiobench.online.cluster.passes import show_cluster
+from ratiobench.online.cluster.plan import try_start
+from ratiobench.online.cluster.protocol import Job, make_jobs
+from ratiobench.online.cluster.run import ENVIRONMENT, PASS, Simulator
+from ratiobench.online.cluster.state import NOW, QUEUE, RUNNING, is_considered
+from ratiobench.online.referee.simulator import LogEntry, Question
+
+__all__ = ["ClusterEnvironment"]
+
+JOB_FEATURES = 5
+HOUR = 3600  # A time t is seen as t / (t + HOUR)
+AHEAD = (0, HOUR // 4, HOUR, 4 * HOUR, 24 * HOUR)  # Seconds from now at which the observation has the planned free GPUs
+
+
+@compiled
+def can_start(s, place):  # type: ignore[no-untyped-def]
+    """Whether the job at this place of the queue may start now, and fits."""
+    return is_considered(s, place) and try_start(s, s.job[QUEUE, place], False, False)
+
+
+class ClusterEnvironment(ReplayedEnvironment):
+    """Start one of the waiting jobs, or nothing more at this pass.
+
+    An episode is one instance. At every second with an event after which some job waits, action j starts the j-th
+    waiting job, in order of submit, on its best-fit nodes; the same second is then asked again. Action 0 ends the pass.
+    `info["action_mask"]` says which of the first k waiting jobs fit; an action that does not exist ends the pass. On an
+    idle cluster something must start: there action 0 does not exist, and the first job that fits starts in its place.
+    The reward is what the cost grew since the step before, negated: the return is the negated cost of the schedule.
+    Observations never have lengths of jobs; rewards of the costs `wait-gpu-hours` and `slowdown` depend on them.
+
+    Parameters
+    ----------
+    instances : `tiny` (drawn by `seed`), `parts` (of the standard set), or instances or their files.
+    k : waiting jobs that are seen.
+    seed, count : of the tiny instances.
+
+    Attributes
+    ----------
+    metadata : of Gymnasium; there are no render modes.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+
+    def __init__(self, instances: str | Iterable[Any] = TINY, k: int = 8, *, seed: int = 1, count: int = 10) -> None:
+        self._episodes = find_episodes("cluster", instances, seed, count)
+        self._k = k
+        self._pools = max(len(each.pools) for each, _ in self._episodes)
+        size = JOB_FEATURES * k + len(AHEAD) * self._pools + 1
+        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (size,), np.float32)
+        self.action_space = gymnasium.spaces.Discrete(k + 1)
+
+    def _begin(self) -> None:
+        self._simulator = Simulator(self._instance)
+        self._questions: Iterator[Question] = self._simulator.questions(True)
+        self._jobs, self._costs = make_jobs(self._instance), make_costs(self._instance.jobs, self._instance.cost)
+        self._log: list[LogEntry] = []
+        self._cost = 0.0
+        self._ask()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Start a job, or end the pass.
+
+        Parameters
+        ----------
+        action : a number in 0..k.
+
+        Returns
+        -------
+        Observation, reward (negated growth of the cost), whether the episode ended, False (episodes are not cut off),
+        and a mapping with `action_mask`; at the end also the figures of the episode.
+        """
+        action = check_action(self.action_space, action)
+        self._actions.append(action)
+        mask = self.action_masks()
+        if not mask[0] and not mask[action]:
+            action = int(mask.argmax())
+        if action and mask[action]:
+            job = self._candidates.pop(action - 1)
+            start_waiting(self._simulator.state, job.index, -1)
+            self._starts.append((job.index, None))
+        if not mask[action] or not action or not self._candidates:
+            self._log.append(LogEntry(PASS, None, (tuple(self._starts), ())))
+            self._ask()
+        before, self._cost = self._cost, self._cost_by_now()
+        info: dict[str, Any] = {"action_mask": self.action_masks()}
+        ended = self._question is None
+        if ended:
+            info |= self._end()
+        return self._see(), before - self._cost, ended, False, info
+
+    def action_masks(self) -> Any:
+        """Return which actions exist.
+
+        Returns
+        -------
+        (k + 1,) booleans; for MaskablePPO of sb3-contrib.
+        """
+        mask, state = np.zeros(self._k + 1, np.bool_), self._simulator.state
+        for place in range(min(self._k, len(self._candidates))):
+            mask[place + 1] = can_start(state, place)
+        mask[0] = state.clock[RUNNING] > 0 or not mask.any()
+        return mask
+
+    def _ask(self) -> None:
+        """Go on to the next pass; its candidates are the jobs that wait."""
+        self._starts: list[tuple[int, None]] = []
+        self._candidates: list[Job] = []
+        for question in self._questions:
+            if question.event == PASS:
+                self._question: Question | None = question
+                self._candidates = list(question.arrivals[0][1])
+                return
+            self._log += [LogEntry(question.event, index, None) for index in question.indices]
+        self._question = None
+
+    def _cost_by_now(self) -> float:
+        """What the jobs that are released have cost up to now."""
+        now, start = int(self._simulator.state.clock[NOW]), self._simulator.schedule().start
+        counted = (start >= 0) | (self._instance.jobs.release <= now)
+        numerators = self._costs.numerators(np.where(start < 0, now, start))[counted]
+        return float((numerators / self._costs.unit[counted]).sum())
+
+    def _see(self) -> Any:
+        """The first waiting jobs; the GPUs of each pool that are planned to be free; how many jobs wait."""
+        seen = np.zeros(self.observation_space.shape or (), np.float32)
+        if self._question is None:
+            return seen
+        instance, now, mask = self._instance, self._question.arrivals[0][0], self.action_masks()
+        for place, job in enumerate(self._candidates[: self._k]):
+            limit, waited = (math.inf if job.limit is None else job.limit), max(0, now - job.submit)
+            seen[JOB_FEATURES * place : JOB_FEATURES * (place + 1)] = (
+                1.0,
+                mask[place + 1],
+                job.nodes * job.gpus / instance.capacity,
+                1 / (1 + HOUR / limit),
+                waited / (waited + HOUR),
+            )
+        cluster = show_cluster(self._simulator.state, self._jobs)
+        at = JOB_FEATURES * self._k
+        for q, pool in enumerate(instance.pools):
+            free = int(cluster.free[cluster.pool == q].sum())
+            ends = [
+                (one.start + one.job.limit - now, one) for one in cluster.running if one.pool == q and one.job.limit
+            ]
+            for x, ahead in enumerate(AHEAD):
+                freed = sum(one.job.nodes * one.job.gpus for end, one in ends if end <= ahead and ahead)
+                seen[at + len(AHEAD) * q + x] = (free + freed) / (pool.nodes * pool.gpus)
+        seen[-1] = len(self._candidates) / (1 + len(self._candidates))
+        return np.clip(seen, 0.0, 1.0, out=seen)
+
+    def _end(self) -> dict[str, Any]:
+        """The cost, recounted by the exact check, and the interval on OPT where one is known."""
+        judged = ENVIRONMENT.judge(self._instance, self._log, ())
+        assert not judged.violations, judged.violations[0]
+        assert math.isclose(judged.value, self._cost, rel_tol=1e-9)
+        found: dict[str, Any] = {"cost": judged.value}
+        if self._ends is not None:
+            lower, upper = self._ends
+            share = float(lower / judged.value) if judged.value else 1.0
+            found |= {"opt_lower": lower, "opt_upper": upper, "share": share}
+        return found
