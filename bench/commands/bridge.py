@@ -36,13 +36,10 @@ def as_command(function: Callable[..., Any]) -> Command:
     """Make a command of a function; its attributes are the command's `name` and what it is `busy` with."""
     title = inspect.cleandoc(function.__doc__ or "").partition("\n")[0].rstrip(".")
     name, busy = function.name, function.busy  # type: ignore[attr-defined]
-
-    def run(options: Options) -> Any:
-        return function(**{name: getattr(options, name) for name in options_of(type(options))})
-
     return Command(
-        name, title[:1].lower() + title[1:], _options(function), run, text=lambda options, found: found.lines(),
-        document=lambda options, found: found.document(), busy=busy,
+        name, title[:1].lower() + title[1:], _options(function),
+        lambda options: function(**{option: getattr(options, option) for option in options_of(type(options))}),
+        text=lambda options, found: found.lines(), document=lambda options, found: found.document(), busy=busy,
     )  # fmt: skip
 
 
