@@ -49,12 +49,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = {
         "somebodys/__init__.py": "",
         "somebodys/policies.py": (EXAMPLES / "lora.py").read_text(encoding="utf-8"),
+        "somebodys/queues.py": (EXAMPLES / "cluster.py").read_text(encoding="utf-8"),
         "somebodys/claims.py": CLAIM,
         "somebodys/backend.py": BACKEND,
         **files_of_queue_family(),
     }
     entries = (
         "[ratiobench.algorithms]\nlora.threshold = somebodys.policies:Threshold\n"
+        "cluster.least-first = somebodys.queues:LeastFirst\n"
         "[ratiobench.claims]\nlora.few = somebodys.claims:CLAIM\n"
         "[ratiobench.backends]\nsomebodys = somebodys.backend\n"
         "[ratiobench.families]\nqueue = queue_family\n"
@@ -84,6 +86,23 @@ def test_an_installed_algorithm_makes_a_row(installed: Path, tmp_path: Path) -> 
     assert "somebodys_policy 1.2.3" in " ".join(row.values())
     provenance = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert "1.2.3" in json.dumps([value for key, value in _pairs(provenance) if "somebodys_policy" in key])
+
+
+def test_an_installed_policy_of_cluster_runs_by_its_name(installed: Path, tmp_path: Path) -> None:
+    """In `simulate` and in `backtest`, with the figures of its class."""
+    (file,) = json.loads(
+        _run(installed, tmp_path, "generate", "month:days=1,nodes=1,jobs=8", "--out", "made", "--json")
+    )
+    names = ["least-first", "somebodys.queues:LeastFirst"]
+    runs = [
+        json.loads(_run(installed, tmp_path, "simulate", file["file"], "-a", name, "--no-opt", "--json"))
+        for name in names
+    ]
+    assert all(run["valid"] for run in runs)
+    assert runs[0]["decisions"] == runs[1]["decisions"]
+    words = ["--policies", "least-first", "--seconds", "0", "--json"]
+    rows = json.loads(_run(installed, tmp_path, "backtest", file["file"], *words))["policies"]
+    assert {row["name"] for row in rows} == {"easy", "least-first"}
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:
