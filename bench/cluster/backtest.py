@@ -246,7 +246,10 @@ def _replay(instance: Instance, name: str) -> Schedule:
     from ratiobench.bench.cluster import FAMILY
 
     set_current(f"replaying the log under {name}")
-    run = FAMILY.run(instance, name)
+    try:
+        run = FAMILY.run(instance, name)
+    except InputError as error:  # a listed rule that never starts a job
+        raise InputError("--policies", name, error.problem) from None
     if not run.valid:
         raise InputError("--policies", name, str(run.violations[0]))
     schedule: Schedule = run.decisions
