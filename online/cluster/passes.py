@@ -13,17 +13,24 @@ from ratiobench.online.cluster import state as rows
 from ratiobench.online.cluster.protocol import Cluster, Job, RunningJob, Start
 from ratiobench.online.referee.simulator import RuleViolation
 
+_PLACES = np.array([[rows.START], [rows.POOL], [rows.OFFSET]])
 
-def show_cluster(state: rows.State, jobs: tuple[Job, ...]) -> Cluster:
-    """Show the state as a policy sees it."""
-    running = []
-    for j in state.job[rows.LIVE, : state.clock[rows.RUNNING]].tolist():
-        start, pool, offset = (int(state.job[row, j]) for row in (rows.START, rows.POOL, rows.OFFSET))
-        nodes = tuple(state.place[offset : offset + jobs[j].nodes].tolist())
-        running.append(RunningJob(jobs[j], start, pool, nodes))
+
+def show_cluster(state: rows.State, jobs: tuple[Job, ...], shown: dict[int, RunningJob]) -> Cluster:
+    """Show the state as a policy sees it; `shown`: by job, what was shown of those that ran at the last pass."""
+    live = state.job[rows.LIVE, : state.clock[rows.RUNNING]]
+    before = dict(shown)
+    shown.clear()
+    for j, start, pool, offset in zip(live.tolist(), *state.job[_PLACES, live].tolist(), strict=True):
+        job = before.get(j)
+        if job is None or job.start != start:
+            nodes = tuple(state.place[offset : offset + jobs[j].nodes].tolist())
+            job = RunningJob(jobs[j], start, pool, nodes)
+        shown[j] = job
     closures = state.closures[:4, state.closures[rows.KNOWN_LIST, : state.clock[rows.KNOWN]]].T.tolist()
     free = np.where(state.node[rows.IS_CLOSED], 0, state.node[rows.FREE])
-    return Cluster(freeze(free), freeze(state.node[rows.POOL_OF]), tuple(running), tuple(Closure(*c) for c in closures))
+    pool_of = freeze(state.node[rows.POOL_OF])
+    return Cluster(freeze(free), pool_of, tuple(shown.values()), tuple(Closure(*c) for c in closures))
 
 
 def start_job(state: rows.State, jobs: tuple[Job, ...], waiting: set[int], start: Start) -> None:

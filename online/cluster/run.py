@@ -24,7 +24,7 @@ from ratiobench.online.answers import refusal
 from ratiobench.online.cluster import kernel
 from ratiobench.online.cluster import state as rows
 from ratiobench.online.cluster.passes import show_cluster, start_job
-from ratiobench.online.cluster.protocol import Answer, make_jobs, plain
+from ratiobench.online.cluster.protocol import Answer, RunningJob, make_jobs, plain
 from ratiobench.online.cluster.registry import REGISTRY
 from ratiobench.online.cluster.replay import Rule, make_state, replay
 from ratiobench.online.outcome import OnlineRun, Violation
@@ -47,6 +47,7 @@ class Simulator:
         self.arrivals = len(instance.jobs)
         self.state = make_state(instance, Rule(backfill=rows.NO_BACKFILL), 1)
         self._instance, self._jobs = instance, make_jobs(instance)
+        self._shown: dict[int, RunningJob] = {}
         self._asked: list[int] = []
         self._named = 0
 
@@ -65,7 +66,7 @@ class Simulator:
             if told > first:
                 yield Question(order[first:told], [None] * (told - first), None, ARRIVAL)
             waiting = [self._jobs[j] for j in state.job[rows.QUEUE, : state.clock[rows.WAITING]].tolist()]
-            yield Question([None], [(now, waiting)], show_cluster(state, self._jobs), PASS)
+            yield Question([None], [(now, waiting)], show_cluster(state, self._jobs, self._shown), PASS)
         late = np.flatnonzero(state.job[rows.START, : self.arrivals] < 0)
         if len(late):
             raise RuleViolation("every job", int(late[0]), "never starts")

@@ -874,7 +874,7 @@ class ForgesItsReads(Honest):
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         folder, name = os.path.split(self.file)
         read = [f"{folder}/{'./' * k}{name}" for k in range(self.number)]
-        reply = json.dumps({"kind": "started", "unread": [], "read": read, "drew": False, "started": []}) + "\n"
+        reply = json.dumps({"kind": "started", "unread": [], "seconds": 0, "read": read, "drew": False, "started": []}) + "\n"
         for number in range(3, 12):
             try:
                 if stat.S_ISFIFO(os.fstat(number).st_mode):
