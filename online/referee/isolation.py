@@ -66,7 +66,6 @@ from ratiobench.online.referee.simulator import (
     RefusedAnswer,
     RuleViolation,
     Simulator,
-    find_altered_answers,
     first_difference,
     make_altered_violation,
     simulate,
@@ -79,8 +78,8 @@ ANSWER_SECONDS = 600.0  # An algorithm that does not answer in this time has bro
 BUILD_SECONDS = 60.0  # Where a run has a limit, building the algorithm has one of its own: its process has to start
 # So much of what its process spends compiling with numba is in neither the seconds of a run nor its limit
 COMPILING_SECONDS = 120.0
-# What an algorithm says of its own time is taken for up to so much less than the referee waits for the answer: that is
-# the way to its process and back, seconds for each question and bytes a second
+# An algorithm's process measures its time itself. The way there and back may take so much of the time in which the
+# referee waits for an answer (seconds of each question, bytes a second); the rest is the algorithm's, whatever it says
 WAY_SECONDS, WAY_BYTES = 0.01, 10**8
 MEMORY_MB = 4096  # An algorithm that takes more memory, with the processes it starts, has broken the protocol
 OUTPUT_BYTES = 5 * 10**6  # What an algorithm prints beyond that, in all its runs on an instance, is dropped
@@ -271,9 +270,9 @@ class Runner:
     place of an option `seed`; `number`: of the run, among those that are compared with each other: two in a row share
     no hash seed; `drew`: something was drawn in its process from a source that nobody seeded; `started`: the programs
     that it has started, by their names; our solvers are not among them; `compiling`: seconds that numba took in its
-    process since the algorithm was built; `compiled`: those of all runs on an instance; `seconds`: those that it took to
-    start and to decide, without those; `isolation`: how the process is isolated (`ratiobench.online.remarks`); empty
-    where isolation does not apply.
+    process since the algorithm was built; `compiled`: those of all runs on an instance; `seconds`: those in which it
+    started and decided, compiling left out; `isolation`: how the process is isolated (`ratiobench.online.remarks`);
+    empty where isolation does not apply.
     """
 
     def __init__(
@@ -385,7 +384,7 @@ class Runner:
             asked = len(message[2]) if message[0] == "ask" else 0
             if packing.count_values(line) > min(packing.MOST, _REPLY_VALUES + _TASK_VALUES * asked):
                 raise ValueError
-            reply = json.loads(line, parse_constant=_refuse)
+            reply = _DECODER.decode(line.decode())
             if not self._isolated:  # a sandbox shows nothing that could betray the future
                 self._look_through(reply["read"], index)
             self._guard.answered()
@@ -520,6 +519,9 @@ def _refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
 def _heard(answer: Any) -> Any:
     return RefusedAnswer(shorten(answer[REFUSED])) if isinstance(answer, dict) and REFUSED in answer else answer
 
@@ -629,7 +631,7 @@ class UserRun:
     counts: Mapping[str, int] = field(default_factory=dict)  # what it counts itself
     # its name, what it says of itself on one line, the programs it started, and how it was isolated.
     remarks: Remarks = field(default=Remarks(""))
-    # wall time of start and decisions in the algorithm's process; not of its building, nor of what numba compiles in it.
+    # wall time of start and decisions in the algorithm's process; not of building it, nor of what numba compiles in it.
     seconds: float = 0.0
     exposed: Any = None  # what it shows of itself for audits, in JSON values that nobody has checked
     drew: bool = False  # something was drawn in its process from a source that nobody seeded
@@ -659,7 +661,7 @@ def _perform(
         transcript = simulate(table, runner.ask, batch=runner.batch)
         played.seconds = runner.seconds
         played.log = transcript.log
-        played.violations = transcript.violations + find_altered_answers(table, transcript)
+        played.violations = transcript.violations  # answers that came as texts were altered by nobody since
         if not played.violations:
             changed, counts, label, played.exposed = runner.end()
             played.violations = [make_altered_violation(table, i) for i in changed]
