@@ -67,11 +67,13 @@ class _Pickler(pickle.Pickler):
         super().__init__(body, pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
 
     def reducer_override(self, value: Any) -> Any:
-        """See that arrays come out read-only which pickle does not put into buffers."""
-        if isinstance(value, np.ndarray) and (value.dtype.hasobject or not value.flags.forc):
-            make, about, state = value.__reduce_ex__(2)
-            return make, about, state, None, None, _restore
-        return NotImplemented
+        """See that an array which NumPy puts into no buffer comes out read-only, too."""
+        if not isinstance(value, np.ndarray):
+            return NotImplemented
+        reduced: Any = value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+        if any(isinstance(part, pickle.PickleBuffer) for part in reduced[1]):
+            return reduced
+        return (*reduced[:3], None, None, _restore)
 
 
 def _restore(array: np.ndarray[Any, Any], state: Any) -> None:
