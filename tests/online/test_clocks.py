@@ -155,7 +155,9 @@ def test_the_word_of_anyones_algorithm_is_taken_for_so_much_compiling_only(
     assert [violation.rule for violation in run.violations] == ["timeout"]
 
 
-STOPS = NAPS + """
+STOPS = (
+    NAPS
+    + """
 
 class Stops(Naps):
     def start(self, public, constants):
@@ -163,6 +165,7 @@ class Stops(Naps):
 
         timing.Stopwatch.seconds = lambda self: 0.0
 """
+)
 
 
 def test_the_way_to_anyones_algorithm_is_not_in_its_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
