@@ -264,15 +264,16 @@ _shut = _Shut()
 class Runner:
     """The referee's end of the algorithm's process; every way in which that can fail is a Foul.
 
-    `protocol`: the family's module that says what an answer is; `betrays`: whether a file that the algorithm read shows
-    what it must not know; `seed`: name of the random stream of an algorithm that draws: it gets a number that depends
-    on this alone, as its attribute `seed` if it is declared `randomised`, and from the second repetition on in the
-    place of an option `seed`; `number`: of the run, among those that are compared with each other: two in a row share
-    no hash seed; `drew`: something was drawn in its process from a source that nobody seeded; `started`: the programs
-    that it has started, by their names; our solvers are not among them; `compiling`: seconds that numba took in its
-    process since the algorithm was built; `compiled`: those of all runs on an instance; `seconds`: those in which it
-    started and decided, compiling left out; `isolation`: how the process is isolated (`ratiobench.online.remarks`);
-    empty where isolation does not apply.
+    `protocol`: the family's module that says what an answer is, and, as `sent_once`, of which classes an object is sent
+    once (`ratiobench.online.referee.messages`); `betrays`: whether a file that the algorithm read shows what it must
+    not know; `seed`: name of the random stream of an algorithm that draws: it gets a number that depends on this alone,
+    as its attribute `seed` if it is declared `randomised`, and from the second repetition on in the place of an option
+    `seed`; `number`: of the run, among those that are compared with each other: two in a row share no hash seed;
+    `drew`: something was drawn in its process from a source that nobody seeded; `started`: the programs that it has
+    started, by their names; our solvers are not among them; `compiling`: seconds that numba took in its process since
+    the algorithm was built; `compiled`: those of all runs on an instance; `seconds`: those in which it started and
+    decided, compiling left out; `isolation`: how the process is isolated (`ratiobench.online.remarks`); empty where
+    isolation does not apply.
     """
 
     def __init__(
