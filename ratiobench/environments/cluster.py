@@ -151,7 +151,7 @@ class ClusterEnvironment(ReplayedEnvironment):
                 1 / (1 + HOUR / limit),
                 waited / (waited + HOUR),
             )
-        cluster = show_cluster(self._simulator.state, self._jobs)
+        cluster = show_cluster(self._simulator.state, self._jobs, {})
         at = JOB_FEATURES * self._k
         for q, pool in enumerate(instance.pools):
             free = int(cluster.free[cluster.pool == q].sum())
