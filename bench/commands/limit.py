@@ -314,8 +314,11 @@ def write(options: Limit, found: LimitReport) -> None:
 
 
 LIMIT = Command(
-    "limit", "run an algorithm on hard instances, beside the lower bound for every algorithm", Limit, run,
-    text=text, document=document, write=write,
+    Limit,
+    run,
+    text=text,
+    document=document,
+    write=write,
     status=lambda found: int(any(each.state == "failed" for each in found.runs)),
     busy="running",
-)  # fmt: skip
+)

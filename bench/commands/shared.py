@@ -6,10 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ratiobench.bench.family.capabilities import Certificates
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import SolveSettings, Suite
 from ratiobench.bench.options import EFFORT, GAP, SECONDS, InstanceOrFile, Options, Text, argument, option
@@ -19,6 +17,10 @@ from ratiobench.formulations.report import UNLIMITED
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.run_context import RunContext, UserAlgorithm
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.capabilities import Certificates
+    from ratiobench.bench.family.contract import Family
 
 _T = TypeVar("_T")
 

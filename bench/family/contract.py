@@ -17,29 +17,10 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ratiobench.bench.family.capabilities import (
-    AccountFunction,
-    Bidding,
-    Certificates,
-    Claims,
-    CompilationSteps,
-    CounterexampleSearch,
-    EvaluationSupport,
-    Explainer,
-    GanttFunction,
-    Limits,
-    MeasureFunction,
-    Statement,
-    Studies,
-    TimelineFunction,
-)
-from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.plugin_claims import check_plugin_claims, plugin_claims
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.standard import suites_of
 from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
-from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.formulations.versions import package_versions
 from ratiobench.instances.io import packing
@@ -48,9 +29,28 @@ from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.io.keys import Form, Values
 from ratiobench.instances.io.plugins import CLAIMS, plugins_of
 from ratiobench.instances.io.recipe import PATH
-from ratiobench.online.outcome import OnlineRun
 
 if TYPE_CHECKING:
+    from ratiobench.bench.family.capabilities import (
+        AccountFunction,
+        Bidding,
+        Certificates,
+        Claims,
+        CompilationSteps,
+        CounterexampleSearch,
+        EvaluationSupport,
+        Explainer,
+        GanttFunction,
+        Limits,
+        MeasureFunction,
+        Statement,
+        Studies,
+        TimelineFunction,
+    )
+    from ratiobench.bench.family.checks import Check
+    from ratiobench.bench.family.source import Source
+    from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
+    from ratiobench.online.outcome import OnlineRun
     from ratiobench.online.run import Environment
 
 __all__ = ["FILE", "Family", "SolutionReport"]

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.family.capabilities import Certificates, Claims, EvaluationSupport, Explainer, MeasureFunction
 from ratiobench.bench.family.contract import Family, SolutionReport
-from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
-from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
+    from ratiobench.bench.family.source import Source
+    from ratiobench.formulations.report import SolveReport
+    from ratiobench.instances.io.keys import Form
     from ratiobench.online.run import Environment
 
 

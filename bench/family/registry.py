@@ -8,16 +8,18 @@ import os
 import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ratiobench import instances
-from ratiobench.bench.family.capabilities import Limits, SearchFunction
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten, suggest_name
 from ratiobench.instances.io.plugins import FAMILIES, find_plugins
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.capabilities import Limits, SearchFunction
 
 # The environment variable that names modules with families that live elsewhere, separated by commas
 ELSEWHERE = "RATIOBENCH_FAMILIES"

@@ -22,9 +22,9 @@ from ratiobench.bench.family.capabilities import (
 )
 from ratiobench.bench.family.packages import PackagedFamily
 from ratiobench.bench.family.suite import NamedSummary, Suite
-from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
 
 if TYPE_CHECKING:
+    from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
     from ratiobench.instances.lora.model import Instance
 
 # Solvers, kernels and generators are imported where they are used, so that `list` and `check` start at once.
