@@ -15,6 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from ratiobench.bench.options import REPEATS
 from ratiobench.instances.io.errors import CommandError, InputError, shorten
 
 VERSION = 1
@@ -40,8 +41,6 @@ CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, content TEXT NOT NULL) 
 class StoreError(CommandError):
     """The store could not be written (disk full, I/O error); what was in it before is still there."""
 
-
-REPEATS = 1000  # Most runs of one algorithm on one instance
 
 STORE = "results.sqlite"  # The file of a folder of results
 
