@@ -166,7 +166,7 @@ class SpawnPool(Executor):
 
 
 _KERNELS = "ratiobench.formulations.kernels"
-_PRELOADED = [_KERNELS, "ratiobench.bench.running.work"]
+_PRELOADED = [_KERNELS, "numba", "ratiobench.bench.running.work"]
 
 
 def _context() -> Any:
