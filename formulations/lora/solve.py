@@ -24,6 +24,7 @@ from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.engine import Clock, SolveInterval
 from ratiobench.formulations.interval import seconds_left
+from ratiobench.formulations.kernels import load_numba
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.bound.facets import Separator
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
@@ -99,6 +100,7 @@ def solve(
         plan = replace(plan, formulation="auto", backend=NO_BACKEND)
     # What a first solve has to compile and to load is not in its seconds.
     with clock.stopped():
+        load_numba()
         if bounded:
             warm_search(schedules)
         elif certified:
