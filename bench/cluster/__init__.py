@@ -115,7 +115,6 @@ class ClusterFamily(PackagedFamily):
 
     @property
     def certificates(self) -> Certificates:
-        from ratiobench.bench.family.capabilities import Certificates
         from ratiobench.formulations.cluster.certificate import document, join, parse
 
         def solve(instance: Instance, settings: SolveSettings, start: Schedule | None = None) -> SolveReport:

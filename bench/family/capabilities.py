@@ -31,12 +31,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.instances.io.display import format_decimal
 
 if TYPE_CHECKING:
     from ratiobench.bench.family.checks import Check
     from ratiobench.bench.family.explanation import Explanation
-    from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Study
+    from ratiobench.bench.family.suite import NamedSummary, Study
     from ratiobench.formulations.checksums import Verdict
     from ratiobench.formulations.report import Exact, SolveReport
     from ratiobench.instances.io.seeds import Stream
