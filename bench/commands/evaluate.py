@@ -12,7 +12,7 @@ from ratiobench.bench.evaluation.evaluate import evaluate_policy
 from ratiobench.bench.evaluation.result import Evaluation, EvaluationSettings
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.family.standard import MAIN, read_set
+from ratiobench.bench.family.standard import read_set, set_of
 from ratiobench.bench.options import Choice, Decimal, Duration, Integer, Options, Text, argument, option
 from ratiobench.bench.running.options import isolation
 from ratiobench.online.policy_file import is_policy_file
@@ -27,7 +27,9 @@ class Evaluate(Options):
     family: str | None = option(
         "family of the policy", Text(), "NAME", told="that of the shipped algorithm, or the first of the standard set"
     )
-    set: str = option("standard set of the larger instances, or its manifest", Text(), "SET", default=MAIN)
+    set: str | None = option(
+        "standard set of the larger instances, or its manifest", Text(), "SET", told="the family's first one"
+    )
     seed: int = option(
         "seed of the tiny instances; another one than 1 also draws the larger ones anew, like those of the set",
         Integer(0, 2**31), "S", default=1,
@@ -64,7 +66,9 @@ def run(options: Evaluate) -> Evaluation:
         only=options.only,
         last=options.last or "",
     )
-    return evaluate_policy(options.policy, _family(options), read_set(options.set), settings)
+    family = _family(options)
+    chosen = set_of(family.name) if options.set is None else read_set(options.set)
+    return evaluate_policy(options.policy, family, chosen, settings)
 
 
 def _family(options: Evaluate) -> Family:

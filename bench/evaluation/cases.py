@@ -17,7 +17,7 @@ from typing import Any
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.family.standard import Entry, StandardSet, read_set
+from ratiobench.bench.family.standard import Entry, StandardSet, read_set, set_of
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running import work
 from ratiobench.bench.running.heartbeat import set_current
@@ -214,7 +214,7 @@ def known_interval(family: Family, instance: Any) -> tuple[Exact, Exact] | None:
 def _known_intervals(name: str) -> dict[str, tuple[Exact, Exact]]:
     return {
         each.instance: (_number(each.best.lower), _number(each.best.upper))
-        for each in read_set().entries
+        for each in set_of(name).entries
         if each.family == name and each.best
     }
 

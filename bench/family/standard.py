@@ -146,6 +146,12 @@ def shipped_sets() -> list[str]:
     return sorted(path.stem for path in HERE.glob("*.json"))
 
 
+def set_of(family: str) -> StandardSet:
+    """The main set, or else the first shipped one with instances of the family."""
+    sets = [read_set(name) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)]
+    return next((one for one in sets if any(entry.family == family for entry in one.entries)), sets[0])
+
+
 @lru_cache(maxsize=4)
 def _read(path: Path, _: int) -> StandardSet:
     data, source = read_bytes(path)

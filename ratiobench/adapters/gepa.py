@@ -20,7 +20,7 @@ from typing import Any
 from ratiobench.bench.api_policies import evaluate
 from ratiobench.bench.evaluation.cases import PARTS, TINY, find_cases, find_family
 from ratiobench.bench.evaluation.result import CaseResult, Evaluation, round_down
-from ratiobench.bench.family.standard import MAIN, read_set
+from ratiobench.bench.family.standard import read_set, set_of
 
 __all__ = ["PolicyAdapter", "instance_names"]
 
@@ -29,14 +29,14 @@ LOSSES = 6  # Arrivals that the feedback on an instance tells one by one
 
 
 def instance_names(
-    family: str = "lora", *, set: str = MAIN, seed: int = 1, tiny: int = 10, stages: Sequence[str] = (TINY, PARTS)
+    family: str = "lora", *, set: str = "", seed: int = 1, tiny: int = 10, stages: Sequence[str] = (TINY, PARTS)
 ) -> list[str]:
     """List the instances of some stages, for GEPA's trainset and valset.
 
     Parameters
     ----------
     family : name of the family (``list problems``).
-    set : name of the standard set, or its manifest file.
+    set : name of the standard set, or its manifest file; empty for the family's first one.
     seed : of the tiny instances; another one than 1 draws those of ``parts`` and ``days``, too.
     tiny : how many tiny instances are drawn.
     stages : names of the stages: ``tiny``, ``parts``, ``days``.
@@ -55,7 +55,8 @@ def instance_names(
     >>> len(instance_names("lora", tiny=3, stages=["tiny"]))
     3
     """
-    return [name for stage in stages for name in find_cases(find_family(family), read_set(set), stage, seed, tiny)]
+    chosen = read_set(set) if set else set_of(family)
+    return [name for stage in stages for name in find_cases(find_family(family), chosen, stage, seed, tiny)]
 
 
 class PolicyAdapter:

@@ -9,7 +9,7 @@ import gymnasium
 
 from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.evaluation.cases import PARTS, TINY, entries_of, find_family, known_interval, set_case, tiny_cases
-from ratiobench.bench.family.standard import read_set
+from ratiobench.bench.family.standard import set_of
 from ratiobench.instances.io.errors import InputError, shorten
 
 
@@ -30,7 +30,7 @@ def find_episodes(
     """
     family = find_family(name)
     if given in (TINY, PARTS):
-        chosen = read_set()
+        chosen = set_of(name)
         cases = (
             tiny_cases(family, seed, count)
             if given == TINY
