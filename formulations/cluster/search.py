@@ -23,6 +23,7 @@ from ratiobench.instances.io.seeds import Stream
 
 PAST = -(2**60)  # Before every second
 HEAT = 3e-3  # First temperature of a window in parts of its cost; it falls to 0
+SIZES, HEATS = 4, (0.3, 1.0, 3.0)  # How often windows are halved at random, and their heats
 REACH = 0.15  # Mean distance of a move in parts of the window's jobs
 MARKS = 8  # Places of an order from which trials are decoded
 
@@ -350,7 +351,8 @@ class Search:
             pay: FloatArray = problem.slope * np.maximum(0, plan.start - problem.kink)
             if stop() or not pay.any():
                 return
-            words = stream.words(4)
+            words = stream.words(5)
+            members, heat = max(2, size >> int(words[4] % SIZES)), HEAT * HEATS[int(words[4]) // 256 % len(HEATS)]
             share = np.cumsum(pay)
             centre = int(np.searchsorted(share, share[-1] * (int(words[0]) / 2**64), "right"))
             centre = min(centre, len(problem) - 1) if words[1] % 5 else int(words[0] % len(problem))
@@ -359,13 +361,13 @@ class Search:
                 distance = np.abs(plan.start - (start + release) // 2)
             else:
                 distance = np.minimum(np.abs(plan.start - start), np.abs(plan.start - release))
-            self._anneal(np.argsort(distance, kind="stable")[:size], pay, rounds, int(words[3]))
+            self._anneal(np.argsort(distance, kind="stable")[:members], pay, rounds, heat, int(words[3]))
 
-    def _anneal(self, members: IntArray, pay: FloatArray, rounds: int, seed: int) -> None:
+    def _anneal(self, members: IntArray, pay: FloatArray, rounds: int, heat: float, seed: int) -> None:
         problem, plan = self.problem, self.best
         assert plan is not None
         members = members[np.argsort(plan.start[members], kind="stable")]
-        high = int((plan.start + problem.run)[members].max())
+        high = int((plan.start + problem.run)[members].max() + problem.run[members].max())
         others = (plan.start < high) & (plan.start + problem.run > problem.release[members].min())
         others[members] = False
         base = self._profile(np.flatnonzero(others), plan, 2 * len(members))
@@ -377,7 +379,7 @@ class Search:
         order, before = np.arange(len(members)), float(pay[members].sum())
         state = np.array([seed | 1], dtype=np.uint64)
         ways = (trial.start, trial.pool, trial.slot)
-        cost = improve_order(order, *common, saved, np.zeros(sides), *ways, before, high, rounds, HEAT * before, state)
+        cost = improve_order(order, *common, saved, np.zeros(sides), *ways, before, high, rounds, heat * before, state)
         self.rounds += rounds
         if cost < before * (1 - 1e-12):
             self.cost += float(decode_order(order, *common, *ways)) - before

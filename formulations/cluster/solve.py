@@ -58,10 +58,11 @@ LONGEST_SEGMENT = 1_200  # seconds
 PERIODS = (0, *(3600 * hours for hours in (1, 4, 12, 24, 72, 240, 10_000)))  # Seconds of release of a class
 PRICES_OF_STAGE, MOST_PRICES = 400_000, 1_600_000  # Of a grid; more take a certificate beyond 2 MB
 ROUNDS = 1_200  # Of the ascent, for a unit of effort; of the plain relaxation
-WINDOWS = {"wait-gpu-hours": 250, "wait": 60, "wait-gpus": 120, "slowdown": 60}  # Jobs of a window
+WINDOWS = {"wait-gpu-hours": 250, "wait": 120, "wait-gpus": 250, "slowdown": 120}  # Jobs of a window at most
 DECODED = 6_000_000  # Jobs decoded in windows, for a unit of effort
 LEAST_ROUNDS, MOST_ROUNDS, LONGEST = 300, 3_000, 8  # Of a window in the first stage; most windows grow with stages
 HOUR = 3_600
+NEAR = 4 * DAY  # A job has prices as long as one waits that is released about so near to it
 BITS = 14  # Of a mean price in the certificate
 
 
@@ -226,29 +227,27 @@ class _Run(SolveInterval[Fraction]):
         self.take("orders of the plain relaxation")
 
     def improve(self, stage: int, elapsed: Callable[[], float]) -> None:
-        """Windows of jobs around those that wait, of two sizes; every job is in about three of each."""
+        """Windows of jobs around those that wait; every job is in about three of them."""
         n = len(self.problem)
-        rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, DECODED // (6 * n))) * min(stage, LONGEST)
-        for members in (min(n, WINDOWS[self.cost]), max(2, min(n, WINDOWS[self.cost]) // 3)):
-            windows = (3 * n // members + 1) * max(1, stage // LONGEST)
-            self.search.improve(windows, members, rounds, lambda: elapsed() >= 1)
-            self.count("windows", windows)
+        rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, DECODED // (3 * n))) * min(stage, LONGEST)
+        size = min(n, WINDOWS[self.cost])
+        windows = (6 * n // size + 2) * max(1, stage // LONGEST)
+        self.search.improve(windows, size, rounds, lambda: elapsed() >= 1)
+        self.count("windows", windows)
         self.take("windows")
 
     def prove(self, stage: int, elapsed: Callable[[], float]) -> None:
-        """Raise prices from the best so far, on a finer grid after each stage."""
+        """Raise prices from the best so far, of smaller classes after each stage."""
         assert self.ascent is not None
         assert self.search.best is not None
         p, plan = self.problem, self.search.best
         begin, end = int(p.release.min()), int((plan.start + p.run).max())
-        seconds = min(max(1, (end - begin) // (self.segments * min(4, stage))), LONGEST_SEGMENT)
+        seconds = min(max(1, (end - begin) // self.segments), LONGEST_SEGMENT)
         borders = make_borders(p, seconds, end, moments=len(p) <= 200)
-        # A job has prices until nobody would wait longer who is released about then.
-        day = (p.release - begin) // DAY + 1
-        waits = np.zeros(int(day.max()) + 2, np.int64)
-        np.maximum.at(waits, day, plan.start - p.release)
-        wait = np.maximum(waits[day], np.maximum(waits[day - 1], waits[day + 1]))
-        until = np.minimum(end, plan.start + p.run + np.maximum(DAY // 2, wait))
+        part = (p.release - begin) // NEAR + 1
+        waits = np.full(int(part.max()) + 2, DAY // 2)
+        np.maximum.at(waits, part, plan.start - p.release)
+        until = np.minimum(end, plan.start + p.run + np.maximum(waits[part], np.maximum(waits[part - 1], waits[part + 1])))
         for period in PERIODS:
             classes = classify(p, period)
             grid = class_grid(p, borders, classes, until)
@@ -258,8 +257,8 @@ class _Run(SolveInterval[Fraction]):
         mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1e-3
         width = (p.nodes * p.gpus)[grid.job].astype(float)
         ascent = ClassAscent(p, grid, prices, mean * width / max(1.0, float(width.mean())), classes)
-        ascent.climb(ROUNDS * min(stage, 4), STEP if stage == 1 else STEP / 3, LAST_STEP, elapsed)
-        self.count("rounds", ROUNDS * stage)
+        ascent.climb(ROUNDS, STEP if stage == 1 else STEP / 3, LAST_STEP, elapsed)
+        self.count("rounds", ROUNDS)
         self.ascent = ascent
         self.search.decode(ascent.best_start)
         self.certify_prices(ascent, classes)
