@@ -51,12 +51,14 @@ VERSION = "1"  # Version of everything that can change a report's figures; part 
 PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
 CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a unit of effort
+SMALL = 60  # Up to so many jobs it is taken unasked, after the prices
 # Of several hours and a slope of hours per doubling: orders by release + a run + b log2(GPUs)
 ORDERS = {"wait-gpu-hours": ((0, -4), (0, -1), (0, 0)), "wait": ((0.5, 1), (2, 4), (0, 0))}
 SEGMENTS, SEGMENTS_OF_JOB = 2_000, 20  # Segments of the first grid: of all jobs together at most, and of one
 LONGEST_SEGMENT = 1_200  # seconds
 PERIODS = (0, *(3600 * hours for hours in (1, 4, 12, 24, 72, 240, 10_000)))  # Seconds of release of a class
-PRICES_OF_STAGE, MOST_PRICES = 400_000, 1_600_000  # Of a grid; more take a certificate beyond 2 MB
+PRICES_OF_STAGE, PRICES_OF_SECOND = 400_000, 30_000  # Of a grid at most, so that there are rounds enough
+MOST_PRICES = 1_600_000  # More take a certificate beyond 2 MB
 ROUNDS = 1_200  # Of the ascent, for a unit of effort; of the plain relaxation
 WINDOWS = {"wait-gpu-hours": 250, "wait": 120, "wait-gpus": 250, "slowdown": 120}  # Jobs of a window at most
 DECODED = 6_000_000  # Jobs decoded in windows, for a unit of effort
@@ -105,6 +107,8 @@ def solve(
     name, solver = choose(ALLOWED, formulation, backend, lambda backend: CP_SAT if backend != "auto" else PRICES)
     if name == CP_SAT and len(instance.jobs) > CP_SAT_JOBS:
         raise InputError("", "formulation", f"{name} is for at most {CP_SAT_JOBS} jobs, not {len(instance.jobs)}")
+    if formulation == backend == "auto" and len(instance.jobs) <= SMALL and not certified:
+        name, solver = CP_SAT, ALLOWED[CP_SAT][0]
     clock.start_solvers((solver,))
     with clock.stopped():
         warm()
@@ -113,7 +117,7 @@ def solve(
     if name == ENUMERATION:
         run.close(ENUMERATION, Proof.ENUMERATION, run.enumerate)
     if name != ENUMERATION or certified or not run.done():
-        run.enclose(effort)
+        run.enclose(1 if name == CP_SAT else effort)
     if name == CP_SAT and not run.done():
         run.cp_sat(solver, effort)
     assert run.solution is not None
@@ -195,14 +199,12 @@ class _Run(SolveInterval[Fraction]):
         self.relax(self.elapsed(0.1))
         stage, pays = 1, True
         while stage <= effort and not self.done():
-            ends = [self.lower, self.upper]
+            ends = self.lower, self.upper
             self.improve(stage, self.elapsed(0.4 if pays else 0.8))
-            ends[0] = self.lower - ends[0]
-            if pays:
+            searched = self.lower - ends[0]
+            if pays and not self.over():
                 self.prove(stage, self.elapsed(0.8))
-                pays = stage == 1 or 10 * (ends[1] - self.upper) >= ends[0]
-            else:
-                pays = True
+            pays = not pays or stage == 1 or 10 * (ends[1] - self.upper) >= searched
             stage *= 2
 
     def elapsed(self, share: float) -> Callable[[], float]:
@@ -223,7 +225,8 @@ class _Run(SolveInterval[Fraction]):
         self.count("rounds", ROUNDS // 2)
         self.ascent = plain
         for part in (0.0, 0.25, 0.5):
-            self.search.decode(plain.best_start + part * p.run)
+            if not self.over():
+                self.search.decode(plain.best_start + part * p.run)
         self.take("orders of the plain relaxation")
 
     def improve(self, stage: int, elapsed: Callable[[], float]) -> None:
@@ -248,10 +251,12 @@ class _Run(SolveInterval[Fraction]):
         waits = np.full(int(part.max()) + 2, DAY // 2)
         np.maximum.at(waits, part, plan.start - p.release)
         until = np.minimum(end, plan.start + p.run + np.maximum(waits[part], np.maximum(waits[part - 1], waits[part + 1])))
+        left = self.left()
+        most = min(MOST_PRICES, stage * PRICES_OF_STAGE, math.inf if left is None else left * PRICES_OF_SECOND)
         for period in PERIODS:
             classes = classify(p, period)
             grid = class_grid(p, borders, classes, until)
-            if grid.offset[-1] <= min(stage, MOST_PRICES // PRICES_OF_STAGE) * PRICES_OF_STAGE:
+            if grid.offset[-1] <= most:
                 break
         prices = carry_prices(self.ascent.grid, self.ascent.best, grid)
         mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1e-3
@@ -260,7 +265,8 @@ class _Run(SolveInterval[Fraction]):
         ascent.climb(ROUNDS, STEP if stage == 1 else STEP / 3, LAST_STEP, elapsed)
         self.count("rounds", ROUNDS)
         self.ascent = ascent
-        self.search.decode(ascent.best_start)
+        if not self.over():
+            self.search.decode(ascent.best_start)
         self.certify_prices(ascent, classes)
         self.take("order of the prices")
 
@@ -335,4 +341,4 @@ def formulations() -> list[tuple[str, str]]:
         ENUMERATION: f"every order and all nodes, up to {WAYS_LIMIT} of them",
     }
     listed = [(name, f"{summary} [{ALLOWED[name][0]}]") for name, summary in summaries.items()]
-    return [*listed, ("auto", PRICES)]
+    return [*listed, ("auto", f"{PRICES}; up to {SMALL} jobs {CP_SAT} after them")]
