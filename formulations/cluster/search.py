@@ -153,7 +153,7 @@ def improve_order(order, jobs, pools, base, saved, paid, start, pool, slot, cost
     saved: profiles before every `stride`-th job of the current order and of the trial, so that a trial is decoded from
     its first change on; paid: (2, marks) the costs up to there.
     """
-    release, run, nodes, _, slope, kink, _, place = jobs
+    _, run, nodes, _, slope, kink, _, place = jobs
     times, free, size = saved
     n = len(order)
     stride = (n + paid.shape[1] - 1) // paid.shape[1]

@@ -52,10 +52,10 @@ PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
 CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a unit of effort
 SMALL = 60  # Up to so many jobs it is taken unasked, after the prices
-# Of several hours and a slope of hours per doubling: orders by release + a run + b log2(GPUs)
+# Pairs (a, b) of orders by release + a run + b log2(GPUs), b in hours
 ORDERS = {"wait-gpu-hours": ((0, -4), (0, -1), (0, 0)), "wait": ((0.5, 1), (2, 4), (0, 0))}
 SEGMENTS, SEGMENTS_OF_JOB = 2_000, 20  # Segments of the first grid: of all jobs together at most, and of one
-LONGEST_SEGMENT = 1_200  # seconds
+LONGEST_SEGMENT = 1_200  # Seconds; longer ones are cut finer in later stages, as far as the checker's time allows
 PERIODS = (0, *(3600 * hours for hours in (1, 4, 12, 24, 72, 240, 10_000)))  # Seconds of release of a class
 PRICES_OF_STAGE, PRICES_OF_SECOND = 400_000, 30_000  # Of a grid at most, so that there are rounds enough
 MOST_PRICES = 1_600_000  # More take a certificate beyond 2 MB
@@ -245,12 +245,14 @@ class _Run(SolveInterval[Fraction]):
         assert self.search.best is not None
         p, plan = self.problem, self.search.best
         begin, end = int(p.release.min()), int((plan.start + p.run).max())
-        seconds = min(max(1, (end - begin) // self.segments), LONGEST_SEGMENT)
+        seconds = max(1, (end - begin) // self.segments)
+        seconds = max(min(seconds, LONGEST_SEGMENT), seconds // min(stage, 4))
         borders = make_borders(p, seconds, end, moments=len(p) <= 200)
         part = (p.release - begin) // NEAR + 1
         waits = np.full(int(part.max()) + 2, DAY // 2)
         np.maximum.at(waits, part, plan.start - p.release)
-        until = np.minimum(end, plan.start + p.run + np.maximum(waits[part], np.maximum(waits[part - 1], waits[part + 1])))
+        wait = np.maximum(waits[part], np.maximum(waits[part - 1], waits[part + 1]))
+        until = np.minimum(end, plan.start + p.run + wait)
         left = self.left()
         most = min(MOST_PRICES, stage * PRICES_OF_STAGE, math.inf if left is None else left * PRICES_OF_SECOND)
         for period in PERIODS:
