@@ -242,12 +242,13 @@ class Ascent:
         """Return sum of (b_i+1 - b_i) V_q(i) at the current prices."""
         raise NotImplementedError
 
-    def climb(self, rounds: int, step: float, last: float, stop: Callable[[], bool] = lambda: False) -> None:
-        """Do this many rounds; the step falls from `step` to `step * last`."""
+    def climb(self, rounds: int, step: float, last: float, elapsed: Callable[[], float] = float) -> None:
+        """Do this many rounds; the step falls from `step` to `step * last`, sooner if time elapses (0 to 1) sooner."""
         mean, square = np.zeros(len(self.prices)), np.zeros(len(self.prices))
         self.prices = self.best.copy()
         for t in range(rounds):
-            if t % 16 == 0 and stop():
+            progress = max(t / rounds, elapsed())
+            if progress >= 1:
                 break
             bound = self.evaluate()
             if bound > self.bound:
@@ -255,7 +256,7 @@ class Ascent:
             slope = self._use - self._packed
             mean += (1 - KEEP) * (slope - mean)
             square += (1 - KEEP_SQUARE) * (slope * slope - square)
-            size = step * last ** (t / rounds) / (1 - KEEP ** (t + 1))
+            size = step * last**progress / (1 - KEEP ** (t + 1))
             spread = np.sqrt(square / (1 - KEEP_SQUARE ** (t + 1))) + 1e-6
             np.maximum(0.0, self.prices + size * self.scale * mean / spread, out=self.prices)
 

@@ -23,7 +23,9 @@ from ratiobench.instances.io.seeds import Stream
 
 PAST = -(2**60)  # Before every second
 HEAT = 3e-3  # First temperature of a window in parts of its cost; it falls to 0
+SIZES, HEATS = 4, (0.3, 1.0, 3.0)  # How often windows are halved at random, and their heats
 REACH = 0.15  # Mean distance of a move in parts of the window's jobs
+MARKS = 8  # Places of an order from which trials are decoded
 
 
 @inner
@@ -79,117 +81,172 @@ def _split(times, free, size, slots, a, moment):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _decode(order, jobs, pools, base, work, low, start, pool, slot, most, until):  # type: ignore[no-untyped-def]
-    """Fill starts, pools and slots of the jobs in this order and return their cost; infinite if above `most`."""
-    release, run, nodes, gpus, slope, kink, allowed, place = jobs
+def _place(j, jobs, pools, profile, low, start, pool, slot):  # type: ignore[no-untyped-def]
+    """Start a job at its earliest feasible second, on best-fit slots; return that second."""
+    release, run, nodes, gpus, _, _, allowed, place = jobs
     flat, slots = pools
-    base_times, base_free, base_size = base
-    times, free, size = work
+    times, free, size = profile
+    best = np.int64(1) << 61
+    at = 0
+    i = 0
     for q in range(len(slots)):
-        size[q] = base_size[q]
-        for i in range(size[q]):
-            times[q, i] = base_times[q, i]
-            for x in range(slots[q]):
-                free[q, i, x] = base_free[q, i, x]
-    cost = 0.0
-    for z in range(len(order)):
-        j = order[z]
-        best = np.int64(1) << 61
-        at = 0
-        segment = 0
-        for q in range(len(slots)):
-            if allowed[j, q]:
-                number = 1 if flat[q] else nodes[j]
-                wide = nodes[j] * gpus[j] if flat[q] else gpus[j]
-                s, a = _earliest(times[q], free[q], size[q], slots[q], release[j], run[j], number, wide, low)
-                if s < best:
-                    best = s
-                    at = q
-                    segment = a
-        end = best + run[j]
-        cost += slope[j] * max(0, best - kink[j])
-        if cost > most or end > until:
-            return np.inf
-        start[j] = best
-        pool[j] = at
-        number = 1 if flat[at] else nodes[j]
-        wide = nodes[j] * gpus[j] if flat[at] else gpus[j]
-        i, size[at] = _split(times[at], free[at], size[at], slots[at], segment, best)
+        if allowed[j, q]:
+            number = 1 if flat[q] else nodes[j]
+            wide = nodes[j] * gpus[j] if flat[q] else gpus[j]
+            s, a = _earliest(times[q], free[q], size[q], slots[q], release[j], run[j], number, wide, low)
+            if s < best:
+                best = s
+                at = q
+                i = a
+    start[j] = best
+    pool[j] = at
+    end = best + run[j]
+    number = 1 if flat[at] else nodes[j]
+    wide = nodes[j] * gpus[j] if flat[at] else gpus[j]
+    i, size[at] = _split(times[at], free[at], size[at], slots[at], i, best)
+    for x in range(slots[at]):
+        low[x] = free[at, i, x]
+    last = i
+    while last + 1 < size[at] and times[at, last + 1] < end:
+        last += 1
         for x in range(slots[at]):
-            low[x] = free[at, i, x]
-        segment = i
-        while segment + 1 < size[at] and times[at, segment + 1] < end:
-            segment += 1
-            for x in range(slots[at]):
-                low[x] = min(low[x], free[at, segment, x])
-        if segment + 1 == size[at] or times[at, segment + 1] > end:
-            _, size[at] = _split(times[at], free[at], size[at], slots[at], segment, end)
-        for y in range(number):
-            chosen = -1
-            for x in range(slots[at]):
-                if low[x] >= wide and (chosen < 0 or low[x] < low[chosen]):
-                    chosen = x
-            low[chosen] = -1
-            slot[place[j] + y] = chosen
-            for k in range(i, segment + 1):
-                free[at, k, chosen] -= wide
+            low[x] = min(low[x], free[at, last, x])
+    if last + 1 == size[at] or times[at, last + 1] > end:
+        _, size[at] = _split(times[at], free[at], size[at], slots[at], last, end)
+    for y in range(number):
+        chosen = -1
+        for x in range(slots[at]):
+            if low[x] >= wide and (chosen < 0 or low[x] < low[chosen]):
+                chosen = x
+        low[chosen] = -1
+        slot[place[j] + y] = chosen
+        for k in range(i, last + 1):
+            free[at, k, chosen] -= wide
+    return best
+
+
+@inner
+def _copy_profile(to, profile, slots):  # type: ignore[no-untyped-def]
+    """Copy the segments that are in use."""
+    for q in range(len(slots)):
+        to[2][q] = profile[2][q]
+        for i in range(profile[2][q]):
+            to[0][q, i] = profile[0][q, i]
+            for x in range(slots[q]):
+                to[1][q, i, x] = profile[1][q, i, x]
+
+
+@compiled
+def decode_order(order, jobs, pools, profile, start, pool, slot):  # type: ignore[no-untyped-def]
+    """Fill a schedule from an order of jobs, and the profile; return its cost without base costs."""
+    low = np.empty(profile[1].shape[2], np.int64)
+    cost = 0.0
+    for j in order:
+        cost += jobs[4][j] * max(0, _place(j, jobs, pools, profile, low, start, pool, slot) - jobs[5][j])
     return cost
 
 
 @compiled
-def decode_order(order, jobs, pools, base, work, start, pool, slot):  # type: ignore[no-untyped-def]
-    """Fill a schedule from an order of all jobs; return its cost without base costs."""
-    low = np.empty(base[1].shape[2], np.int64)
-    return _decode(order, jobs, pools, base, work, low, start, pool, slot, np.inf, np.int64(1) << 61)
+def improve_order(order, jobs, pools, base, saved, paid, start, pool, slot, cost, until, rounds, heat, state):  # type: ignore[no-untyped-def]
+    """Improve an order of jobs by simulated annealing over moves; return the cost of the best, which is left in it.
 
-
-@compiled
-def improve_window(order, jobs, pools, base, work, start, pool, slot, cost, until, rounds, heat, state):  # type: ignore[no-untyped-def]
-    """Improve the order of a window's jobs by simulated annealing over moves; return the cost of the best order.
-
-    The best order is left in `order`, its schedule in start, pool, slot (decode it again to have them).
+    saved: profiles before every `stride`-th job of the current order and of the trial, so that a trial is decoded from
+    its first change on; paid: (2, marks) the costs up to there.
     """
+    _, run, nodes, _, slope, kink, _, place = jobs
+    times, free, size = saved
     n = len(order)
+    stride = (n + paid.shape[1] - 1) // paid.shape[1]
     low = np.empty(base[1].shape[2], np.int64)
     current = order.copy()
     trial = order.copy()
-    now = cost
+    least = np.empty(n)  # cost of a job to which the others leave everything
+    work = (times[0, 0].copy(), free[0, 0].copy(), size[0, 0].copy())
+    for j in range(n):
+        _copy_profile(work, base, pools[1])
+        least[j] = slope[j] * max(0, _place(j, jobs, pools, work, low, start, pool, slot) - kink[j])
+    # Of the current order
+    begun = start.copy()
+    put = pool.copy()
+    held = slot.copy()
+    side = np.zeros(paid.shape[1], np.int64)
+    _copy_profile((times[0, 0], free[0, 0], size[0, 0]), base, pools[1])
+    paid[0, 0] = 0.0
+    now = np.inf
     best = cost
     reach = max(2, np.int64(REACH * n))
-    for t in range(rounds):
+    for t in range(rounds + 1):
         warm = heat * (1.0 - t / rounds)
-        x = draw_integer(state, n)
-        for _ in range(6):
-            if start[current[x]] > jobs[5][current[x]]:
-                break
+        x = 0
+        y = n - 1
+        if t > 0:
             x = draw_integer(state, n)
-        kind = draw_integer(state, 10)
-        far = 1 + draw_integer(state, reach) * (1 + draw_integer(state, 4)) // 2
-        if kind < 4:
-            y = max(0, x - far)
-        elif kind < 6:
-            y = min(n - 1, x + far)
-        else:
-            y = draw_integer(state, n)
-        for z in range(n):
-            trial[z] = current[z]
-        if kind < 8:
-            step = 1 if y > x else -1
-            for z in range(x, y, step):
-                trial[z] = current[z + step]
+            for _ in range(6):
+                if begun[current[x]] > kink[current[x]]:
+                    break
+                x = draw_integer(state, n)
+            kind = draw_integer(state, 10)
+            far = 1 + draw_integer(state, reach) * (1 + draw_integer(state, 4)) // 2
+            if kind < 4:
+                y = max(0, x - far)
+            elif kind < 6:
+                y = min(n - 1, x + far)
+            else:
+                y = draw_integer(state, n)
+            for z in range(n):
+                trial[z] = current[z]
+            if kind < 8:
+                step = 1 if y > x else -1
+                for z in range(x, y, step):
+                    trial[z] = current[z + step]
+            else:
+                trial[x] = current[y]
             trial[y] = current[x]
-        else:
-            trial[x] = current[y]
-            trial[y] = current[x]
-        value = _decode(trial, jobs, pools, base, work, low, start, pool, slot, now + 6.0 * warm + 1e-9, until)
+        mark = min(x, y) // stride
+        z = first = mark * stride
+        _copy_profile(work, (times[side[mark], mark], free[side[mark], mark], size[side[mark], mark]), pools[1])
+        value = paid[side[mark], mark]
+        rest = 0.0
+        for a in range(z, n):
+            rest += least[trial[a]]
+        same = t > 0
+        while z < n:
+            if z % stride == 0 and z > first:
+                a = z // stride
+                _copy_profile((times[1 - side[a], a], free[1 - side[a], a], size[1 - side[a], a]), work, pools[1])
+                paid[1 - side[a], a] = value
+            if same and z > max(x, y):
+                value = now  # all that comes starts as before
+                break
+            j = trial[z]
+            second = _place(j, jobs, pools, work, low, start, pool, slot)
+            value += slope[j] * max(0, second - kink[j])
+            rest -= least[j]
+            if value + rest > now + 6.0 * warm + 1e-9 or second + run[j] > until:
+                value = np.inf
+                break
+            same = same and second == begun[j] and pool[j] == put[j]
+            for a in range(place[j], place[j] + nodes[j]):
+                same = same and slot[a] == held[a]
+            z += 1
+        if t == 0 and z < n:
+            break  # best fit does not lead to the schedule that is known
         if value <= now or (warm > 0.0 and np.exp((now - value) / warm) * 2147483648.0 > draw_integer(state, 1 << 31)):
             now = value
-            for z in range(n):
-                current[z] = trial[z]
+            for a in range(mark + 1, min(z, n - 1) // stride + 1):
+                side[a] = 1 - side[a]
+            for a in range(first, n):
+                j = trial[a]
+                current[a] = j
+                if a < z:
+                    begun[j] = start[j]
+                    put[j] = pool[j]
+                    for b in range(place[j], place[j] + nodes[j]):
+                        held[b] = slot[b]
             if value < best * (1 - 1e-12):
                 best = value
-                for z in range(n):
-                    order[z] = trial[z]
+                for a in range(n):
+                    order[a] = trial[a]
     return best
 
 
@@ -200,9 +257,6 @@ class Plan:
     start: IntArray
     pool: IntArray
     slot: IntArray
-
-    def copy(self) -> Plan:
-        return Plan(self.start.copy(), self.pool.copy(), self.slot.copy())
 
 
 class Search:
@@ -224,21 +278,28 @@ class Search:
         self.best: Plan | None = None
         self.cost = np.inf
         self.rounds = 0
-        self._windows = 0
+        self._calls = 0
 
     def decode(self, keys: Any) -> float:
         """Decode the order of these keys; keep the schedule if it is the best. Return its cost."""
-        n = len(self.problem)
-        plan = Plan(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(int(self.place[-1]), np.int64))
         order = np.argsort(np.asarray(keys), kind="stable").astype(np.int64)
-        work = tuple(np.empty_like(array) for array in self._whole)
-        cost = decode_order(order, self._jobs, self._pools, self._whole, work, plan.start, plan.pool, plan.slot)
-        if cost + self._base_cost < self.cost:
-            self.best, self.cost = plan, float(cost + self._base_cost)
-        return float(cost + self._base_cost)
+        profile = tuple(array.copy() for array in self._whole)
+        plan = self._blank(len(order), int(self.place[-1]))
+        cost = self._base_cost + float(
+            decode_order(order, self._jobs, self._pools, profile, plan.start, plan.pool, plan.slot)
+        )
+        if cost < self.cost:
+            self.best, self.cost = plan, cost
+        return cost
+
+    def begin_from(self, schedule: Schedule) -> None:
+        """Take a valid schedule if it is the best."""
+        slot = schedule.node - np.repeat(self.problem.first_node[schedule.pool], self.problem.nodes)
+        slot[np.repeat(self.flat[schedule.pool], self.problem.nodes)] = 0
+        self.adopt(Plan(schedule.start.copy(), schedule.pool.copy(), slot))
 
     def adopt(self, plan: Plan) -> None:
-        """Take a feasible schedule if it is the best."""
+        """Take a feasible plan if it is the best."""
         cost = sum_in_doubles(self.problem, plan.start)
         if cost < self.cost:
             self.best, self.cost = plan, cost
@@ -280,54 +341,55 @@ class Search:
             free[q, : len(moments), : table.shape[1]] = table
         return times, free, np.array([len(moments) for moments, _ in tables], dtype=np.int64)
 
-    def improve(self, windows: int, size: int, rounds: int, stop: Callable[[], bool] = lambda: False) -> None:
+    def improve(self, windows: int, size: int, rounds: int, stop: Callable[[], bool] = bool) -> None:
         """Decode windows of jobs again and again over what the others leave; windows lie where jobs wait."""
-        problem = self.problem
-        assert self.best is not None
-        plan = self.best
-        stream = Stream("cluster", "windows", self._windows, size)
-        self._windows += 1
-        longest = int(problem.run.max(initial=1))
+        problem, plan = self.problem, self.best
+        assert plan is not None
+        stream = Stream("cluster", "windows", self._calls, size)
+        self._calls += 1
         for _ in range(windows):
-            if stop():
-                return
             pay: FloatArray = problem.slope * np.maximum(0, plan.start - problem.kink)
-            if not pay.any():
+            if stop() or not pay.any():
                 return
-            words = stream.words(4)
+            words = stream.words(5)
+            members, heat = max(2, size >> int(words[4] % SIZES)), HEAT * HEATS[int(words[4]) // 256 % len(HEATS)]
             share = np.cumsum(pay)
             centre = int(np.searchsorted(share, share[-1] * (int(words[0]) / 2**64), "right"))
             centre = min(centre, len(problem) - 1) if words[1] % 5 else int(words[0] % len(problem))
+            start, release = plan.start[centre], problem.release[centre]
             if words[2] % 2:
-                middle = (plan.start[centre] + problem.release[centre]) // 2
-                distance = np.abs(plan.start - middle)
+                distance = np.abs(plan.start - (start + release) // 2)
             else:
-                distance = np.minimum(
-                    np.abs(plan.start - plan.start[centre]), np.abs(plan.start - problem.release[centre])
-                )
-            members = np.argsort(distance, kind="stable")[:size]
-            self._anneal(members, rounds, longest, int(words[3]))
+                distance = np.minimum(np.abs(plan.start - start), np.abs(plan.start - release))
+            self._anneal(np.argsort(distance, kind="stable")[:members], pay, rounds, heat, int(words[3]))
 
-    def _anneal(self, members: IntArray, rounds: int, longest: int, seed: int) -> None:
+    def _anneal(self, members: IntArray, pay: FloatArray, rounds: int, heat: float, seed: int) -> None:
         problem, plan = self.problem, self.best
         assert plan is not None
-        order = members[np.argsort(plan.start[members], kind="stable")].astype(np.int64)
-        low, high = problem.release[members].min(), (plan.start + problem.run)[members].max() + longest
-        others = np.ones(len(problem), dtype=bool)
+        members = members[np.argsort(plan.start[members], kind="stable")]
+        high = int((plan.start + problem.run)[members].max() + problem.run[members].max())
+        others = (plan.start < high) & (plan.start + problem.run > problem.release[members].min())
         others[members] = False
-        fixed = np.nonzero(others & (plan.start < high) & (plan.start + problem.run > low))[0]
-        base = self._profile(fixed, plan, 2 * len(members))
-        work = tuple(np.empty_like(array) for array in base)
-        before = float((problem.slope * np.maximum(0, plan.start - problem.kink))[members].sum())
-        trial = plan.copy()
+        base = self._profile(np.flatnonzero(others), plan, 2 * len(members))
+        sides = (2, min(MARKS, len(members)))
+        saved = tuple(np.zeros((*sides, *array.shape), np.int64) for array in base)
+        place = np.concatenate(([0], np.cumsum(problem.nodes[members])))
+        trial = self._blank(len(members), int(place[-1]))
+        common = (*(column[members] for column in self._jobs[:-1]), place), self._pools, base
+        order, before = np.arange(len(members)), float(pay[members].sum())
         state = np.array([seed | 1], dtype=np.uint64)
-        common = (self._jobs, self._pools, base, work, trial.start, trial.pool, trial.slot)
-        cost = improve_window(order, *common, before, int(high), rounds, HEAT * before, state)
+        ways = (trial.start, trial.pool, trial.slot)
+        cost = improve_order(order, *common, saved, np.zeros(sides), *ways, before, high, rounds, heat * before, state)
         self.rounds += rounds
         if cost < before * (1 - 1e-12):
-            cost = decode_order(order, *common)
-            self.best = trial
-            self.cost += float(cost) - before
+            self.cost += float(decode_order(order, *common, *ways)) - before
+            plan.start[members], plan.pool[members] = trial.start, trial.pool
+            inside = np.arange(place[-1]) - np.repeat(place[:-1] - self.place[members], problem.nodes[members])
+            plan.slot[inside] = trial.slot
+
+    @staticmethod
+    def _blank(jobs: int, places: int) -> Plan:
+        return Plan(*(np.zeros(length, np.int64) for length in (jobs, jobs, places)))
 
     def schedule(self) -> Schedule:
         """The best schedule with nodes."""

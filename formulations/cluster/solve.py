@@ -51,12 +51,20 @@ VERSION = "1"  # Version of everything that can change a report's figures; part 
 PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
 CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a unit of effort
+SMALL = 60  # Up to so many jobs it is taken unasked, after the prices
+# Pairs (a, b) of orders by release + a run + b log2(GPUs), b in hours
+ORDERS = {"wait-gpu-hours": ((0, -4), (0, -1), (0, 0)), "wait": ((0.5, 1), (2, 4), (0, 0))}
 SEGMENTS, SEGMENTS_OF_JOB = 2_000, 20  # Segments of the first grid: of all jobs together at most, and of one
-OWN_CLASSES = 1_000  # Up to so many jobs each is a class of its own
-LARGEST_GRID = 1_500_000  # Prices of a grid at most: more take a certificate beyond 2 MB
+LONGEST_SEGMENT = 1_200  # Seconds; longer ones are cut finer in later stages, as far as the checker's time allows
+PERIODS = (0, *(3600 * hours for hours in (1, 4, 12, 24, 72, 240, 10_000)))  # Seconds of release of a class
+PRICES_OF_STAGE, PRICES_OF_SECOND = 400_000, 30_000  # Of a grid at most, so that there are rounds enough
+MOST_PRICES = 1_600_000  # More take a certificate beyond 2 MB
 ROUNDS = 1_200  # Of the ascent, for a unit of effort; of the plain relaxation
-WINDOWS = {"wait-gpu-hours": 250, "wait": 60, "wait-gpus": 120, "slowdown": 60}  # Jobs of a window
+WINDOWS = {"wait-gpu-hours": 250, "wait": 120, "wait-gpus": 250, "slowdown": 120}  # Jobs of a window at most
 DECODED = 6_000_000  # Jobs decoded in windows, for a unit of effort
+LEAST_ROUNDS, MOST_ROUNDS, LONGEST = 300, 3_000, 8  # Of a window in the first stage; most windows grow with stages
+HOUR = 3_600
+NEAR = 4 * DAY  # A job has prices as long as one waits that is released about so near to it
 BITS = 14  # Of a mean price in the certificate
 
 
@@ -99,6 +107,8 @@ def solve(
     name, solver = choose(ALLOWED, formulation, backend, lambda backend: CP_SAT if backend != "auto" else PRICES)
     if name == CP_SAT and len(instance.jobs) > CP_SAT_JOBS:
         raise InputError("", "formulation", f"{name} is for at most {CP_SAT_JOBS} jobs, not {len(instance.jobs)}")
+    if formulation == backend == "auto" and len(instance.jobs) <= SMALL and not certified:
+        name, solver = CP_SAT, ALLOWED[CP_SAT][0]
     clock.start_solvers((solver,))
     with clock.stopped():
         warm()
@@ -107,7 +117,7 @@ def solve(
     if name == ENUMERATION:
         run.close(ENUMERATION, Proof.ENUMERATION, run.enumerate)
     if name != ENUMERATION or certified or not run.done():
-        run.enclose(effort)
+        run.enclose(1 if name == CP_SAT else effort)
     if name == CP_SAT and not run.done():
         run.cp_sat(solver, effort)
     assert run.solution is not None
@@ -137,10 +147,12 @@ class _Run(SolveInterval[Fraction]):
         """Offer the schedule to begin with and those of simple orders; without prices nobody waits: the first bound."""
         p = self.problem
         self.certify([p.instance.begin, p.instance.begin + 1], [], np.arange(len(p)), Proof.TRIVIAL)
-        if start is not None:
-            self.offer(start, "start")
-        for keys in (p.release, p.release + p.run):
-            self.search.decode(keys)
+        if start is not None and self.offer(start, "start"):
+            self.search.begin_from(start)
+        wide = np.log2(p.nodes * p.gpus) * HOUR
+        for runs, widths in ORDERS["wait-gpu-hours" if self.cost == "wait-gpu-hours" else "wait"]:
+            if self.search.best is None or not self.over():
+                self.search.decode(p.release + runs * p.run + widths * wide)
         self.take("simple orders")
 
     def take(self, source: str) -> None:
@@ -178,71 +190,85 @@ class _Run(SolveInterval[Fraction]):
             self.bound(max(self.lower, Fraction(math.floor(result.bound) + spare, model.unit)), Proof.CP_SAT)
 
     def enclose(self, effort: int) -> None:
-        """Search and ascent in turns, with more of both after every power of two up to the effort."""
+        """Search and ascent in turns, with more of both after every power of two up to the effort.
+
+        An ascent that gained little beside the search before it is left out once.
+        """
         if not len(self.problem):
             return
-        stage = 1
+        self.relax(self.elapsed(0.1))
+        stage, pays = 1, True
         while stage <= effort and not self.done():
-            if stage == 1:
-                self.relax(self.part(0.2))
-            self.improve(stage, self.part(0.5))
-            self.prove(stage, self.part(0.9))
+            ends = self.lower, self.upper
+            self.improve(stage, self.elapsed(0.4 if pays else 0.8))
+            searched = self.lower - ends[0]
+            if pays and not self.over():
+                self.prove(stage, self.elapsed(0.8))
+            pays = not pays or stage == 1 or 10 * (ends[1] - self.upper) >= searched
             stage *= 2
 
-    def part(self, share: float) -> Callable[[], bool]:
-        """Whether this share of the time that is left now has gone, so that every step has some."""
-        left = self.left()
-        end = math.inf if left is None else time.perf_counter() + share * left
-        return lambda: time.perf_counter() >= end
+    def elapsed(self, share: float) -> Callable[[], float]:
+        """What part of this share of the time that is left now has gone, so that every step has some."""
+        left, began = self.left(), time.perf_counter()
+        if left is None:
+            return float
+        return lambda: (time.perf_counter() - began) / max(1e-9, share * left)
 
-    def relax(self, stop: Callable[[], bool]) -> None:
+    def relax(self, elapsed: Callable[[], float]) -> None:
         """The plain relaxation; the starts that it likes best give orders."""
         p = self.problem
         span = int((p.release + p.run).max() - p.release.min())
-        seconds = max(1, (span + min(3 * DAY, span)) // self.segments)
         until = int((p.release + p.run).max()) + min(3 * DAY, span)
+        seconds = max(1, (until - int(p.release.min())) // self.segments)
         plain = PlainAscent(p, make_borders(p, seconds, until, moments=False))
-        plain.climb(ROUNDS // 2, PLAIN_STEP, PLAIN_LAST, stop)
+        plain.climb(ROUNDS // 2, PLAIN_STEP, PLAIN_LAST, elapsed)
         self.count("rounds", ROUNDS // 2)
         self.ascent = plain
         for part in (0.0, 0.25, 0.5):
-            self.search.decode(plain.best_start + part * p.run)
+            if not self.over():
+                self.search.decode(plain.best_start + part * p.run)
         self.take("orders of the plain relaxation")
 
-    def improve(self, stage: int, stop: Callable[[], bool]) -> None:
-        """Windows of jobs around those that wait, of two sizes."""
-        size = min(len(self.problem), WINDOWS[self.cost])
-        for members, rounds in ((size, 3_000), (max(2, size // 3), 3_000)):
-            windows = min(max(1, DECODED // (2 * members * rounds)), 4 * len(self.problem) // members) * stage
-            self.search.improve(windows, members, rounds, stop)
-            self.count("windows", windows)
+    def improve(self, stage: int, elapsed: Callable[[], float]) -> None:
+        """Windows of jobs around those that wait; every job is in about three of them."""
+        n = len(self.problem)
+        rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, DECODED // (3 * n))) * min(stage, LONGEST)
+        size = min(n, WINDOWS[self.cost])
+        windows = (6 * n // size + 2) * max(1, stage // LONGEST)
+        self.search.improve(windows, size, rounds, lambda: elapsed() >= 1)
+        self.count("windows", windows)
         self.take("windows")
 
-    def prove(self, stage: int, stop: Callable[[], bool]) -> None:
-        """Raise prices from the best so far, on a finer grid after each stage."""
+    def prove(self, stage: int, elapsed: Callable[[], float]) -> None:
+        """Raise prices from the best so far, of smaller classes after each stage."""
         assert self.ascent is not None
         assert self.search.best is not None
         p, plan = self.problem, self.search.best
         begin, end = int(p.release.min()), int((plan.start + p.run).max())
-        seconds = max(1, (end - begin) // (self.segments * min(4, stage)))
+        seconds = max(1, (end - begin) // self.segments)
+        seconds = max(min(seconds, LONGEST_SEGMENT), seconds // min(stage, 4))
         borders = make_borders(p, seconds, end, moments=len(p) <= 200)
-        period = 0 if len(p) <= OWN_CLASSES else 3600
-        wait = int((plan.start - p.release).max())
-        until = np.minimum(end, plan.start + p.run + max(DAY // 2, wait))
-        while True:
+        part = (p.release - begin) // NEAR + 1
+        waits = np.full(int(part.max()) + 2, DAY // 2)
+        np.maximum.at(waits, part, plan.start - p.release)
+        wait = np.maximum(waits[part], np.maximum(waits[part - 1], waits[part + 1]))
+        until = np.minimum(end, plan.start + p.run + wait)
+        left = self.left()
+        most = min(MOST_PRICES, stage * PRICES_OF_STAGE, math.inf if left is None else left * PRICES_OF_SECOND)
+        for period in PERIODS:
             classes = classify(p, period)
             grid = class_grid(p, borders, classes, until)
-            if grid.offset[-1] <= LARGEST_GRID or period > 10 * DAY:
+            if grid.offset[-1] <= most:
                 break
-            period = max(3600, 2 * period)
         prices = carry_prices(self.ascent.grid, self.ascent.best, grid)
         mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1e-3
         width = (p.nodes * p.gpus)[grid.job].astype(float)
         ascent = ClassAscent(p, grid, prices, mean * width / max(1.0, float(width.mean())), classes)
-        ascent.climb(ROUNDS * stage, STEP if stage == 1 else STEP / 3, LAST_STEP, stop)
-        self.count("rounds", ROUNDS * stage)
+        ascent.climb(ROUNDS, STEP if stage == 1 else STEP / 3, LAST_STEP, elapsed)
+        self.count("rounds", ROUNDS)
         self.ascent = ascent
-        self.search.decode(ascent.best_start)
+        if not self.over():
+            self.search.decode(ascent.best_start)
         self.certify_prices(ascent, classes)
         self.take("order of the prices")
 
@@ -306,9 +332,7 @@ def warm() -> None:
     small = parse({**head, "pools": pools, "jobs": {"id": ["a", "b", "c"], **columns}}, "warm")
     run = _Run(small, "wait", Clock(), 0.0, None)
     run.begin(None)
-    run.relax(run.over)
-    run.improve(1, run.over)
-    run.prove(1, run.over)
+    run.enclose(1)
 
 
 def formulations() -> list[tuple[str, str]]:
@@ -319,4 +343,4 @@ def formulations() -> list[tuple[str, str]]:
         ENUMERATION: f"every order and all nodes, up to {WAYS_LIMIT} of them",
     }
     listed = [(name, f"{summary} [{ALLOWED[name][0]}]") for name, summary in summaries.items()]
-    return [*listed, ("auto", PRICES)]
+    return [*listed, ("auto", f"{PRICES}; up to {SMALL} jobs {CP_SAT} after them")]

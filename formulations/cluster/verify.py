@@ -21,6 +21,7 @@ The minimum over s is at r_j, at the kink of c_j, at a border, or at a border le
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -161,7 +162,7 @@ def _packings(instance: Instance, certificate: Certificate, rows: dict[tuple[int
         items = []  # price, nodes, GPUs, most
         for first, c, row, times in active:
             price, (m, k) = row.prices[i - first], shape[c]
-            number = int(np.searchsorted(times, borders[i + 1], "left"))
+            number = bisect_left(times, borders[i + 1])
             number = min(number, room[k][0] // m) if room[k][1] >= m else 0
             if price and number:
                 items.append((price, m, k, number))

@@ -63,11 +63,12 @@ def test_cp_sat_agrees_with_enumeration(number: int) -> None:
 
 def test_more_effort_is_never_wider_and_figures_do_not_change() -> None:
     instance = _queue(12, 4)
-    first, again, more = (solve(instance, "wait", effort=effort) for effort in (1, 1, 2))
+    first, again, more = (solve(instance, "wait", "prices", effort=effort) for effort in (1, 1, 2))
     assert (first.lower, first.upper) == (again.lower, again.upper)
     assert first.lower <= more.lower <= more.upper <= first.upper
     assert first.proof is Proof.LAGRANGIAN
     assert first.lower > 0
+    assert solve(instance, "wait").status is Status.OPTIMAL  # few jobs are left to CP-SAT
 
 
 def test_the_schedule_is_valid_and_what_it_costs() -> None:
@@ -94,6 +95,9 @@ def test_a_schedule_to_begin_with_counts() -> None:
     instance = _queue(12, 4)
     best = solve(instance, "wait")
     assert solve(instance, "wait", start=best.solution, gap=0.99).upper <= best.upper
+    instance = make_tiny("start", 3)  # two pools, nodes of several GPUs
+    best = solve(instance, "wait", "enumeration")
+    assert solve(instance, "wait", start=best.solution).upper == best.upper
 
 
 def test_a_gap_or_the_time_ends_it() -> None:
