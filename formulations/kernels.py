@@ -12,12 +12,14 @@ Neither uses fast-math: the same inputs give the same results on any machine.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import stat
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ratiobench.instances.io.disk_cache import user_cache
@@ -107,7 +109,7 @@ def inner_allocating(function: Any) -> Any:
 
 
 def _without_stale_cache(kernel: Any) -> Any:
-    """Let numba compile anew where a kernel or number that the kernel's own file imports has changed.
+    """Let numba compile anew where a kernel or number that the kernel's own file imports, or its module, has changed.
 
     Numba looks at the kernel's own file only: it would run what it compiled of other files before they changed, and
     fails where a type of another file has another name.
@@ -115,7 +117,10 @@ def _without_stale_cache(kernel: Any) -> Any:
     file = _cache_file(kernel)
     load = getattr(file, "_load_index", None)
     if load is not None:
-        known = kernel.py_func.__globals__
+        known = dict(kernel.py_func.__globals__)
+        for name, value in kernel.py_func.__globals__.items():
+            if isinstance(value, ModuleType) and value not in (math, np):
+                known |= {f"{name}.{part}": each for part, each in vars(value).items()}
         stamps = {repr(each._source_stamp) for each in map(_cache_file, known.values()) if each}
         stamps |= {f"{name} {value!r}" for name, value in known.items() if isinstance(value, int | float)}
         text = "\n".join([repr(file._source_stamp), *sorted(stamps)])
