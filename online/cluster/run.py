@@ -36,7 +36,7 @@ PASS = "pass"  # The event at which policies decide
 MOST_ASKED = 100_000  # Seconds that a policy may name, and ten more for each job
 
 
-def _show_cluster(state: rows.State, jobs: tuple[Job, ...]) -> Cluster:
+def show_cluster(state: rows.State, jobs: tuple[Job, ...]) -> Cluster:
     """Show the state as a policy sees it."""
     running = []
     for j in state.job[rows.LIVE, : state.clock[rows.RUNNING]].tolist():
@@ -103,7 +103,7 @@ class Simulator:
             if told > first:
                 yield Question(order[first:told], [None] * (told - first), None, ARRIVAL)
             waiting = [self._jobs[j] for j in state.job[rows.QUEUE, : state.clock[rows.WAITING]].tolist()]
-            yield Question([None], [(now, waiting)], _show_cluster(state, self._jobs), PASS)
+            yield Question([None], [(now, waiting)], show_cluster(state, self._jobs), PASS)
         late = np.flatnonzero(state.job[rows.START, : self.arrivals] < 0)
         if len(late):
             raise RuleViolation("every job", int(late[0]), "never starts")

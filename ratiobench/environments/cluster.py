@@ -14,10 +14,9 @@ from ratiobench.environments.episodes import ReplayedEnvironment, check_action, 
 from ratiobench.formulations.kernels import compiled
 from ratiobench.instances.cluster.model import make_costs
 from ratiobench.online.cluster.kernel import start_waiting
-from ratiobench.online.cluster.passes import show_cluster
 from ratiobench.online.cluster.plan import try_start
 from ratiobench.online.cluster.protocol import Job, make_jobs
-from ratiobench.online.cluster.run import ENVIRONMENT, PASS, Simulator
+from ratiobench.online.cluster.run import ENVIRONMENT, PASS, Simulator, show_cluster
 from ratiobench.online.cluster.state import NOW, QUEUE, RUNNING, is_considered
 from ratiobench.online.referee.simulator import LogEntry, Question
 
