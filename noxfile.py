@@ -6,8 +6,9 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import nox
@@ -77,6 +78,18 @@ def bench(session: nox.Session) -> None:
         session.run("python", "-m", "ratiobench", "run", name, *options)
 
 
+def run_all(session: nox.Session, checks: Mapping[str, Callable[[], object]]) -> None:
+    """Run all of them, whatever fails, and name at the end what did."""
+    failed = []
+    for name, check in checks.items():
+        try:
+            check()
+        except CommandFailed:
+            failed.append(name)
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")
+
+
 def run_tests(session: nox.Session, *options: str) -> None:
     """All kernels, side by side, then the files of tests in two processes; with arguments of pytest, one process.
 
@@ -100,18 +113,9 @@ def tests(session: nox.Session) -> None:
 def thorough(session: nox.Session) -> None:
     """All tests, all random examples, drawn anew; every way of isolation, adapters; then the standard sets."""
     install(session, "test", extra="isolate,gymnasium,openevolve,gepa")
-    failed = []
-    try:
-        run_tests(session, "--thorough")
-    except CommandFailed:
-        failed.append("pytest")
-    for name in () if session.posargs else ("R1", "R2"):
-        try:
-            session.run("python", "-m", "ratiobench", "standard", "verify", "--set", name)
-        except CommandFailed:
-            failed.append(f"standard verify --set {name}")
-    if failed:
-        session.error(f"failed: {', '.join(failed)}")
+    verify = ("python", "-m", "ratiobench", "standard", "verify", "--set")
+    checks = {f"standard verify --set {name}": partial(session.run, *verify, name) for name in ("R1", "R2")}
+    run_all(session, {"pytest": partial(run_tests, session, "--thorough")} | ({} if session.posargs else checks))
 
 
 @nox.session
@@ -203,9 +207,8 @@ def lint(session: nox.Session) -> None:
     """Style, format, imports between the packages."""
     session.install("-q", "-c", "constraints.txt", *nox.project.dependency_groups(PROJECT, "lint"))
     session.install("-q", "--no-deps", "-e", ".")
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
-    session.run("lint-imports")
+    commands = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("lint-imports",))
+    run_all(session, {" ".join(command): partial(session.run, *command) for command in commands})
 
 
 @nox.session

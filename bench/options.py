@@ -23,6 +23,7 @@ from ratiobench.instances.io.numerals import seconds_of
 __all__ = ["Option", "Options", "Values", "argument", "option", "options_of", "split_names"]
 
 HIGH_EFFORT = 8
+REPEATS = 1000  # Most runs of one algorithm on one instance
 
 
 class Values(Protocol):

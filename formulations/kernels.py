@@ -1,4 +1,4 @@
-"""How kernels are compiled: the one decorator, and what is cheaper written here than compiled out of NumPy.
+"""How kernels are compiled: the decorators, and what is cheaper written here than compiled out of NumPy.
 
 A kernel is compiled at its first use, for the types of what it is given, and kept on disk. Compiling is most of a first
 run, so a kernel is written for one combination of types (two, where it runs in integers and in doubles): arrays in C
@@ -15,13 +15,19 @@ import hashlib
 import math
 import os
 import stat
+import sys
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache, update_wrapper
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
+from ratiobench.formulations.timing import exclude_compilation, excluded_from_timing
 from ratiobench.instances.io.disk_cache import user_cache
 
 READ_ONLY = "RATIOBENCH_READ_ONLY"  # A variable of processes that may not write into the folders of compiled kernels
@@ -47,14 +53,7 @@ def private_folder(wanted: Sequence[Path], temporary: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix="ratiobench-cache-", dir=temporary))
 
 
-_use_writable_kernel_cache()
-
-import numpy as np  # noqa: E402
-from numba import config, njit  # noqa: E402  (the cache folder must be chosen first)
-
-from ratiobench.formulations.timing import exclude_compilation  # noqa: E402
-
-exclude_compilation()
+_use_writable_kernel_cache()  # before anybody imports numba, which reads the variable then
 
 
 def _read_cache_only() -> None:
@@ -75,8 +74,96 @@ def _read_cache_only() -> None:
     caching.IndexDataCacheFile.save = save_if_allowed
 
 
-if READ_ONLY in os.environ:
-    _read_cache_only()
+@cache
+def load_numba() -> None:
+    """Import numba, a fifth of a second, which is in no clock."""
+    with excluded_from_timing():
+        exclude_compilation()
+        if READ_ONLY in os.environ:
+            _read_cache_only()
+
+
+_lock = threading.RLock()
+_alternatives: list[tuple[Any, Any]] = []  # Those that numba was not told of yet
+
+
+class LazyKernel:
+    """A kernel: numba is imported, and compiles it or loads it from the cache, when it is called first.
+
+    Numba takes it for its dispatcher, by the attributes `_numba_type_`, `targetoptions` and `py_func`.
+    """
+
+    def __init__(self, function: Any, options: Mapping[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func, self.targetoptions = function, options
+        self.stamp = _stamp(function)
+        self._dispatcher: Any = None
+
+    def __call__(self, *given: Any) -> Any:
+        made = self._dispatcher
+        return self.dispatcher(*given) if made is None else made(*given)
+
+    @property
+    def dispatcher(self) -> Any:
+        """What numba makes of the function."""
+        with _lock:
+            if self._dispatcher is None:
+                load_numba()
+                with excluded_from_timing():
+                    self._dispatcher = self._make()
+        return self._dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.dispatcher._numba_type_
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.dispatcher, name)
+
+    def _make(self) -> Any:
+        """The dispatcher; it compiles anew where a kernel or number that the kernel's own file imports has changed.
+
+        Numba looks at the kernel's own file only: it would run what it compiled of other files before they changed, and
+        fails where a type of another file has another name.
+        """
+        from numba import njit
+        from numba.extending import overload
+
+        while _alternatives:
+            function, chosen = _alternatives.pop()
+            overload(function)(chosen)
+        made = njit(**self.targetoptions)(self.py_func)
+        file = getattr(made._cache, "_cache_file", None)  # numba's index of what it has compiled
+        if file is not None:
+            load = file._load_index
+
+            def load_index() -> Any:
+                try:
+                    return load()
+                except (AttributeError, ImportError):
+                    return {}
+
+            file._source_stamp, file._load_index = self.stamp, load_index
+        return made
+
+
+def _stamp(function: Any) -> str:
+    """What a kernel is compiled of: its file, and the kernels and numbers that the file, or a module of its, has."""
+    known = dict(function.__globals__)
+    for name, value in function.__globals__.items():
+        if isinstance(value, ModuleType) and value not in (math, np):
+            known |= {f"{name}.{part}": each for part, each in vars(value).items()}
+    stamps = {each.stamp for each in known.values() if isinstance(each, LazyKernel)}
+    stamps |= {f"{name} {value!r}" for name, value in known.items() if isinstance(value, int | float)}
+    text = "\n".join([_hash_file(function.__code__.co_filename), *sorted(stamps)])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def _hash_file(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 _OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
@@ -84,12 +171,12 @@ _OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
 
 def compiled(function: Any) -> Any:
     """Decorate a kernel."""
-    return _without_stale_cache(njit(**_OPTIONS, _nrt=True)(function))
+    return LazyKernel(function, _OPTIONS | {"_nrt": True})
 
 
 def compiled_in_place(function: Any) -> Any:
     """Decorate a kernel that makes no array; see `inner`."""
-    return _without_stale_cache(njit(**_OPTIONS, _nrt=False)(function))
+    return LazyKernel(function, _OPTIONS | {"_nrt": False})
 
 
 def inner(function: Any) -> Any:
@@ -100,54 +187,36 @@ def inner(function: Any) -> Any:
     refuses to compile such a kernel if it makes an array. It must not call a kernel that returns a new array, which
     would never be freed.
     """
-    return _without_stale_cache(njit(**_OPTIONS, no_cpython_wrapper=True, _nrt=False)(function))
+    return LazyKernel(function, _OPTIONS | {"no_cpython_wrapper": True, "_nrt": False})
 
 
 def inner_allocating(function: Any) -> Any:
     """Decorate a kernel that only kernels call, and that makes arrays for itself or for whoever calls it."""
-    return _without_stale_cache(njit(**_OPTIONS, no_cpython_wrapper=True, _nrt=True)(function))
+    return LazyKernel(function, _OPTIONS | {"no_cpython_wrapper": True, "_nrt": True})
 
 
-def _without_stale_cache(kernel: Any) -> Any:
-    """Let numba compile anew where a kernel or number that the kernel's own file imports, or its module, has changed.
-
-    Numba looks at the kernel's own file only: it would run what it compiled of other files before they changed, and
-    fails where a type of another file has another name.
-    """
-    file = _cache_file(kernel)
-    load = getattr(file, "_load_index", None)
-    if load is not None:
-        known = dict(kernel.py_func.__globals__)
-        for name, value in kernel.py_func.__globals__.items():
-            if isinstance(value, ModuleType) and value not in (math, np):
-                known |= {f"{name}.{part}": each for part, each in vars(value).items()}
-        stamps = {repr(each._source_stamp) for each in map(_cache_file, known.values()) if each}
-        stamps |= {f"{name} {value!r}" for name, value in known.items() if isinstance(value, int | float)}
-        text = "\n".join([repr(file._source_stamp), *sorted(stamps)])
-        file._source_stamp = hashlib.sha256(text.encode()).hexdigest()
-
-        def load_index() -> Any:
-            try:
-                return load()
-            except (AttributeError, ImportError):
-                return {}
-
-        file._load_index = load_index
-    return kernel
+def inlined(function: Any) -> Any:
+    """Decorate a part of kernels: its statements are put where it is called."""
+    return LazyKernel(function, {"inline": "always"})
 
 
-def _cache_file(kernel: Any) -> Any:
-    """Numba's index of what it has compiled of a kernel; None of what is none."""
-    return getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+def alternative(function: Any) -> Callable[[Any], Any]:
+    """Decorate what chooses, by the types of its arguments, what kernels take in place of a Python function."""
+
+    def decorate(chosen: Any) -> Any:
+        _alternatives.append((function, chosen))
+        return chosen
+
+    return decorate
 
 
 def follow_environment() -> None:
     """Read numba's settings again: in a forked process that was given another environment."""
     _use_writable_kernel_cache()
-    config.reload_config()
+    if "numba" in sys.modules:
+        from numba import config
 
-
-inlined: Any = njit(inline="always")  # Decorator of a part of kernels: its statements are put where it is called
+        config.reload_config()
 
 
 @inlined

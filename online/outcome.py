@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.display import format_number, make_html
 from ratiobench.instances.io.errors import make_printable
-from ratiobench.online.remarks import Remarks
+
+if TYPE_CHECKING:
+    from ratiobench.formulations.report import Exact
+    from ratiobench.online.remarks import Remarks
 
 __all__ = ["Constant", "OnlineRun", "Source", "Violation"]
 

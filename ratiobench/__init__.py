@@ -11,14 +11,18 @@ checkout they are folders at the top level; the links in this folder are for typ
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path as _Path
-from typing import TYPE_CHECKING, Any
+# Nothing is imported here but what Python has loaded before, so that `--version` answers at once.
+import os as _os
 
-if (_Path(__file__).parent / "bench").is_symlink():  # a checkout: modules keep the paths of their files
-    __path__.insert(0, str(_Path(__file__).resolve().parents[1]))
+__version__ = "0.3.0"
 
+if _os.path.islink(_os.path.join(_os.path.dirname(__file__), "bench")):  # a checkout: modules keep their files' paths
+    __path__.insert(0, _os.path.dirname(_os.path.dirname(_os.path.realpath(__file__))))
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ratiobench.bench.api import (
         InputError,
         OnlineRun,
@@ -61,6 +65,8 @@ _POLICIES = ("evaluate", "play")
 
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
     if name in ("bench", "formulations", "instances", "online", "testing"):
         return importlib.import_module(f"ratiobench.{name}")
     if name not in __all__:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import io
 import os
-import signal
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def main() -> int:
     """Run a command; the exit status. Ctrl-C is answered in a line while the commands are still being loaded, too."""
     _mend_streams()
+    if sys.argv[1:2] == ["--version"]:
+        from ratiobench import __version__
+
+        print(f"ratiobench {__version__}")
+        return 0
+    import signal
+
     patient = signal.getsignal(signal.SIGINT) is not signal.default_int_handler  # ignored, as `nohup` wants it
     if not patient:
         signal.signal(signal.SIGINT, _leave)  # an exception would pass through anything's import
@@ -27,6 +35,8 @@ def main() -> int:
 
 def _mend_streams() -> None:
     """Have all three standard streams, closed ones as none, that print any text: what an encoding lacks is escaped."""
+    import io
+
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

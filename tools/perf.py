@@ -3,8 +3,8 @@
 models [RECIPE ...]        OPT of small instances from nothing: each formulation with each solver, `opt`, and `opt
                            --certificate`, at most S seconds each
 decisions [ALGORITHM ...]  decisions a second of each algorithm
-startup [CHECKOUT ...]     the first command in a fresh copy of each checkout: CPU and clock of the installation, the
-                           compilation and the suite `quick`
+startup [CHECKOUT ...]     a fresh copy of each checkout, such as an old commit and a new one: CPU and clock seconds of
+                           the installation, the compilation, short commands and the suite `quick`
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -146,40 +147,41 @@ def measure_decisions(recipes: Sequence[str], names: Sequence[str]) -> None:
         print_table(("algorithm", "decisions", "microseconds a decision", "decisions a second"), rows)
 
 
-def copy_checkout(checkout: Path, copy: Path) -> None:
-    """Copy what git tracks or would track, as it is on disk: no caches, no environments."""
-    command = ["git", "-C", str(checkout), "ls-files", "-zco", "--exclude-standard"]
-    for name in subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0"):
-        if name and os.path.lexists(checkout / name):
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(checkout / name, copy / name, follow_symlinks=False)
+def measure_checkout(checkout: Path, suite: str) -> dict[str, tuple[float, float]]:
+    """CPU and clock seconds of each stage in a copy without caches; of short commands the least of five times."""
+    place, part = tempfile.TemporaryDirectory(prefix="perf-"), "part_40_helios"
+    folder, python = Path(place.name, "copy"), "../env/bin/python"
+    shutil.copytree(checkout, folder, True, shutil.ignore_patterns(".*", "__pycache__", "_build", "*.sqlite"))
+    commands = {
+        "install": f"{sys.executable} -m venv ../env && {python} -m pip install --no-compile -c constraints.txt -e .",
+        f"compile for {suite}": f"{python} -m ratiobench warm {suite}",
+        "`standard fetch`": f"{python} -m ratiobench standard fetch {part} --out ..",
+        "`--version`": f"{python} -m ratiobench --version",
+        "`--help`": f"{python} -m ratiobench --help",
+        "`list algorithms`": f"{python} -m ratiobench list algorithms",
+        "`simulate`, 3 tasks": f"{python} -m ratiobench simulate instances/lora/named/thm5_T5_3tasks.json -a greedy",
+        "`check`": f"{python} -m ratiobench check ../{part}.json.gz --certificate bench/standard/R1/{part}.cert",
+        f"suite {suite}": f"{python} -m ratiobench run {suite} --out ../results",
+    }
+    fresh = os.environ | dict.fromkeys(("PYTHONPATH", "NUMBA_CACHE_DIR", "PYTHONDONTWRITEBYTECODE"), "")
+    fresh["RATIOBENCH_CACHE"] = f"{place.name}/cache"
+    spent: dict[str, tuple[float, float]] = {}
+    for stage in [name for name in commands for _ in range(5 if name.startswith("`") else 1)]:
+        print(f"{checkout}: {stage}", file=sys.stderr, flush=True)
+        began, before = time.monotonic(), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+        subprocess.run(commands[stage], shell=True, check=True, cwd=folder, env=fresh, stdout=subprocess.DEVNULL)
+        now = (sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before, time.monotonic() - began)
+        spent[stage] = min(spent.get(stage, now), now)
+    return spent
 
 
 def measure_startup(checkouts: Sequence[Path], suite: str) -> None:
-    """Install each checkout into an empty environment, compile, and run the suite; nothing is cached before."""
-    rows = []
-    for checkout in checkouts:
-        with tempfile.TemporaryDirectory(prefix="perf-") as folder:
-            copy, environment = Path(folder, "copy"), Path(folder, "environment")
-            copy_checkout(checkout, copy)
-            python = str(environment / "bin" / "python")
-            pip = [python, "-m", "pip", "install", "-q", "--no-compile", "-c", "constraints.txt", "-e", "."]
-            stages = {
-                "installation": [[sys.executable, "-m", "venv", str(environment)], pip],
-                "compilation": [[python, "-m", "ratiobench", "warm", suite]],
-                "suite": [[python, "-m", "ratiobench", "run", suite, "--out", str(Path(folder, "results"))]],
-            }
-            fresh = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
-            fresh |= {"RATIOBENCH_CACHE": str(Path(folder, "cache")), "PYTHONDONTWRITEBYTECODE": ""}
-            for stage, commands in stages.items():
-                print(f"{checkout}: {stage}", file=sys.stderr, flush=True)
-                began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-                for command in commands:
-                    subprocess.run(command, check=True, cwd=copy, env=fresh, stdout=sys.stderr)
-                seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-                spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-                rows.append((checkout.name, stage, spent, seconds))
-    print_table(("checkout", "stage", "CPU seconds", "clock seconds"), rows)
+    """Print the seconds of each stage, two columns a checkout; of the last the share of the first."""
+    found = [measure_checkout(checkout, suite) for checkout in checkouts]
+    heads = [f"{checkout.name}, {kind}" for checkout in checkouts for kind in ("CPU s", "clock s")]
+    stages = zip(found[0], *map(dict.values, found), strict=True)
+    rows = [[name, *chain(*spent), spent[-1][0] / spent[0][0]] for name, *spent in stages]
+    print_table(("stage", *heads, "CPU s, last / first"), rows)
 
 
 if __name__ == "__main__":
@@ -194,5 +196,5 @@ if __name__ == "__main__":
     elif given.part == "decisions":
         measure_decisions(SMALL_DAYS if given.quick else DAYS, given.names)
     else:
-        here = Path(__file__).parents[1]
-        measure_startup([Path(name).resolve() for name in given.names or (here,)], "tiny" if given.quick else "quick")
+        checkouts = [Path(name).resolve() for name in given.names or (Path(__file__).parents[1],)]
+        measure_startup(checkouts, "tiny" if given.quick else "quick")

@@ -14,13 +14,9 @@ from typing import Any, NoReturn
 
 from ratiobench.bench.cli.parser import LONGEST, thread_parser
 from ratiobench.bench.commands.command import NAME, Command
-from ratiobench.bench.commands.opt import NoCertificateError
 from ratiobench.bench.options import Options, options_of
 from ratiobench.bench.running.heartbeat import Heartbeat
-from ratiobench.bench.running.pool import ExecutorLost
-from ratiobench.bench.storage.payload import format_error
-from ratiobench.bench.storage.store import StoreError
-from ratiobench.instances.io.errors import DEBUG, InputError, make_printable
+from ratiobench.instances.io.errors import DEBUG, CommandError, InputError, make_printable
 
 KEPT = "; what was finished is kept"
 
@@ -58,9 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(given, f"interrupted{KEPT * result}", 130)
     except InputError as error:
         return _complain(given, str(error), 2)
-    except (StoreError, ExecutorLost, NoCertificateError) as error:
+    except CommandError as error:
         return _complain(given, str(error), 1)
     except Exception as error:
+        from ratiobench.bench.storage.payload import format_error
+
         return _complain(given, f"failed: {format_error(error)} (--debug shows where)", 1)
     finally:
         if at_sigterm is not None:

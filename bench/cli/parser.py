@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from typing import Any, NoReturn
 
-from ratiobench.bench.commands.command import NAME, Command, Group
+from ratiobench import __version__
+from ratiobench.bench.commands.command import NAME, Command, Group, Listed
 from ratiobench.bench.commands.index import COMMANDS
 from ratiobench.bench.options import Choice, Option, Switch, Values, defaults_of, flag_of, options_of, split_names
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
@@ -29,9 +30,11 @@ class Parser(argparse.ArgumentParser):
     # The argument that may be the last of the words behind an option that takes several; empty for none
     takes_last: str = ""
     last_list: tuple[str, int] = ("", 0)  # The option that last took several words, and how many words those were
+    listed: Listed | None = None  # The command that this is the parser of, until its options are known
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As ever, with the words kept for messages."""
+        self.add_options()
         self.words = [] if args is None else list(args)
         self.last_list = ("", 0)
         found, rest = super().parse_known_args(args, namespace)
@@ -45,6 +48,12 @@ class Parser(argparse.ArgumentParser):
             setattr(found, self.takes_last, last)
         return found, rest
 
+    def add_options(self) -> None:
+        """Import the command, and add its options, where that was not done before."""
+        listed, self.listed = self.listed, None
+        if listed is not None:
+            _add_options(self, listed.load())
+
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {make_printable(message + self._misspelt(), LONGEST)}\n")
 
@@ -57,6 +66,7 @@ class Parser(argparse.ArgumentParser):
         known = set(self._option_string_actions)
         command = next((word for word in self.words if not word.startswith("-")), "")
         if self.commands is not None and command in self.commands.choices:
+            self.commands.choices[command].add_options()
             known |= set(self.commands.choices[command]._option_string_actions)
         for word in self.words:
             option = word.partition("=")[0]
@@ -96,13 +106,7 @@ class _ShowVersion(argparse.Action):
     """Print the version of the installed package, and end."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            found = version(NAME)
-        except PackageNotFoundError:
-            found = "of a folder that is not installed"
-        print(f"{NAME} {found}")
+        print(f"{NAME} {__version__}")
         parser.exit(0)
 
 
@@ -125,14 +129,18 @@ def make_parser() -> Parser:
     parser.add_argument("--debug", action="store_true", help="show the traceback of a failure")
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version, and end")
     parser.commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS.values():
-        _add_command(parser.commands, command)
+    for listed in COMMANDS.values():
+        _add_command(parser.commands, listed)
     return parser
 
 
-def _add_command(commands: Any, command: Command | Group) -> None:
-    sub = commands.add_parser(command.name, help=command.summary, description=command.summary)
+def _add_command(commands: Any, listed: Listed) -> None:
+    sub = commands.add_parser(listed.name, help=listed.summary, description=listed.summary)
     sub.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of a failure")
+    sub.listed = listed
+
+
+def _add_options(sub: Parser, command: Command | Group) -> None:
     if isinstance(command, Group):
         parts = sub.add_subparsers(metavar="PART", required=True)
         for part in command.parts:

@@ -7,20 +7,20 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ratiobench.bench.family.capabilities import Certificates
 from ratiobench.bench.family.contract import SolutionReport
 from ratiobench.bench.family.packages import PackagedFamily
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import NamedSummary, SolveSettings
-from ratiobench.formulations.crosscheck import CrossCheck
-from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.io.files import sha256_of
-from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
+    from ratiobench.bench.family.capabilities import Certificates
     from ratiobench.formulations.cluster.check import CheckReport
+    from ratiobench.formulations.crosscheck import CrossCheck
+    from ratiobench.formulations.report import SolveReport
     from ratiobench.instances.cluster.model import Instance, Schedule
+    from ratiobench.instances.io.keys import Form
     from ratiobench.online.outcome import OnlineRun
 
 

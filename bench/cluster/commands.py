@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import check_writable, write_text
 
@@ -70,6 +68,8 @@ class Backtested:
 
     def document(self) -> dict[str, Any]:
         """Return all figures as JSON values, times in seconds."""
+        import msgspec
+
         return dict(msgspec.to_builtins(self.result))
 
 

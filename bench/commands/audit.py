@@ -288,7 +288,4 @@ def _readable(value: str | None) -> str:
     return ratios.format_truncated(Fraction(value)) if found and len(value) > READABLE else value
 
 
-AUDIT = Command(
-    "audit", "check the claims of the theory on one run", Audit, run, text=text, document=document, write=write,
-    busy="solving, running and checking",
-)  # fmt: skip
+AUDIT = Command(Audit, run, text=text, document=document, write=write, busy="solving, running and checking")

@@ -33,14 +33,14 @@ _PARAMETER = re.compile(r"^(\w+) : (.+?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def as_command(function: Callable[..., Any]) -> Command:
-    """Make a command of a function; its attributes are the command's `name` and what it is `busy` with."""
-    title = inspect.cleandoc(function.__doc__ or "").partition("\n")[0].rstrip(".")
-    name, busy = function.name, function.busy  # type: ignore[attr-defined]
+    """Make a command of a function; its attribute `busy` is what the command is busy with."""
     return Command(
-        name, title[:1].lower() + title[1:], _options(function),
-        lambda options: function(**{option: getattr(options, option) for option in options_of(type(options))}),
-        text=lambda options, found: found.lines(), document=lambda options, found: found.document(), busy=busy,
-    )  # fmt: skip
+        _options(function),
+        lambda options: function(**{name: getattr(options, name) for name in options_of(type(options))}),
+        text=lambda options, found: found.lines(),
+        document=lambda options, found: found.document(),
+        busy=function.busy,  # type: ignore[attr-defined]
+    )
 
 
 def as_function(function: _F) -> _F:

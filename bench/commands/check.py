@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import InstanceOptions, require_certificates
@@ -17,11 +17,13 @@ from ratiobench.bench.commands.texts import (
     require_writable,
     write_timeline,
 )
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.options import File, InstanceOrFile, argument, option, switch
 from ratiobench.bench.results import ratios
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import read_bytes, text_of
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.contract import Family
 
 BREACHES = 20  # Violated constraints that the text shows; the document has all
 
@@ -146,6 +148,11 @@ def document(options: Check, found: CheckOutcome) -> dict[str, Any]:
 
 
 CHECK = Command(
-    "check", "verify a solution, or the certificate of an interval on OPT, exactly", Check, run, text=text,
-    document=document, write=write, busy="checking", status=lambda found: int(not found.verdict["valid"]),
-)  # fmt: skip
+    Check,
+    run,
+    text=text,
+    document=document,
+    write=write,
+    busy="checking",
+    status=lambda found: int(not found.verdict["valid"]),
+)

@@ -52,6 +52,5 @@ def document(options: CheckAlgorithm, found: AlgorithmCheck) -> dict[str, Any]:
 
 
 CHECK_ALGORITHM = Command(
-    "check-algorithm", "check a user's algorithm: determinism, prefix property, options, limits, isolation",
-    CheckAlgorithm, run, text=text, document=document, status=lambda found: int(not found.ready), busy="checking",
-)  # fmt: skip
+    CheckAlgorithm, run, text=text, document=document, status=lambda found: int(not found.ready), busy="checking"
+)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.options import Options
+if TYPE_CHECKING:
+    from ratiobench.bench.options import Options
 
 NAME = "ratiobench"
 
@@ -19,8 +20,6 @@ def _nothing(options: Any, found: Any) -> tuple[str, ...]:
 class Command:
     """A command."""
 
-    name: str  # on the command line
-    summary: str  # what it does, in one line
     options: type[Options]
     run: Callable[[Any], Any]  # the work; prints nothing
     text: Callable[[Any, Any], Iterable[str]] = _nothing  # the result as lines, for people
@@ -38,6 +37,13 @@ class Command:
 class Group:
     """A command of several parts, such as ``standard list``."""
 
-    name: str
-    summary: str
-    parts: tuple[Command, ...]
+    parts: tuple[Listed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A command as the help lists it; its module is imported when it is used."""
+
+    name: str  # on the command line
+    summary: str  # what it does, in one line
+    load: Callable[[], Command | Group]

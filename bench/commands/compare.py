@@ -56,7 +56,4 @@ def write(options: Compare, found: Comparison) -> None:
         write_atomically(options.csv, as_csv(found).encode())
 
 
-COMPARE = Command(
-    "compare", "compare two folders of results, with the differences beyond noise", Compare, run, text=text,
-    document=document, write=write, busy="reading results",
-)  # fmt: skip
+COMPARE = Command(Compare, run, text=text, document=document, write=write, busy="reading results")

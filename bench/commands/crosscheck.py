@@ -67,7 +67,4 @@ def document(options: Crosscheck, found: CrosscheckOutcome) -> dict[str, Any]:
     return {**about, **ends, **counts, "rows": answers.documents()}
 
 
-CROSSCHECK = Command(
-    "crosscheck", "solve the printed problem with several tools and solvers, and compare with the certified interval",
-    Crosscheck, run, text=text, document=document, busy="cross-checking",
-)  # fmt: skip
+CROSSCHECK = Command(Crosscheck, run, text=text, document=document, busy="cross-checking")

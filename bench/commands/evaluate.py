@@ -106,7 +106,4 @@ def document(options: Evaluate, found: Evaluation) -> dict[str, Any]:
     return found.document()
 
 
-EVALUATE = Command(
-    "evaluate", "evaluate a policy on graded instances: share of OPT, arrivals on which it loses", Evaluate, run,
-    text=text, document=document, busy="evaluating",
-)  # fmt: skip
+EVALUATE = Command(Evaluate, run, text=text, document=document, busy="evaluating")

@@ -59,7 +59,4 @@ def write(options: Explain, found: Any) -> Iterator[str]:
         yield f"page: {options.html}"
 
 
-EXPLAIN = Command(
-    "explain", "explain a run on a small instance arrival by arrival, with both sides of a claim", Explain, run,
-    text=text, document=document, write=write, busy="solving, running and checking",
-)  # fmt: skip
+EXPLAIN = Command(Explain, run, text=text, document=document, write=write, busy="solving, running and checking")

@@ -34,7 +34,4 @@ def document(options: Export, found: str) -> dict[str, Any]:
     return {"format": options.format, "formulation": options.formulation, "model": found}
 
 
-EXPORT = Command(
-    "export", "print the model for another solver", Export, run, text=text, document=document,
-    busy="building the model",
-)  # fmt: skip
+EXPORT = Command(Export, run, text=text, document=document, busy="building the model")

@@ -42,7 +42,4 @@ def text(options: Generate, found: Written) -> Iterator[str]:
             print(f"{NAME}: {make_printable(each['case'], 200)}: {make_printable(note, 300)}", file=sys.stderr)
 
 
-GENERATE = Command(
-    "generate", "write the instances of a suite, a file of recipes, or one recipe", Generate, run, text=text,
-    document=lambda options, found: found, busy="making instances",
-)  # fmt: skip
+GENERATE = Command(Generate, run, text=text, document=lambda options, found: found, busy="making instances")

@@ -14,12 +14,11 @@ from ratiobench.bench.family.capabilities import LimitCase, Limits
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_limits, require_algorithms
 from ratiobench.bench.family.suite import YESTERDAY, is_informed
-from ratiobench.bench.options import SECONDS, File, Integer, Options, Text, argument, option
+from ratiobench.bench.options import REPEATS, SECONDS, File, Integer, Options, Text, argument, option
 from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, isolation, several_algorithms
 from ratiobench.bench.storage.payload import format_error, json_number
-from ratiobench.bench.storage.store import REPEATS
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee import sandbox
@@ -314,8 +313,11 @@ def write(options: Limit, found: LimitReport) -> None:
 
 
 LIMIT = Command(
-    "limit", "run an algorithm on hard instances, beside the lower bound for every algorithm", Limit, run,
-    text=text, document=document, write=write,
+    Limit,
+    run,
+    text=text,
+    document=document,
+    write=write,
     status=lambda found: int(any(each.state == "failed" for each in found.runs)),
     busy="running",
-)  # fmt: skip
+)

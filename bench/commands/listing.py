@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import NamedSummary, Suite
@@ -17,6 +16,9 @@ from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.io.keys import Form
 from ratiobench.instances.io.plugins import BACKENDS, find_plugins
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.contract import Family
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] = {
     "suites": lambda family: family.suites(),
@@ -150,11 +152,4 @@ def _backends(family: Family) -> list[NamedSummary]:
     return found
 
 
-LIST = Command(
-    name="list",
-    summary="list suites, algorithms, claims, recipes, ...",
-    options=List,
-    run=run,
-    text=text,
-    document=lambda options, found: found,
-)
+LIST = Command(List, run=run, text=text, document=lambda options, found: found)

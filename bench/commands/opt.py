@@ -21,7 +21,7 @@ from ratiobench.bench.options import File, option, switch
 from ratiobench.bench.results import ratios
 from ratiobench.bench.storage.payload import json_number, report_payload
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.errors import CommandError, InputError
 from ratiobench.instances.io.files import write_atomically
 
 
@@ -119,11 +119,8 @@ def write(options: Opt, found: OptOutcome) -> None:
         require_certificates(found.family).write(found.report.certificate, options.certificate)
 
 
-class NoCertificateError(RuntimeError):
+class NoCertificateError(CommandError):
     """A certificate was asked for, and none was found."""
 
 
-OPT = Command(
-    "opt", "compute OPT, or a certified interval on it", Opt, run, text=text, document=document, write=write,
-    busy="looking for OPT",
-)  # fmt: skip
+OPT = Command(Opt, run, text=text, document=document, write=write, busy="looking for OPT")

@@ -79,17 +79,7 @@ def report(options: Report) -> Reported:
     return Reported(options.folder, status)
 
 
-RUN = Command(
-    "run",
-    "run a suite or resume it, and write the report",
-    Run,
-    run,
-    document=document,
-    status=lambda found: found.status,
-    busy="getting ready",
-    keeps=True,
-)
+RUN = Command(Run, run, document=document, status=lambda found: found.status, busy="getting ready", keeps=True)
 REPORT = Command(
-    "report", "write tables, CSV files, the page and figures from the results in a folder", Report, report,
-    document=document, status=lambda found: found.status, busy="reading results and drawing",
-)  # fmt: skip
+    Report, report, document=document, status=lambda found: found.status, busy="reading results and drawing"
+)

@@ -233,7 +233,4 @@ def after(options: Search, searched: SearchOutcome) -> None:
         print(f"\n{explanations.text(explained)}")
 
 
-SEARCH = Command(
-    "search", "search for an instance that violates a claim, or on which an algorithm is furthest from OPT", Search,
-    run, text=text, document=document, after=after,
-)  # fmt: skip
+SEARCH = Command(Search, run, text=text, document=document, after=after)

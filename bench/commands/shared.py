@@ -6,19 +6,19 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ratiobench.bench.family.capabilities import Certificates
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import SolveSettings, Suite
 from ratiobench.bench.options import EFFORT, GAP, SECONDS, InstanceOrFile, Options, Text, argument, option
 from ratiobench.bench.running.options import PartOfSuite, isolation
-from ratiobench.formulations import backends
-from ratiobench.formulations.report import UNLIMITED
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.run_context import RunContext, UserAlgorithm
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.capabilities import Certificates
+    from ratiobench.bench.family.contract import Family
 
 _T = TypeVar("_T")
 
@@ -66,6 +66,8 @@ class SolveOptions(FormulationOptions):
 
     def settings(self, family: Family) -> SolveSettings:
         """The settings of a solve; what does not exist or is not installed is refused at once."""
+        from ratiobench.formulations import backends
+
         require_formulation(self.formulation, family)
         with name_source("--backend"):
             backends.require_installed(self.backend)
@@ -89,6 +91,8 @@ class SuitePartOptions(PartOfSuite):
 
 def amount_of(effort: int | None, seconds: float | None) -> int:
     """Units of work: those given, or 1, or with a time limit as many as it allows."""
+    from ratiobench.formulations.report import UNLIMITED
+
     return effort or (1 if seconds is None else UNLIMITED)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import InstanceOptions, folders_of, read_given, require_certificates
@@ -26,7 +26,6 @@ from ratiobench.bench.commands.texts import (
     write_solution,
     write_timeline,
 )
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import SECONDS, File, option, switch
@@ -35,7 +34,6 @@ from ratiobench.bench.results.row import Row
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, isolation, several_algorithms
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
-from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import read_bytes
 from ratiobench.online.outcome import OnlineRun, Source
@@ -43,6 +41,10 @@ from ratiobench.online.referee import sandbox
 from ratiobench.online.referee.arrival_count import ArrivalCount, counted_arrivals
 from ratiobench.online.remarks import Remarks
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.contract import Family
+    from ratiobench.formulations.report import Exact
 
 # Options of the table with its ratios, which the function `ratiobench.simulate` does not make
 OF_TABLES = ("no_opt", "certificate", "csv")
@@ -356,7 +358,12 @@ def after(options: Simulate, found: SimulationOutcome) -> None:
 
 
 SIMULATE = Command(
-    "simulate", "run online algorithms under the referee, one or several side by side", Simulate, run, text=text,
-    document=document, write=write, after=after, status=lambda found: int(len(found.ended) < len(found.runs)),
+    Simulate,
+    run,
+    text=text,
+    document=document,
+    write=write,
+    after=after,
+    status=lambda found: int(len(found.ended) < len(found.runs)),
     busy="running the algorithm",
-)  # fmt: skip
+)

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.commands.command import Command, Group
+from ratiobench.bench.commands.command import Command, Group, Listed
 from ratiobench.bench.commands.shared import amount_of
 from ratiobench.bench.commands.texts import interval_text
 from ratiobench.bench.family.registry import families
@@ -241,28 +241,26 @@ def _fetch_document(options: Fetch, found: list[str]) -> list[str]:
     return found
 
 
-LIST = Command(
-    "list", "list the entries, with the intervals on OPT", PartOfSet, PartOfSet.find, text=_list_text,
-    document=_list_document,
-)  # fmt: skip
+LIST = Command(PartOfSet, PartOfSet.find, text=_list_text, document=_list_document)
 VERIFY = Command(
-    "verify", "check every certificate with the independent checker", Verify, _verify, text=_verify_text,
-    document=_verify_document, status=lambda found: int(found.wrong > 0), busy="checking",
-)  # fmt: skip
-IMPROVE = Command(
-    "improve", "improve intervals, from the best known solutions", Improve, _improve, document=_rows_document,
-    busy="reading",
-)  # fmt: skip
-RUNS = Command(
-    "runs", "run all shipped algorithms, and store their runs with the set", Runs, _runs, text=_runs_text,
-    document=lambda options, found: dict(found), busy="reading", keeps=True,
-)  # fmt: skip
-TABLE = Command("table", "print the set's table as Markdown", Table, _table, text=_table_text)
-FETCH = Command(
-    "fetch", "write the instances as files", Fetch, _fetch, document=_fetch_document, busy="making instances"
+    Verify,
+    _verify,
+    text=_verify_text,
+    document=_verify_document,
+    status=lambda found: int(found.wrong > 0),
+    busy="checking",
 )
+IMPROVE = Command(Improve, _improve, document=_rows_document, busy="reading")
+RUNS = Command(Runs, _runs, text=_runs_text, document=lambda options, found: dict(found), busy="reading", keeps=True)
+TABLE = Command(Table, _table, text=_table_text)
+FETCH = Command(Fetch, _fetch, document=_fetch_document, busy="making instances")
 STANDARD = Group(
-    "standard",
-    "list, verify or improve the standard set: published instances with certificates of OPT",
-    (LIST, VERIFY, IMPROVE, RUNS, TABLE, FETCH),
+    (
+        Listed("list", "list the entries, with the intervals on OPT", lambda: LIST),
+        Listed("verify", "check every certificate with the independent checker", lambda: VERIFY),
+        Listed("improve", "improve intervals, from the best known solutions", lambda: IMPROVE),
+        Listed("runs", "run all shipped algorithms, and store their runs with the set", lambda: RUNS),
+        Listed("table", "print the set's table as Markdown", lambda: TABLE),
+        Listed("fetch", "write the instances as files", lambda: FETCH),
+    )
 )

@@ -10,15 +10,17 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.results import ratios
 from ratiobench.bench.storage.payload import json_number
-from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import check_writable, write_atomically
-from ratiobench.online.outcome import OnlineRun
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.contract import Family
+    from ratiobench.formulations.report import Exact
+    from ratiobench.online.outcome import OnlineRun
 
 PICTURE = ".svg"
 VIOLATIONS = 5  # So many rules that a run broke are shown by `audit`; `simulate` shows all

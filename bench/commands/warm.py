@@ -33,4 +33,4 @@ def run(options: Warm) -> None:
         kernel_record.record_compiled(family_name, names)
 
 
-WARM = Command(name="warm", summary="compile the kernels, and cache them", options=Warm, run=run)
+WARM = Command(Warm, run)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ratiobench.bench.family.capabilities import CompilationSteps, CounterexampleSearch, TimelineFunction
 from ratiobench.bench.family.packages import PackagedFamily
 from ratiobench.bench.family.suite import NamedSummary
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.capabilities import CompilationSteps, CounterexampleSearch, TimelineFunction
 
 
 class EdgeflowFamily(PackagedFamily):

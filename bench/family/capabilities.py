@@ -29,16 +29,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ratiobench.bench.family.checks import Check
-from ratiobench.bench.family.explanation import Explanation
-from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Study
-from ratiobench.formulations.checksums import Verdict
-from ratiobench.formulations.report import Exact, SolveReport
+from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.instances.io.display import format_decimal
-from ratiobench.instances.io.seeds import Stream
-from ratiobench.online.outcome import OnlineRun
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.checks import Check
+    from ratiobench.bench.family.explanation import Explanation
+    from ratiobench.bench.family.suite import NamedSummary, Study
+    from ratiobench.formulations.checksums import Verdict
+    from ratiobench.formulations.report import Exact, SolveReport
+    from ratiobench.instances.io.seeds import Stream
+    from ratiobench.online.outcome import OnlineRun
 
 __all__ = [
     "AUDITS",

@@ -17,40 +17,38 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ratiobench.bench.family.capabilities import (
-    AccountFunction,
-    Bidding,
-    Certificates,
-    Claims,
-    CompilationSteps,
-    CounterexampleSearch,
-    EvaluationSupport,
-    Explainer,
-    GanttFunction,
-    Limits,
-    MeasureFunction,
-    Statement,
-    Studies,
-    TimelineFunction,
-)
-from ratiobench.bench.family.checks import Check
-from ratiobench.bench.family.plugin_claims import check_plugin_claims, plugin_claims
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.source import Source
-from ratiobench.bench.family.standard import suites_of
-from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
-from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
-from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.formulations.versions import package_versions
+from ratiobench.bench.family.suite import NamedSummary
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.io.keys import Form, Values
 from ratiobench.instances.io.plugins import CLAIMS, plugins_of
 from ratiobench.instances.io.recipe import PATH
-from ratiobench.online.outcome import OnlineRun
 
 if TYPE_CHECKING:
+    from ratiobench.bench.family.capabilities import (
+        AccountFunction,
+        Bidding,
+        Certificates,
+        Claims,
+        CompilationSteps,
+        CounterexampleSearch,
+        EvaluationSupport,
+        Explainer,
+        GanttFunction,
+        Limits,
+        MeasureFunction,
+        Statement,
+        Studies,
+        TimelineFunction,
+    )
+    from ratiobench.bench.family.checks import Check
+    from ratiobench.bench.family.source import Source
+    from ratiobench.bench.family.suite import SolveSettings, Suite
+    from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
+    from ratiobench.formulations.report import SolveReport
+    from ratiobench.online.outcome import OnlineRun
     from ratiobench.online.run import Environment
 
 __all__ = ["FILE", "Family", "SolutionReport"]
@@ -341,6 +339,8 @@ class Family(ABC):
         -------
         Suites, in the order of `list suites`.
         """
+        from ratiobench.bench.family.standard import suites_of
+
         return (*self.own_suites(), *suites_of(self.name, self.day_before))
 
     def notes(self, instance: Any) -> Sequence[str]:
@@ -486,6 +486,8 @@ class Family(ABC):
         -------
         The text.
         """
+        from ratiobench.formulations.versions import package_versions
+
         chosen = ",".join(f"{key}={value}" for key, value in asdict(settings).items() if value is not None)
         return " | ".join(filter(None, [f"{chosen} version {self.solver_version}", package_versions(settings.backend)]))
 
@@ -544,6 +546,8 @@ class Family(ABC):
         ------
         InputError : it is no certificate, or not a valid one of this instance.
         """
+        from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+
         began = time.perf_counter()
         if self.certificates is None:
             raise InputError(source, "", f"the family {self.name} has no certificates")
@@ -692,6 +696,8 @@ class Family(ABC):
         -------
         The text; empty where it calls none.
         """
+        from ratiobench.formulations.versions import package_versions
+
         head = algorithm.partition(":")[0]
         entry = None if self.environment is None else self.environment.registry.entries().get(head)
         return package_versions(entry.solver) if entry is not None and entry.solver else ""
@@ -900,6 +906,8 @@ class Family(ABC):
         -------
         Those that a proof settles, then those that audits check, in the order of the audits.
         """
+        from ratiobench.bench.family.plugin_claims import plugin_claims
+
         own = () if self.claims is None else self.claims.statements
         return (*own, *(claim.state() for claim in plugin_claims(self.name)))
 
@@ -936,6 +944,8 @@ class Family(ABC):
         ------
         InputError : a claim that audits do not check.
         """
+        from ratiobench.bench.family.plugin_claims import check_plugin_claims, plugin_claims
+
         known = [each.name for each in self.statements() if not each.proof]
         for name in claims:
             if name not in known:

@@ -10,9 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.source import Source
+if TYPE_CHECKING:
+    from ratiobench.bench.family.checks import Verdict
+    from ratiobench.bench.family.source import Source
 
 __all__ = ["Conclusion", "Explanation", "Grid", "Listing", "Moment", "Square", "find_used_signs"]
 

@@ -11,14 +11,14 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.family.capabilities import Certificates, Claims, EvaluationSupport, Explainer, MeasureFunction
 from ratiobench.bench.family.contract import Family, SolutionReport
-from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
-from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
+    from ratiobench.bench.family.capabilities import Certificates, Claims, EvaluationSupport, Explainer, MeasureFunction
+    from ratiobench.bench.family.source import Source
+    from ratiobench.formulations.report import SolveReport
+    from ratiobench.instances.io.keys import Form
     from ratiobench.online.run import Environment
 
 
@@ -78,6 +78,8 @@ class PackagedFamily(Family):
 
     @property
     def certificates(self) -> Certificates:
+        from ratiobench.bench.family.capabilities import Certificates
+
         def solve(instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
             return self._find("formulations", "solve", "solve")(
                 instance, **asdict(settings), start=start, certified=True

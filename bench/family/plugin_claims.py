@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ratiobench.bench.family.capabilities import Statement
-from ratiobench.bench.family.checks import Check
-from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.plugins import CLAIMS, plugins_of
-from ratiobench.online.outcome import OnlineRun
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.capabilities import Statement
+    from ratiobench.bench.family.checks import Check
+    from ratiobench.formulations.report import SolveReport
+    from ratiobench.online.outcome import OnlineRun
 
 
 class PluginCase(NamedTuple):

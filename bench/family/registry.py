@@ -8,16 +8,17 @@ import os
 import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ratiobench import instances
-from ratiobench.bench.family.capabilities import Limits, SearchFunction
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
-from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten, suggest_name
 from ratiobench.instances.io.plugins import FAMILIES, find_plugins
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.capabilities import Limits, SearchFunction
 
 # The environment variable that names modules with families that live elsewhere, separated by commas
 ELSEWHERE = "RATIOBENCH_FAMILIES"
@@ -100,6 +101,8 @@ _NO_SUITE = (
 
 def find_suite(name: str) -> tuple[Family, Suite]:
     """The suite of this name or in this file, or that of the recipe that it is, and its family."""
+    from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
+
     known = {suite.name: (family, suite) for family in families().values() for suite in family.suites()}
     if name not in known:
         if name.endswith(SUFFIX):
@@ -122,6 +125,8 @@ def find_suite(name: str) -> tuple[Family, Suite]:
 
 def find_suite_if_any(about: Mapping[str, Any]) -> Suite | None:
     """The suite that was run, as it is now, for its words; of a file, as it was; None where there is none any more."""
+    from ratiobench.bench.family.suite_file import SUFFIX
+
     name, words = str(about.get("suite", "")), about.get("groups")
     if isinstance(words, Mapping):
         groups = {str(group): str(word) for group, word in words.items()}
@@ -152,7 +157,9 @@ def refuse_other_family(family: Family, name: str) -> None:
 
 def family_of_format(name: object) -> Family | None:
     """The family whose file format has this name."""
-    return next((family for family in families().values() if name in family.formats), None)
+    # First the family that the format names: the others then need not be imported.
+    likely = sorted(families().values(), key=lambda family: family.name not in str(name))
+    return next((family for family in likely if name in family.formats), None)
 
 
 # Families by the classes of their instances, as far as these were asked for

@@ -18,13 +18,15 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.family.suite import Case, Suite, is_informed
-from ratiobench.formulations.report import Exact
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
 from ratiobench.instances.io.files import load_json, read_bytes, sha256_of, write_atomically
+
+if TYPE_CHECKING:
+    from ratiobench.formulations.report import Exact
 
 FORMAT = "ratiobench/standard/1"
 HERE = Path(__file__).resolve().parents[1] / "standard"

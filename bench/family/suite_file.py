@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.grids import CASES, RUNS, Grid, Variant, fill, name_file, shorten_name
 from ratiobench.bench.family.suite import (
     LEADERBOARD,
@@ -33,6 +32,9 @@ from ratiobench.formulations.settings import NO_BACKEND
 from ratiobench.instances.io.errors import MEANT, InputError, explain_unknown_name, shorten, suggest_name
 from ratiobench.instances.io.files import load_toml, read_bytes
 from ratiobench.instances.io.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values, join_path
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.contract import Family
 
 SUFFIX = ".toml"
 _SOLVE = (

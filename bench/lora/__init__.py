@@ -7,24 +7,24 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.family.capabilities import (
-    AccountFunction,
-    BidCurve,
-    Bidding,
-    Certificates,
-    Claims,
-    CompilationSteps,
-    CounterexampleSearch,
-    GanttFunction,
-    Limits,
-    Studies,
-    TimelineFunction,
-)
 from ratiobench.bench.family.packages import PackagedFamily
 from ratiobench.bench.family.suite import NamedSummary, Suite
-from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
 
 if TYPE_CHECKING:
+    from ratiobench.bench.family.capabilities import (
+        AccountFunction,
+        BidCurve,
+        Bidding,
+        Certificates,
+        Claims,
+        CompilationSteps,
+        CounterexampleSearch,
+        GanttFunction,
+        Limits,
+        Studies,
+        TimelineFunction,
+    )
+    from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
     from ratiobench.instances.lora.model import Instance
 
 # Solvers, kernels and generators are imported where they are used, so that `list` and `check` start at once.
@@ -134,6 +134,7 @@ class LoraFamily(PackagedFamily):
     @property
     def bidding(self) -> Bidding:
         """Exact curves, constants that come from the bids following the bid; else by trying bids."""
+        from ratiobench.bench.family.capabilities import Bidding
         from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
 
         def utility_curve(instance: Instance, algorithm: str, task: int) -> BidCurve:
@@ -152,6 +153,7 @@ class LoraFamily(PackagedFamily):
     @property
     def counterexample_search(self) -> CounterexampleSearch:
         """Local search over tiny instances, in exact arithmetic."""
+        from ratiobench.bench.family.capabilities import CounterexampleSearch
         from ratiobench.bench.lora.counterexamples.search import search_counterexample
         from ratiobench.bench.lora.counterexamples.worst import search_worst_case
         from ratiobench.bench.lora.theory.claims import list_searches
@@ -177,6 +179,7 @@ class LoraFamily(PackagedFamily):
 
     @property
     def studies(self) -> Studies:
+        from ratiobench.bench.family.capabilities import Studies
         from ratiobench.bench.lora.studies import STUDIES, study
 
         return Studies(study, STUDIES)

@@ -50,7 +50,7 @@ def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
     batches = len(online) < len(shipped)
     steps = [
         Step(_BOUNDS, 13, solve.warm_bounds, (), "" if learned or batches else SOLVES),
-        Step(_SEARCH, 38, solve.warm_search, (_BOUNDS,), "" if batches else SOLVES),
+        Step(_SEARCH, 34, solve.warm_search, (_BOUNDS,), "" if batches else SOLVES),
         Step(_ONLINE, 21, partial(_run_possible, others)),
         Step(_AGAIN, 9, _warm_again, (_BOUNDS,), AUDITS),
         Step(_FACTS, 3, _warm_facts, (_ONLINE, _AGAIN), AUDITS),
@@ -69,6 +69,7 @@ def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
         # The guard of learned prices lists patterns of a node, too.
         steps.append(Step("prices of single cells", 38, solve.warm_cells, (_LEARNED,)))
         steps.append(Step("the search without migration", 8, alone, (_SEARCH,)))
+        steps.append(Step("the search where a node has many patterns", 4, solve.warm_consolidation, (_SEARCH,)))
     return steps
 
 

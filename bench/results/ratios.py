@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.family.sense import Sense
-from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.display import format_decimal as format_decimal
 from ratiobench.instances.io.display import format_number as format_number
+
+if TYPE_CHECKING:
+    from ratiobench.formulations.report import Exact
 
 
 class Kind(StrEnum):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.options import (
     EFFORT,
+    REPEATS,
     SECONDS,
     Choice,
     EffortFactor,
@@ -20,7 +21,6 @@ from ratiobench.bench.options import (
     option,
     switch,
 )
-from ratiobench.bench.storage.store import REPEATS
 from ratiobench.online.run_context import RunContext, UserAlgorithm
 
 if TYPE_CHECKING:

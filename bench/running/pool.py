@@ -25,6 +25,7 @@ from weakref import WeakKeyDictionary
 from ratiobench.bench.running import work
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.formulations import timing
+from ratiobench.instances.io.errors import CommandError
 from ratiobench.online.referee.arrival_count import ArrivalCount
 
 P = ParamSpec("P")
@@ -42,7 +43,7 @@ class _AtLimit(Exception):
 GLANCE = 0.2  # Seconds after which it is looked again whether a piece that has a limit is still being made ready
 
 
-class ExecutorLost(RuntimeError):
+class ExecutorLost(CommandError):
     """Whatever runs the pieces is gone as a whole; the run cannot go on, and what was finished is kept."""
 
 
@@ -165,7 +166,7 @@ class SpawnPool(Executor):
 
 
 _KERNELS = "ratiobench.formulations.kernels"
-_PRELOADED = [_KERNELS, "ratiobench.bench.running.work"]
+_PRELOADED = [_KERNELS, "numba", "ratiobench.bench.running.work"]
 
 
 def _context() -> Any:

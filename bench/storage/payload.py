@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.storage.store import StoredResult
 from ratiobench.formulations.report import Exact, Proof, SolverAnswer, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import make_printable
-from ratiobench.online.outcome import OnlineRun
+
+if TYPE_CHECKING:
+    from ratiobench.bench.storage.store import StoredResult
+    from ratiobench.online.outcome import OnlineRun
 
 
 def format_error(error: BaseException | str, limit: int = 300) -> str:

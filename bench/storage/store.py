@@ -15,7 +15,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.bench.options import REPEATS
+from ratiobench.instances.io.errors import CommandError, InputError, shorten
 
 VERSION = 1
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files
@@ -37,11 +38,9 @@ CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, content TEXT NOT NULL) 
 """
 
 
-class StoreError(RuntimeError):
+class StoreError(CommandError):
     """The store could not be written (disk full, I/O error); what was in it before is still there."""
 
-
-REPEATS = 1000  # Most runs of one algorithm on one instance
 
 STORE = "results.sqlite"  # The file of a folder of results
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiobench.bench.commands.command import Command, Group
+from ratiobench.bench.commands.command import Command, Group, Listed
 from ratiobench.bench.commands.index import COMMANDS
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import read_set, shipped_sets
@@ -51,16 +51,18 @@ def describe_commands() -> Iterator[str]:
     """The lines of the page of commands."""
     yield "# Commands\n\nEvery command is `python -m ratiobench COMMAND`, or `ratiobench COMMAND`.\n"
     yield "`--json` prints one JSON document on standard output where a command has it.\n"
-    for each in COMMANDS.values():
-        for name, command in _commands(each):
-            yield f"## `{name}`\n\n{command.summary[0].upper()}{command.summary[1:]}.\n"
-            yield from _options(command)
+    for listed in COMMANDS.values():
+        yield from _describe_command(listed)
 
 
-def _commands(each: Command | Group) -> Iterator[tuple[str, Command]]:
-    parts = each.parts if isinstance(each, Group) else (each,)
-    for part in parts:
-        yield (f"{each.name} {part.name}" if isinstance(each, Group) else each.name), part
+def _describe_command(listed: Listed, group: str = "") -> Iterator[str]:
+    command, name = listed.load(), f"{group}{listed.name}"
+    if isinstance(command, Group):
+        for part in command.parts:
+            yield from _describe_command(part, f"{name} ")
+        return
+    yield f"## `{name}`\n\n{listed.summary[0].upper()}{listed.summary[1:]}.\n"
+    yield from _options(command)
 
 
 def _options(command: Command) -> Iterator[str]:

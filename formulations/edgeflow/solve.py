@@ -31,6 +31,7 @@ from ratiobench.formulations.edgeflow.placement import (
 )
 from ratiobench.formulations.edgeflow.problem import Problem, grid_of, problem_of, refine_prices
 from ratiobench.formulations.engine import Clock, SolveInterval, choose
+from ratiobench.formulations.kernels import load_numba
 from ratiobench.formulations.report import Proof, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
 from ratiobench.instances.edgeflow.format import content_hash, loads
@@ -80,6 +81,8 @@ def solve(
     clock = Clock()
     name, solver = _choose(instance, formulation, backend)
     clock.start_solvers((solver,))
+    with clock.stopped():
+        load_numba()
     run = _Run(instance, solver, clock, gap, seconds)
     run.offer(((),) * instance.jobs, "nothing")
     if start is not None:

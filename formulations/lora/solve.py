@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,6 +24,7 @@ from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.engine import Clock, SolveInterval
 from ratiobench.formulations.interval import seconds_left
+from ratiobench.formulations.kernels import load_numba
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.bound.facets import Separator
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
@@ -99,6 +100,7 @@ def solve(
         plan = replace(plan, formulation="auto", backend=NO_BACKEND)
     # What a first solve has to compile and to load is not in its seconds.
     with clock.stopped():
+        load_numba()
         if bounded:
             warm_search(schedules)
         elif certified:
@@ -110,8 +112,7 @@ def solve(
     if branches and not plan.tiny:  # a tiny instance hardly ever needs a tree
         with clock.stopped():
             warm_tree()
-    began = clock.began
-    interval = _Interval(instance, began, seconds, certified)
+    interval = _Interval(instance, clock, seconds, certified)
     if start is not None:
         interval.offer(start, "start")
     interval.bound(interval.method.standalone_bound(instance), Proof.TRIVIAL)
@@ -125,9 +126,9 @@ def solve(
         share = 1.0 if plan.backend == NO_BACKEND and not small else BEFORE_SOLVER
         once = beside or (small and instance.tasks <= SEARCH_ONCE)
         units = 0 if small and instance.tasks <= SEARCH_NONE else 1 if once else effort
-        priced = _prices_and_search(instance, units, gap, interval, _clock(began, seconds, share))
+        priced = _prices_and_search(instance, units, gap, interval, _clock(clock, seconds, share))
     if plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
-        left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
+        left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - clock.began))
         limits = Limits(work=None if plan.tiny else effort, gap=gap, seconds=left)
         meanwhile = None
         if beside and priced is not None:
@@ -135,11 +136,11 @@ def solve(
         termination = _direct(instance, registry()[plan.formulation], plan.backend, limits, interval, meanwhile)
         if plan.tiny and not interval.within(gap):
             # The backend failed, or stopped at a limit by hand, or tolerances spoiled its answer.
-            _prices_and_search(instance, effort, gap, interval, _clock(began, seconds, 1.0))
+            _prices_and_search(instance, effort, gap, interval, _clock(clock, seconds, 1.0))
             if automatic and not interval.within(gap):
                 interval.enumerate()
     if certified and interval.dual is None:
-        _prices(instance, effort, interval, _clock(began, seconds, 1.0))
+        _prices(instance, effort, interval, _clock(clock, seconds, 1.0))
     dual = interval.dual
     if branches and dual is not None and dual.upper - interval.lower > Fraction(gap) * dual.upper:
         with clock.stopped():
@@ -193,18 +194,25 @@ class _Proved(NamedTuple):
 class _Interval(SolveInterval[int]):
     """An interval on the welfare, with the dual bound that certifies it."""
 
-    def __init__(self, instance: Instance, began: float, seconds: float | None, certified: bool) -> None:
+    def __init__(self, instance: Instance, clock: Clock, seconds: float | None, certified: bool) -> None:
         def verify(solution: Solution) -> tuple[int | None, str]:
             report = check(instance, solution)
             return (report.welfare, "") if report.valid else (None, str(report.violations[0]))
 
-        super().__init__(verify, "welfare", began, 0, (None,) * instance.tasks, [(2**63, Proof.TRIVIAL)])
-        self.seconds, self.certified = seconds, certified
+        super().__init__(verify, "welfare", clock.began, 0, (None,) * instance.tasks, [(2**63, Proof.TRIVIAL)])
+        self.seconds, self.certified, self.clock = seconds, certified, clock
         self.instance = instance
         self.schedules = instance.schedules
         self.method = _METHODS[instance.schedules]
         self.dual: DualBound | None = None
         self.tree: _Proved | None = None
+
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Excludes what is done inside from the seconds of the solve."""
+        with self.clock.stopped():
+            yield
+        self.began = self.clock.began
 
     def enumerate(self) -> None:
         """Close the interval by brute force, where the instance is small enough."""
@@ -349,11 +357,11 @@ def _certify_one_node(instance: Instance, dual: DualBound, interval: _Interval) 
     interval.bound(upper, Proof.LAGRANGIAN)
 
 
-def _clock(began: float, seconds: float | None, share: float) -> Callable[[float], Callable[[], bool]]:
+def _clock(clock: Clock, seconds: float | None, share: float) -> Callable[[float], Callable[[], bool]]:
     """A maker of clocks: clock(part) runs out when that part of the share of the seconds is over; never without any."""
     if seconds is None:
         return lambda part: never_over
-    return lambda part: lambda: time.perf_counter() - began > seconds * share * part
+    return lambda part: lambda: time.perf_counter() - clock.began > seconds * share * part
 
 
 def _prices_and_search(
@@ -422,6 +430,9 @@ def _search(
     if cells > SEARCH_CELLS:
         interval.notes.append(f"search: left out, {cells} cells are more than {SEARCH_CELLS}")
         return
+    if interval.schedules is ScheduleKind.ANY and None in improve.patterns_of(tasks, dual):
+        with interval.stopped():
+            warm_consolidation()
     start = interval.solution if interval.lower > 0 else None
     enough = math.ceil(interval.upper * (1 - Fraction(gap)))
     tell = _listener(interval)
@@ -464,6 +475,13 @@ def warm_search(schedules: ScheduleKind = ScheduleKind.ANY) -> None:
 
 
 @cache
+def warm_consolidation() -> None:
+    """Compile and cache the kernels of the search for node types without listed patterns."""
+    _, tasks, dual = _tiny()
+    improve.warm_consolidation(tasks, dual)
+
+
+@cache
 def warm_cells() -> None:
     """Compile and cache the kernels of prices of single cells."""
     p = pool(_tiny()[0], spare=1)
@@ -482,6 +500,7 @@ def warm() -> None:
     """Compile and cache the kernels of bounds and searches by using each once."""
     for schedules in (ScheduleKind.ANY, ScheduleKind.ONE_NODE):
         warm_search(schedules)
+    warm_consolidation()
     warm_cells()
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.engine import Clock, SolveInterval, choose
+from ratiobench.formulations.kernels import load_numba
 from ratiobench.formulations.report import Proof, SolveReport
 from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
 from ratiobench.formulations.tenants import models
@@ -61,6 +62,8 @@ def solve(
     clock = Clock()
     name, solver = _choose(instance, formulation, backend)
     clock.start_solvers((solver,))
+    with clock.stopped():
+        load_numba()
     run = _Run(instance, clock, gap, seconds)
     if start is not None:
         run.offer(start, "start")

@@ -106,6 +106,10 @@ def explain_unknown_name(name: str, known: Iterable[str], command: str = "") -> 
     return f"{shorten(name)} is not one of {some}" + (f" (`{command}`)" if command else "")
 
 
+class CommandError(RuntimeError):
+    """A failure that is no fault of the program and is told in one line: no certificate found, a full disk."""
+
+
 class InputError(ValueError):
     """Input that cannot be used; its text is one line of bounded length: file, field, value, and what is allowed.
 

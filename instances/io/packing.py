@@ -22,8 +22,6 @@ from collections.abc import Iterator
 from itertools import accumulate, islice
 from typing import Any
 
-import numpy as np
-
 from ratiobench.instances.io.errors import InputError
 
 MAGIC = b"RBPACK1\n"
@@ -156,6 +154,8 @@ class _Cursor:
 
     def __init__(self, content: bytes, most: int) -> None:
         self.content, self.place, self.left = content, 0, most
+        import numpy as np
+
         self.bytes = np.frombuffer(content, dtype=np.uint8)
 
     def column(self, number: int) -> list[Any]:
@@ -219,6 +219,8 @@ class _Cursor:
         return found
 
     def _integers(self, number: int) -> list[int]:
+        import numpy as np
+
         """The next integers: many short ones at once, others one by one."""
         if number > _FEW and (ends := self._ends(number)) is not None:
             begin = np.concatenate(([self.place], ends[:-1] + 1))
@@ -234,6 +236,8 @@ class _Cursor:
         return list(self._each_integer(number))
 
     def _ends(self, number: int) -> Any:
+        import numpy as np
+
         """Where the last byte of each of the next integers is; None if there are no more that many."""
         size = 2 * number
         while True:

@@ -382,6 +382,12 @@ def advance(s, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def can_start(s, place):  # type: ignore[no-untyped-def]
+    """Whether the job at this place of the queue may start now, and fits."""
+    return S.is_considered(s, place) and try_start(s, s.job[S.QUEUE, place], False, False)
+
+
+@compiled
 def start_waiting(s, j, q):  # type: ignore[no-untyped-def]
     """Start a waiting job now on the chosen nodes of a pool, or by best fit if that is -1; whether it could start."""
     place = 0

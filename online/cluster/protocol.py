@@ -67,6 +67,9 @@ class RunningJob:
     nodes: tuple[int, ...]
 
 
+sent_once = (Job, RunningJob)  # To the process of a policy: they wait and run for many passes
+
+
 @dataclass(slots=True, eq=False)
 class Cluster:
     """The state at a pass; a copy.

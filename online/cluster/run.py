@@ -36,16 +36,24 @@ PASS = "pass"  # The event at which policies decide
 MOST_ASKED = 100_000  # Seconds that a policy may name, and ten more for each job
 
 
-def show_cluster(state: rows.State, jobs: tuple[Job, ...]) -> Cluster:
-    """Show the state as a policy sees it."""
-    running = []
-    for j in state.job[rows.LIVE, : state.clock[rows.RUNNING]].tolist():
-        start, pool, offset = (int(state.job[row, j]) for row in (rows.START, rows.POOL, rows.OFFSET))
-        nodes = tuple(state.place[offset : offset + jobs[j].nodes].tolist())
-        running.append(RunningJob(jobs[j], start, pool, nodes))
+_PLACES = np.array([[rows.START], [rows.POOL], [rows.OFFSET]])
+
+
+def show_cluster(state: rows.State, jobs: tuple[Job, ...], shown: dict[int, RunningJob]) -> Cluster:
+    """Show the state as a policy sees it; `shown`: by job, what was shown of those that ran at the last pass."""
+    live = state.job[rows.LIVE, : state.clock[rows.RUNNING]]
+    before = dict(shown)
+    shown.clear()
+    for j, start, pool, offset in zip(live.tolist(), *state.job[_PLACES, live].tolist(), strict=True):
+        job = before.get(j)
+        if job is None or job.start != start:
+            nodes = tuple(state.place[offset : offset + jobs[j].nodes].tolist())
+            job = RunningJob(jobs[j], start, pool, nodes)
+        shown[j] = job
     closures = state.closures[:4, state.closures[rows.KNOWN_LIST, : state.clock[rows.KNOWN]]].T.tolist()
     free = np.where(state.node[rows.IS_CLOSED], 0, state.node[rows.FREE])
-    return Cluster(freeze(free), freeze(state.node[rows.POOL_OF]), tuple(running), tuple(Closure(*c) for c in closures))
+    pool_of = freeze(state.node[rows.POOL_OF])
+    return Cluster(freeze(free), pool_of, tuple(shown.values()), tuple(Closure(*c) for c in closures))
 
 
 def _start_job(state: rows.State, jobs: tuple[Job, ...], waiting: set[int], start: Start) -> None:
@@ -85,6 +93,7 @@ class Simulator:
         self.arrivals = len(instance.jobs)
         self.state = make_state(instance, Rule(backfill=rows.NO_BACKFILL), 1)
         self._instance, self._jobs = instance, make_jobs(instance)
+        self._shown: dict[int, RunningJob] = {}
         self._asked: list[int] = []
         self._named = 0
 
@@ -103,7 +112,7 @@ class Simulator:
             if told > first:
                 yield Question(order[first:told], [None] * (told - first), None, ARRIVAL)
             waiting = [self._jobs[j] for j in state.job[rows.QUEUE, : state.clock[rows.WAITING]].tolist()]
-            yield Question([None], [(now, waiting)], show_cluster(state, self._jobs), PASS)
+            yield Question([None], [(now, waiting)], show_cluster(state, self._jobs, self._shown), PASS)
         late = np.flatnonzero(state.job[rows.START, : self.arrivals] < 0)
         if len(late):
             raise RuleViolation("every job", int(late[0]), "never starts")

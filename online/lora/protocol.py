@@ -336,6 +336,10 @@ def excess(answer: Any, public: Public) -> str | None:
 
 
 def _cell(cell: Any) -> tuple[int, int]:
+    if type(cell) is list and len(cell) == 2:  # a long schedule has hundreds, as JSON has them
+        node, slot = cell
+        if type(node) is int and type(slot) is int and abs(node) <= NUMBER_LIMIT and abs(slot) <= NUMBER_LIMIT:
+            return node, slot
     if not isinstance(cell, tuple | list | np.ndarray) or len(cell) != 2:
         raise InvalidAnswer(f"cell {shorten(cell)[:40]} is not (node, slot)")
     node, slot = cell

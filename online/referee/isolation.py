@@ -18,10 +18,10 @@ allows it, and a row says how its algorithm was isolated.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import math
 import os
-import pickle
 import signal
 import stat
 import subprocess
@@ -57,6 +57,7 @@ from ratiobench.online.outcome import Constant, Violation
 from ratiobench.online.referee import confinement, fork_server, sandbox, sessions
 from ratiobench.online.referee.arrival_count import other_simulations
 from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred, shows_the_future
+from ratiobench.online.referee.messages import Sender
 from ratiobench.online.referee.runner import COMPILING, REFUSED
 from ratiobench.online.referee.simulator import (
     ARRIVAL,
@@ -65,7 +66,6 @@ from ratiobench.online.referee.simulator import (
     RefusedAnswer,
     RuleViolation,
     Simulator,
-    find_altered_answers,
     first_difference,
     make_altered_violation,
     simulate,
@@ -78,6 +78,9 @@ ANSWER_SECONDS = 600.0  # An algorithm that does not answer in this time has bro
 BUILD_SECONDS = 60.0  # Where a run has a limit, building the algorithm has one of its own: its process has to start
 # So much of what its process spends compiling with numba is in neither the seconds of a run nor its limit
 COMPILING_SECONDS = 120.0
+# An algorithm's process measures its time itself. The way there and back may take so much of the time in which the
+# referee waits for an answer (seconds of each question, bytes a second); the rest is the algorithm's, whatever it says
+WAY_SECONDS, WAY_BYTES = 0.01, 10**8
 MEMORY_MB = 4096  # An algorithm that takes more memory, with the processes it starts, has broken the protocol
 OUTPUT_BYTES = 5 * 10**6  # What an algorithm prints beyond that, in all its runs on an instance, is dropped
 # Files that an algorithm may read before and between its decisions: each is looked through for the future
@@ -261,14 +264,16 @@ _shut = _Shut()
 class Runner:
     """The referee's end of the algorithm's process; every way in which that can fail is a Foul.
 
-    `protocol`: the family's module that says what an answer is; `betrays`: whether a file that the algorithm read shows
-    what it must not know; `seed`: name of the random stream of an algorithm that draws: it gets a number that depends
-    on this alone, as its attribute `seed` if it is declared `randomised`, and from the second repetition on in the
-    place of an option `seed`; `number`: of the run, among those that are compared with each other: two in a row share
-    no hash seed; `drew`: something was drawn in its process from a source that nobody seeded; `started`: the programs
-    that it has started, by their names; our solvers are not among them; `compiling`: seconds that numba took in its
-    process since the algorithm was built; `compiled`: those of all runs on an instance; `isolation`: how the process is
-    isolated (`ratiobench.online.remarks`); empty where isolation does not apply.
+    `protocol`: the family's module that says what an answer is, and, as `sent_once`, of which classes an object is sent
+    once (`ratiobench.online.referee.messages`); `betrays`: whether a file that the algorithm read shows what it must
+    not know; `seed`: name of the random stream of an algorithm that draws: it gets a number that depends on this alone,
+    as its attribute `seed` if it is declared `randomised`, and from the second repetition on in the place of an option
+    `seed`; `number`: of the run, among those that are compared with each other: two in a row share no hash seed;
+    `drew`: something was drawn in its process from a source that nobody seeded; `started`: the programs that it has
+    started, by their names; our solvers are not among them; `compiling`: seconds that numba took in its process since
+    the algorithm was built; `compiled`: those of all runs on an instance; `seconds`: those in which it started and
+    decided, compiling left out; `isolation`: how the process is isolated (`ratiobench.online.remarks`); empty where
+    isolation does not apply.
     """
 
     def __init__(
@@ -282,11 +287,12 @@ class Runner:
         compiled: list[float] | None = None,
     ) -> None:
         self._betrays, self._path = betrays, spec.path
+        self._sender = Sender(getattr(importlib.import_module(protocol), "sent_once", ()))
         own = run_context.current().own.get(spec.path)
         self._looked_at: set[str] = set()
         self.drew = False
         self.started: list[str] = []
-        self.compiling = 0.0
+        self.compiling = self.seconds = 0.0
         self._compiled = [0.0] if compiled is None else compiled
         self._compiles_since: float | None = None
         self._ready = contextlib.ExitStack()
@@ -340,7 +346,7 @@ class Runner:
         """The answers to one question; None, unasked, at events that the algorithm has no method for."""
         if question.event != ARRIVAL and question.event not in self.events:
             return [None] * len(question.indices)
-        message = ("ask", list(question.indices), list(question.arrivals), question.view, question.event)
+        message = ("ask", question.view, list(question.indices), list(question.arrivals), question.event)
         answers = self._exchange(message, question.indices[0], lambda reply: reply["answers"])
         return [_heard(answer) for answer in answers] if isinstance(answers, list) else [answers]
 
@@ -352,16 +358,19 @@ class Runner:
         """Send a message and take what is wanted from the reply, which may be anything at all."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        data = self._sender.pack(message)
         self._guard.ask()
         # When the process is gone, what it had to say before (it peeked) still stands in the pipe.
         with contextlib.suppress(OSError):
-            self._process.stdin.write(pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))
+            self._process.stdin.write(data)
             self._process.stdin.flush()
+        sent, compiling = time.perf_counter(), self.compiling
         line = self._process.stdout.readline(_LINE_LIMIT)
         while line in COMPILING:
             self._compiles(line == COMPILING[0])
             line = self._process.stdout.readline(_LINE_LIMIT)
         self._compiles(False)
+        passed = time.perf_counter() - sent - (self.compiling - compiling)
         if not line.endswith(b"\n"):
             self._guard.answered()
             self._guard.stop()
@@ -373,10 +382,10 @@ class Runner:
             rule, detail = self._guard.foul or found
             raise RuleViolation(rule, index, detail)
         try:
-            asked = len(message[1]) if message[0] == "ask" else 0
+            asked = len(message[2]) if message[0] == "ask" else 0
             if packing.count_values(line) > min(packing.MOST, _REPLY_VALUES + _TASK_VALUES * asked):
                 raise ValueError
-            reply = json.loads(line, parse_constant=_refuse)
+            reply = _DECODER.decode(line.decode())
             if not self._isolated:  # a sandbox shows nothing that could betray the future
                 self._look_through(reply["read"], index)
             self._guard.answered()
@@ -386,6 +395,9 @@ class Runner:
                 raise ValueError(reply["kind"])
             self.drew = self.drew or bool(reply.get("drew"))
             self.started = [shorten(name) for name in reply.get("started", ())]
+            if message[0] in ("start", "ask"):
+                way = WAY_SECONDS + len(data) / WAY_BYTES
+                self.seconds += max(0.0, min(passed, max(passed - way, reply["seconds"])))
             return take(reply)
         except (ValueError, ArithmeticError, RecursionError, TypeError, LookupError, AttributeError):
             raise RuleViolation("protocol", index, f"answered {shorten(line[:80])!r}") from None
@@ -508,6 +520,9 @@ def _refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
 def _heard(answer: Any) -> Any:
     return RefusedAnswer(shorten(answer[REFUSED])) if isinstance(answer, dict) and REFUSED in answer else answer
 
@@ -617,8 +632,7 @@ class UserRun:
     counts: Mapping[str, int] = field(default_factory=dict)  # what it counts itself
     # its name, what it says of itself on one line, the programs it started, and how it was isolated.
     remarks: Remarks = field(default=Remarks(""))
-    # wall time of start and decisions, with the way to the algorithm's process and back; not of its building, nor of
-    # what numba compiles in it.
+    # wall time of start and decisions in the algorithm's process; not of building it, nor of what numba compiles in it.
     seconds: float = 0.0
     exposed: Any = None  # what it shows of itself for audits, in JSON values that nobody has checked
     drew: bool = False  # something was drawn in its process from a source that nobody seeded
@@ -643,13 +657,12 @@ def _perform(
         with excluded_from_timing():
             runner = Runner(spec, protocol, betrays, echo, seed, number, compiled)
         played.constants = settle(runner.constants)
-        started = time.perf_counter()
         runner.start(table.public, {constant.name: constant.value for constant in played.constants})
         played.batch = runner.batch
         transcript = simulate(table, runner.ask, batch=runner.batch)
-        played.seconds = max(0.0, time.perf_counter() - started - runner.compiling)
+        played.seconds = runner.seconds
         played.log = transcript.log
-        played.violations = transcript.violations + find_altered_answers(table, transcript)
+        played.violations = transcript.violations  # answers that came as texts were altered by nobody since
         if not played.violations:
             changed, counts, label, played.exposed = runner.end()
             played.violations = [make_altered_violation(table, i) for i in changed]

@@ -26,13 +26,12 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import FrozenInstanceError, fields, is_dataclass
-from typing import IO, Any
-
-import numpy as np
+from dataclasses import FrozenInstanceError
+from typing import Any
 
 from ratiobench.formulations import timing
 from ratiobench.online.answers import InvalidAnswer, locate_error, shorten
+from ratiobench.online.referee.messages import Receiver
 from ratiobench.online.referee.simulator import ARRIVAL, HANDLER, Question, answer_event
 from ratiobench.online.referee.watch import listen_for_draws, watch
 
@@ -63,13 +62,15 @@ def serve(protocol: str) -> None:
     excess: Excess = getattr(family, "excess", lambda answer, public: None)
     exposed: Exposed = getattr(family, "exposed", lambda algorithm: None)
     adapt: Callable[[Any], Any] = getattr(family, "adapt", lambda algorithm: algorithm)
-    _, path, given, barred, seed, pickled = pickle.load(requests)
+    messages = Receiver(requests)
+    _, path, given, barred, seed, pickled = messages.receive()
     options = Options(given)
     drew = listen_for_draws()
     decide, report = watch(replies, barred)
 
     def send(reply: Mapping[str, Any]) -> None:
-        _send(replies, {**reply, **report(), "drew": drew()})
+        # States of generators are long: they are looked at before and after the decisions, and before a seed
+        _send(replies, {**reply, **report(), **({} if reply["kind"] == "answers" else {"drew": drew()})})
 
     def make() -> Any:
         algorithm = adapt(_built(path, options, pickled))
@@ -81,7 +82,7 @@ def serve(protocol: str) -> None:
     flag = environment.build()
     send(flag)
     if flag["kind"] == "ready":
-        environment.play(requests, send, decide)
+        environment.play(messages, send, decide)
 
 
 class Options(MutableMapping[str, str]):
@@ -146,12 +147,12 @@ class _Game:
         return reply | {"randomised": randomised}
 
     def play(
-        self, requests: IO[bytes], send: Callable[[Mapping[str, Any]], None], decide: Callable[[bool], None]
+        self, messages: Receiver, send: Callable[[Mapping[str, Any]], None], decide: Callable[[bool], None]
     ) -> None:
         """Answer the messages, until there are no more; `decide` tells the watch when the algorithm decides."""
         while True:
             try:
-                message = pickle.load(requests)
+                message = messages.receive()
             except EOFError:
                 return
             _listen_for_compiling(self._replies)
@@ -170,27 +171,27 @@ class _Game:
     def _answer(self, message: tuple[Any, ...]) -> dict[str, Any]:
         if message[0] == "renew":
             return self.build()
-        algorithm = self._algorithm
-        _seal(message)
+        algorithm, clock = self._algorithm, timing.Stopwatch()
         if message[0] == "start":
             self._public, self._kept = message[1], []
             algorithm.start(message[1], message[2])
-            return {"kind": "started", "unread": sorted(self._options.unread)}
+            return {"kind": "started", "unread": sorted(self._options.unread), "seconds": clock.seconds()}
         if message[0] == "ask":
-            _, indices, arrivals, view, event = message
+            _, view, indices, arrivals, event = message
             if event != ARRIVAL:
                 answers = answer_event(algorithm, Question(indices, arrivals, view, event))
             elif self._batch:
                 answers = algorithm.decide_batch(arrivals, view)
             else:
                 answers = [algorithm.decide(arrivals[0], view)]
+            seconds = clock.seconds()
             if not isinstance(answers, list | tuple):
-                return {"kind": "answers", "answers": shorten(answers)}
+                return {"kind": "answers", "answers": shorten(answers), "seconds": seconds}
             if len(answers) != len(indices):
-                return {"kind": "answers", "answers": f"{len(answers)} answers"}
+                return {"kind": "answers", "answers": f"{len(answers)} answers", "seconds": seconds}
             reply = [self._told(answer) for answer in answers]
             self._kept.extend(zip(indices, answers, reply, strict=False))
-            return {"kind": "answers", "answers": reply}
+            return {"kind": "answers", "answers": reply, "seconds": seconds}
         altered = [index for index, answer, before in self._kept if self._told(answer) != before]
         counts = {str(key)[:40]: int(value) for key, value in list(dict(getattr(algorithm, "counts", {})).items())[:20]}
         label = None if getattr(algorithm, "label", None) is None else shorten(algorithm.label)
@@ -210,6 +211,8 @@ class _Game:
 
 def _listen_for_compiling(replies: int) -> None:
     """Tell the referee when numba compiles, if the algorithm has loaded it: that time is no algorithm's."""
+    if (kernels := sys.modules.get("ratiobench.formulations.kernels")) is not None:
+        kernels.load_numba()  # now, and not when the first kernel is called
     if "numba.core.event" not in sys.modules or timing.tell is not timing.ignore_time:
         return
     main = threading.get_ident()
@@ -222,18 +225,6 @@ def _listen_for_compiling(replies: int) -> None:
     reply = [False]
     timing.tell = tell
     timing.exclude_compilation()
-
-
-def _seal(value: Any) -> None:
-    """Make every array in a message read-only again: those that were sent come out writable."""
-    if isinstance(value, np.ndarray):
-        value.setflags(write=False)
-    elif isinstance(value, tuple | list):
-        for each in value:
-            _seal(each)
-    elif is_dataclass(value):
-        for field in fields(value):
-            _seal(getattr(value, field.name))
 
 
 def _send(replies: int, reply: Mapping[str, Any]) -> None:

@@ -182,12 +182,12 @@ def listen_for_draws() -> Callable[[], bool]:
 
     def seed_of_all(a: Any = None, version: int = 2) -> None:
         if a is not None:
-            seeded.add("random")
+            note_seed("random")
         randoms._inst.seed(a, version)
 
     def seed_of_numpy(seed: Any = None) -> None:
         if seed is not None:
-            seeded.add("numpy")
+            note_seed("numpy")
         seed_numpy(seed)
 
     def from_system(size: int) -> bytes:
@@ -201,6 +201,13 @@ def listen_for_draws() -> Callable[[], bool]:
     randoms.Random.seed, randoms.seed, np.random.seed = seed_of_one, seed_of_all, seed_of_numpy
     os.urandom = randoms._urandom = from_system
     numpy_source.randbits = bits_for_numpy
+
+    def note_seed(generator: str) -> None:
+        """From here on its state says nothing of what was drawn before."""
+        nonlocal heard
+        if generator not in seeded:
+            heard = drew()
+            seeded.add(generator)
 
     def drew() -> bool:
         now = random.getstate(), _numpy_state()

@@ -29,6 +29,7 @@ __all__ = ["GpuType", "Job", "Policy", "Public", "Queues", "View", "excess", "pl
 
 NUMBER_LIMIT = 2**53  # No number in an answer is larger
 NAMED_LIMIT = 100_000  # No answer names more jobs, and none has more queues
+sent_once = (Job,)  # To the process of a user's policy: jobs wait for many decisions
 Queues = tuple[tuple[int, ...], ...]  # The jobs of every GPU, by index, in the order in which they start
 
 

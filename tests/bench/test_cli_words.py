@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import os
 import re
 import subprocess
@@ -15,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import ratiobench
+from ratiobench.__main__ import main as start
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.cli.parser import make_parser, thread_parser
 from ratiobench.bench.family.registry import claim_searches, families, find_suite
@@ -58,24 +59,26 @@ def test_without_arguments_the_help_is_printed(capsys: pytest.CaptureFixture[str
 def test_the_version_is_that_of_the_package(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Name and version in a line, status 0; a folder that is not installed says so."""
-
-    def missing(name: str) -> str:
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: f"version of {name}")
-    for told in ("version of ratiobench", "of a folder that is not installed"):
+    """Name and version in a line, status 0, from the code that runs; before and after another option."""
+    line = f"ratiobench {ratiobench.__version__}\n"
+    for words in (["--version"], ["--debug", "--version"], ["--version", "run"]):
         with pytest.raises(SystemExit) as exit_:
-            main(["--version"])
+            main(words)
         assert exit_.value.code == 0
-        assert capsys.readouterr().out == f"ratiobench {told}\n"
-        monkeypatch.setattr(importlib.metadata, "version", missing)
+        assert capsys.readouterr().out == line
+        monkeypatch.setattr(sys, "argv", ["ratiobench", *words])
+        with pytest.raises(SystemExit) as exit_:
+            sys.exit(start())
+        assert exit_.value.code == 0
+        assert capsys.readouterr().out == line
 
 
 def parsers() -> Iterator[argparse.ArgumentParser]:
     top = make_parser()
     yield top
-    yield from top.commands.choices.values()  # type: ignore[attr-defined]
+    for parser in top.commands.choices.values():
+        parser.add_options()
+        yield parser
 
 
 def test_every_option_and_argument_is_described() -> None:

@@ -98,15 +98,19 @@ NEEDED = {
 
 def commands() -> Iterator[tuple[list[str], Command]]:
     """Every command, the parts of a group one by one, with its words."""
-    for name, each in COMMANDS.items():
-        if isinstance(each, Group):
-            yield from (([name, part.name], part) for part in each.parts)
+    for name, listed in COMMANDS.items():
+        found = listed.load()
+        if isinstance(found, Group):
+            for part in found.parts:
+                command = part.load()
+                assert isinstance(command, Command)
+                yield [name, part.name], command
         else:
-            yield [name], each
+            yield [name], found
 
 
 def single(name: str) -> Command:
-    found = COMMANDS[name]
+    found = COMMANDS[name].load()
     assert isinstance(found, Command)
     return found
 
@@ -141,9 +145,11 @@ def test_the_command_line_has_the_options_that_are_declared() -> None:
     top = make_parser().commands.choices
     for words, command in commands():
         parser = top[words[0]]
+        parser.add_options()
         for word in words[1:]:
             [parts] = [each.choices for each in parser._actions if isinstance(each.choices, dict)]
             parser = parts[word]
+            parser.add_options()
         there = {action.dest for action in parser._actions} - {"help", "debug"}
         assert there - {"json"} == set(options_of(command.options))
         assert ("json" in there) == (command.document is not None)
@@ -257,13 +263,12 @@ def test_an_option_is_checked_whoever_sets_it() -> None:
 def test_the_page_of_commands_has_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "extensions"))
     page = "\n".join(importlib.import_module("generated_pages").describe_commands())
-    for each in COMMANDS.values():
-        for part in each.parts if isinstance(each, Group) else (each,):
-            name = f"{each.name} {part.name}" if isinstance(each, Group) else each.name
-            section = page.partition(f"## `{name}`\n")[2].partition("\n## ")[0]
-            for option_name, found in options_of(part.options).items():
-                shown = found.metavar.replace("|", "\\|") if found.positional else flag_of(option_name)
-                assert f"`{shown}" in section, (name, option_name)
+    for words, command in commands():
+        name = " ".join(words)
+        section = page.partition(f"## `{name}`\n")[2].partition("\n## ")[0]
+        for option_name, found in options_of(command.options).items():
+            shown = found.metavar.replace("|", "\\|") if found.positional else flag_of(option_name)
+            assert f"`{shown}" in section, (name, option_name)
 
 
 def test_the_page_of_algorithms_explains_every_option(

@@ -252,9 +252,12 @@ def test_every_module_that_is_run_exists() -> None:
 def test_every_command_in_a_sentence_has_the_options_that_it_names() -> None:
     """Code spans that begin with a command's name; an option may be shortened as on the command line."""
     [parsers] = [action.choices for action in make_parser()._actions if isinstance(action.choices, dict)]
+    for parser in parsers.values():
+        parser.add_options()
     known = {name: set(parser._option_string_actions) for name, parser in parsers.items()}
     for action in parsers["standard"]._actions:
         for part in dict(action.choices or {}).values():
+            part.add_options()
             known["standard"] |= set(part._option_string_actions)
     for file in [each for each in TEXTS if each != HISTORY]:
         prose = re.sub(r"```.*?```", "", _text(file), flags=re.DOTALL)
@@ -271,9 +274,8 @@ def test_the_citation_says_what_the_project_says() -> None:
     about = yaml.safe_load(_text("CITATION.cff"))
     project = tomllib.loads(_text("pyproject.toml"))["project"]
     assert [about[key] for key in ("cff-version", "type", "title")] == ["1.2.0", "software", project["name"]]
-    assert [about[key] for key in ("version", "license", "abstract")] == [
-        project[key] for key in ("version", "license", "description")
-    ]
+    assert about["version"] == ratiobench.__version__
+    assert [about[key] for key in ("license", "abstract")] == [project[key] for key in ("license", "description")]
     assert about["message"]
     [holder] = re.findall(r"^Copyright \(c\) \d+ (.*)$", _text("LICENSE"), flags=re.MULTILINE)
     assert [name.lower() for each in about["authors"] for name in each.values()] == [holder.lower()]

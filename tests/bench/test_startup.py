@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter, deque
@@ -24,6 +25,7 @@ from ratiobench.bench.running import kernel_compilation, kernel_record, runner
 from ratiobench.formulations.kernels import sort_few, sort_stably
 from ratiobench.formulations.lora import solve
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.lora.named import path
 
 # Kernels that run in integers and in doubles, and so have two signatures
 IN_BOTH = {
@@ -33,17 +35,17 @@ IN_BOTH = {
 
 _COUNT = """
 import json, multiprocessing, os, sys
-from numba.core.registry import CPUDispatcher
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.running import work
 from ratiobench.bench.running.kernel_compilation import select_steps
+from ratiobench.formulations.kernels import LazyKernel
 
 def counted():
     found = {}
     for name, module in list(sys.modules.items()):
         if name.startswith("ratiobench.") and name != "ratiobench.formulations.kernels":
             for value in vars(module).values():
-                if isinstance(value, CPUDispatcher) and value.py_func.__module__ == name:
+                if isinstance(value, LazyKernel) and value.py_func.__module__ == name:
                     found[name + "." + value.py_func.__name__] = len(value.signatures)
     return found
 
@@ -326,3 +328,83 @@ def test_importing_bench_loads_nothing_large() -> None:
     """Neither NumPy nor numba nor a solver: their imports take most of a second."""
     code = "import bench, sys; print(sorted({'numpy', 'numba', 'pandas', 'ortools', 'highspy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
+
+
+_LOADED = """
+import atexit, json, sys
+atexit.register(lambda: print(json.dumps(list(sys.modules)), file=sys.stderr))
+from ratiobench.__main__ import main
+sys.exit(main())
+"""
+_SLOW = {
+    "numba",
+    "pandas",
+    "matplotlib",
+    "jinja2",
+    "ortools",
+    "highspy",
+    "pulp",
+    "asyncio",
+    "concurrent.futures.process",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "without", "most"),
+    [
+        ("--version", _SLOW | {"argparse", "dataclasses", "importlib.metadata", "numpy", "signal"}, 2),
+        ("--help", _SLOW | {"numpy", "msgspec", "sqlite3", "ratiobench.bench.family.capabilities"}, 35),
+        ("list algorithms", _SLOW, 230),
+        ("check FILE --certificate CERTIFICATE", _SLOW | {"sqlite3", "ratiobench.bench.commands.simulate"}, 60),
+        ("simulate FILE --algorithm greedy --no-opt", _SLOW - {"numba"}, 165),
+    ],
+)
+def test_a_command_loads_what_it_needs(words: str, without: set[str], most: int, tmp_path: Path) -> None:
+    """None of these packages, and at most so many modules of ours: imports are most of a short command's time."""
+    files = {"FILE": str(path("thm5_T5_3tasks")), "CERTIFICATE": str(tmp_path / "certificate.json")}
+    if "CERTIFICATE" in words:
+        assert main(["opt", files["FILE"], "--certificate", files["CERTIFICATE"]]) == 0
+    command = [sys.executable, "-c", _LOADED, *(files.get(word, word) for word in words.split())]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stderr.splitlines()[-1]))
+    before = subprocess.run(
+        [sys.executable, "-c", "import sys; print(*sys.modules)"], check=True, capture_output=True, text=True
+    )
+    assert (loaded - set(before.stdout.split())) & without == set()
+    ours = {name for name in loaded if name.partition(".")[0] == "ratiobench"}
+    assert len(ours) <= most, sorted(ours)
+
+
+def environment() -> dict[str, str]:
+    """Of a program elsewhere that imports this checkout."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def test_a_kernel_compiles_what_is_an_alternative_to_a_python_function(tmp_path: Path) -> None:
+    """And what it takes from other kernels, of which numba has heard nothing before its first call."""
+    code = """
+import sys
+from ratiobench.formulations import kernels
+
+def chosen(x): ...
+@kernels.inlined
+def twice(x):
+    return 2 * x
+@kernels.alternative(chosen)
+def _chosen(x):
+    from numba import types
+    return (lambda x: twice(x)) if isinstance(x, types.Integer) else (lambda x: x)
+kernels._OPTIONS["cache"] = False
+@kernels.inner
+def inside(x):
+    return chosen(x) + twice(1)
+@kernels.compiled
+def outside(x):
+    return inside(x)
+assert "numba" not in sys.modules
+print(outside(5), outside(0.5), len(outside.signatures), outside.py_func.__name__)
+"""
+    (tmp_path / "example.py").write_text(code)
+    command = [sys.executable, str(tmp_path / "example.py")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment())
+    assert done.stdout == "12 2.5 2 outside\n"

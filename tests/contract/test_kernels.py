@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba.core.dispatcher import Dispatcher
+from ratiobench.formulations.kernels import LazyKernel
 
 # Kernels that make arrays for themselves, return none, and may be called by those that count no references
 KNOWN = {
@@ -21,7 +21,7 @@ KNOWN = {
 
 
 @cache
-def _kernels() -> tuple[Dispatcher, ...]:
+def _kernels() -> tuple[LazyKernel, ...]:
     """Those of modules that import a decorator; others may load solvers."""
     found = {}
     for floor in ("formulations", "online", "environments", "bench"):
@@ -30,17 +30,17 @@ def _kernels() -> tuple[Dispatcher, ...]:
         for file in sorted(root.rglob("*.py")):
             if "formulations.kernels import" in file.read_text(encoding="utf-8"):
                 module = importlib.import_module(".".join((name, *file.relative_to(root).with_suffix("").parts)))
-                found.update({id(each): each for each in vars(module).values() if isinstance(each, Dispatcher)})
+                found.update({id(each): each for each in vars(module).values() if isinstance(each, LazyKernel)})
     return tuple(found.values())
 
 
-def _called(kernel: Dispatcher) -> Iterator[Any]:
+def _called(kernel: LazyKernel) -> Iterator[Any]:
     """What a kernel calls, directly and through functions whose statements are put into it."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(kernel.py_func)))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             found = kernel.py_func.__globals__.get(node.func.id)
-            if isinstance(found, Dispatcher):
+            if isinstance(found, LazyKernel):
                 yield found
                 if found.targetoptions.get("inline") == "always":
                     yield from _called(found)

@@ -24,7 +24,7 @@ from ratiobench.online import run as runs
 from ratiobench.online.eapm.run import ENVIRONMENT
 from ratiobench.online.eapm.run import run as run_eapm
 from ratiobench.online.lora.run import run as run_lora
-from ratiobench.online.referee import isolation, simulator
+from ratiobench.online.referee import isolation, messages, simulator
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.napping import nap
 from tests.support.toy_runs import toy  # noqa: F401
@@ -153,6 +153,40 @@ def test_the_word_of_anyones_algorithm_is_taken_for_so_much_compiling_only(
     with run_context(RunContext(0.3)):
         run = run_lora(named("tiny_two_types"), "naps:Naps:readying=2,working=0")
     assert [violation.rule for violation in run.violations] == ["timeout"]
+
+
+STOPS = (
+    NAPS
+    + """
+
+class Stops(Naps):
+    def start(self, public, constants):
+        from ratiobench.formulations import timing
+
+        timing.Stopwatch.seconds = lambda self: 0.0
+"""
+)
+
+
+def test_the_way_to_anyones_algorithm_is_not_in_its_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is what the referee does for a question."""
+    (tmp_path / "naps.py").write_text(NAPS)
+    monkeypatch.syspath_prepend(tmp_path)
+    pack = messages.Sender.pack
+    monkeypatch.setattr(messages.Sender, "pack", lambda self, message: (time.sleep(0.1), pack(self, message))[1])
+    run = run_lora(named("tiny_two_types"), "naps:Naps:readying=0,working=0.3")
+    assert run.valid, run.violations
+    assert 0.3 <= run.seconds < 0.3 + 0.1 * (1 + run.arrivals)
+
+
+def test_an_algorithm_that_stops_its_clock_wins_the_time_of_the_way_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "naps.py").write_text(STOPS)
+    monkeypatch.syspath_prepend(tmp_path)
+    run = run_lora(named("tiny_two_types"), "naps:Stops:readying=0,working=0.3")
+    assert run.valid, run.violations
+    assert run.seconds >= 0.3 - 2 * isolation.WAY_SECONDS
 
 
 def test_a_stopwatch_leaves_out_what_is_made_ready() -> None:

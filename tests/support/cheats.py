@@ -455,7 +455,7 @@ def cheat(self):
         "prints lines of the protocol",
         """
 def decide(self, task, view):
-    print('{"kind": "answers", "answers": [[null, [[0, 1]], 0]], "read": [], "started": [], "drew": false}')
+    print('{"kind": "answers", "answers": [[null, [[0, 1]], 0]], "seconds": 0, "read": [], "started": []}')
     return self.plan(task, view) if task.index % 2 == 0 else None
 """,
         NOTHING, NOTHING,
@@ -464,7 +464,7 @@ def decide(self, task, view):
         "writes a reply of its own into the pipe",
         """
 def cheat(self):
-    line = b'{"kind": "started", "unread": [], "read": [], "started": [], "drew": false}\\n'
+    line = b'{"kind": "started", "unread": [], "seconds": 0, "read": [], "started": [], "drew": false}\\n'
     for number in pipes():
         try:
             os.write(number, line)
@@ -529,6 +529,16 @@ def decide(self, task, view):
         except OSError:
             pass
     return self.plan(task, view) if task.index % 2 == 0 else None
+""",
+        NOTHING, NOTHING,
+    ),
+    "forged clock": Cheat(
+        "stops the clock that measures its decisions",
+        """
+def cheat(self):
+    from ratiobench.formulations import timing
+
+    timing.Stopwatch.seconds = lambda self: 0.0
 """,
         NOTHING, NOTHING,
     ),

@@ -717,7 +717,7 @@ class LiesAtTheEnd(Honest):
         if task.index == 7:
             for descriptor in range(3, 32):
                 try:
-                    os.write(descriptor, b'{"kind": "answers", "read": [], "answers": [null]}\n')
+                    os.write(descriptor, b'{"kind": "answers", "read": [], "answers": [null], "seconds": 0}\n')
                     os.write(descriptor, b'{"kind": "end", "read": [], "altered": 1, "counts": [], "label": []}\n')
                 except OSError:
                     continue
@@ -874,11 +874,11 @@ class ForgesItsReads(Honest):
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         folder, name = os.path.split(self.file)
         read = [f"{folder}/{'./' * k}{name}" for k in range(self.number)]
-        reply = json.dumps({"kind": "started", "unread": [], "read": read, "drew": False, "started": []}) + "\n"
+        reply = {"kind": "started", "unread": [], "seconds": 0, "read": read, "drew": False, "started": []}
         for number in range(3, 12):
             try:
                 if stat.S_ISFIFO(os.fstat(number).st_mode):
-                    os.write(number, reply.encode())
+                    os.write(number, f"{json.dumps(reply)}\n".encode())
             except OSError:
                 pass
 

@@ -14,11 +14,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import config, types
-from numba.extending import overload
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.kernels import alternative, compiled, inlined, inner
 from ratiobench.formulations.lora.bound.exchange import exchange
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, require_table
 from ratiobench.instances.lora.model import Instance, IntArray
@@ -310,8 +308,10 @@ def is_exchanged(exchanged: IntArray | None, i: int) -> bool:
     return exchanged is not None and bool(exchanged[i])
 
 
-@overload(is_exchanged)
+@alternative(is_exchanged)
 def _is_exchanged(exchanged, i):  # type: ignore[no-untyped-def]
+    from numba import types
+
     if isinstance(exchanged, types.NoneType):
         return lambda exchanged, i: False
     return lambda exchanged, i: exchanged[i] != 0
@@ -328,9 +328,11 @@ def fill(p: Pool, i: int, cost: Any, usable: Any, far: Any, table: Any) -> None:
         fill_table(p, i, cost, usable, far, table)
 
 
-@overload(fill)
+@alternative(fill)
 def _fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
     """Exchanges are compiled only into kernels for pools in which a task needs them: they double their size."""
+    from numba import types
+
     if isinstance(p.types[p.fields.index("exchanged")], types.NoneType):
         return lambda p, i, cost, usable, far, table: fill_table(p, i, cost, usable, far, table)
 
@@ -583,6 +585,8 @@ class Pricer:
         if self._parts == 1:
             work(0)
             return
+        from numba import config
+
         with ThreadPoolExecutor(config.NUMBA_NUM_THREADS) as threads:
             for _ in threads.map(work, range(self._parts)):
                 pass

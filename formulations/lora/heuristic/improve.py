@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.lora.bound.lagrangian import LAST_PENALTY, DualBound, never_over, value_density
-from ratiobench.formulations.lora.bound.patterns import node_patterns
+from ratiobench.formulations.lora.bound.patterns import Patterns, node_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.heuristic import consolidation
 from ratiobench.formulations.lora.heuristic.blocks import anneal, descend, insert_all
@@ -92,8 +92,7 @@ def heuristic(
     """
     if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)
-    listed = node_patterns(p) if bound.state is None else bound.state.capacity.patterns
-    workspace = new_workspace(p, listed, bound.rent, seed)
+    workspace = new_workspace(p, patterns_of(p, bound), bound.rent, seed)
     rank = value_density(p)
     target = bound.upper if enough is None else enough
     best = _constructed(instance, p, bound, workspace, rank, start, over, target)
@@ -112,12 +111,20 @@ def heuristic(
     return Found(solution_of_state(instance, p, best), best.welfare, done)
 
 
+def patterns_of(p: Pool, bound: DualBound) -> tuple[Patterns | None, ...]:
+    """The maximal patterns of each node type, None for a type that has too many: its free capacity is consolidated."""
+    return node_patterns(p) if bound.state is None else bound.state.capacity.patterns
+
+
+def warm_consolidation(p: Pool, bound: DualBound) -> None:
+    """Compile by use what is needed for a type without listed patterns alone."""
+    consolidation.warm(p, empty_state(p), new_workspace(p, patterns_of(p, bound), bound.rent, 1))
+
+
 def warm(instance: Instance, p: Pool, bound: DualBound) -> None:
     """Compile the search by use, with both improvements: it takes one of them, by the number of tasks, or none."""
     heuristic(instance, p, bound)
-    listed = node_patterns(p) if bound.state is None else bound.state.capacity.patterns
-    workspace = new_workspace(p, listed, bound.rent, 1)
-    consolidation.warm(p, empty_state(p), workspace)
+    workspace = new_workspace(p, patterns_of(p, bound), bound.rent, 1)
     with ThreadPoolExecutor(1) as workers:
         for improve in (_anneal, _descend):
             next(improve(p, workspace, empty_state(p), value_density(p), 1, 1, never_over, workers))

@@ -119,7 +119,7 @@ def _place(load_ms, etc, cost, tasks, worth, paid, user, prior, pieces, shares):
 
 @lru_cache(maxsize=1)
 def _load() -> None:
-    """Have what was compiled in memory before a clock runs."""
+    """Have what was compiled in memory before the first decision."""
     one = freeze([1])
     _place(one, one, one, 1, 2, 2, 1, np.ones(1), PIECES, np.zeros(1, np.int64))
 
@@ -129,11 +129,9 @@ class Balance:
 
     arithmetic = "float"
 
-    def __init__(self) -> None:
-        _load()
-
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """All machines are equal at first."""
+        _load()
         machines = len(public.machines)
         self._prior = np.full(machines, 1.0 / machines)
         self._paid = 0

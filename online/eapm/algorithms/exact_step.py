@@ -169,7 +169,7 @@ def best_step(load, etc, cost, tasks, worth, limit, shares):  # type: ignore[no-
 
 @lru_cache(maxsize=1)
 def _load() -> None:
-    """Have what was compiled in memory before a clock runs."""
+    """Have what was compiled in memory before the first decision."""
     one = freeze([1])
     best_step(one, one, one, 1, 2, LIMIT, np.zeros(1, np.int64))
 
@@ -179,11 +179,9 @@ class ExactStep:
 
     arithmetic = "exact"
 
-    def __init__(self) -> None:
-        _load()
-
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """Nothing is known and nothing counted yet."""
+        _load()
         self.counts = {"cut_short": 0}
         self._users = 0
 

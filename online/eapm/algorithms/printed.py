@@ -143,7 +143,7 @@ def _in_doubles(load, etc, cost, energy, tasks, worth, clipped, excluded, actual
 
 @lru_cache(maxsize=1)
 def _load() -> None:
-    """Have what was compiled in memory before a clock runs."""
+    """Have what was compiled in memory before the first decision."""
     one = freeze([1])
     _in_doubles(one, one, one, one, 1, 2, True, False, True, np.zeros(1, np.int64), np.zeros(4, np.int64))
 
@@ -197,10 +197,10 @@ class Printed:
     def __init__(self, reading: Reading = DEFAULT) -> None:
         self._reading = reading
         self.remarks = Remarks("online", tuple(str(reading).split(", ")))
-        _load()
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """Nothing is known and nothing counted yet."""
+        _load()
         self.counts = dict.fromkeys(("systems", *_SYSTEMS), 0)
 
     def decide(self, user: User, view: View) -> Decision:

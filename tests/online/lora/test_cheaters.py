@@ -222,6 +222,19 @@ def test_runs_that_agree_by_chance_are_repeated(
     assert len((folder / "runs").read_text()) == runs
 
 
+@pytest.mark.parametrize(("code", "drew"), [
+    ("np.random.seed(1); np.random.rand(); random.seed(1); random.random()", False),
+    ("np.random.rand()", True), ("random.random()", True),
+    ("np.random.rand(); np.random.seed(1)", True), ("random.random(); random.seed(1); np.random.seed(1)", True),
+])  # fmt: skip
+def test_a_draw_is_noticed_unless_it_was_seeded_before(code: str, drew: bool) -> None:
+    """In a process of its own, whose generators are replaced."""
+    boot = "import random; import numpy as np; from ratiobench.online.referee import watch; "
+    boot += f"drew = watch.listen_for_draws(); {code}; print(drew())"
+    done = subprocess.run([sys.executable, "-c", boot], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{drew}\n"
+
+
 def test_seeded_draws_are_reproducible(instance: Instance, folder: Path) -> None:
     assert_sound(instance, run(instance, "tests.support.contestants:DrawsWithSeed"))
     assert (folder / "runs").read_text() == "xx"
