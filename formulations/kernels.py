@@ -12,6 +12,7 @@ Neither uses fast-math: the same inputs give the same results on any machine.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import stat
 import sys
@@ -21,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, update_wrapper
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -148,8 +150,11 @@ class LazyKernel:
 
 
 def _stamp(function: Any) -> str:
-    """What a kernel is compiled of: its file, and the kernels and numbers that the file has imported."""
-    known = function.__globals__
+    """What a kernel is compiled of: its file, and the kernels and numbers that the file, or a module of its, has."""
+    known = dict(function.__globals__)
+    for name, value in function.__globals__.items():
+        if isinstance(value, ModuleType) and value not in (math, np):
+            known |= {f"{name}.{part}": each for part, each in vars(value).items()}
     stamps = {each.stamp for each in known.values() if isinstance(each, LazyKernel)}
     stamps |= {f"{name} {value!r}" for name, value in known.items() if isinstance(value, int | float)}
     text = "\n".join([_hash_file(function.__code__.co_filename), *sorted(stamps)])

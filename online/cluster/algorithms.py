@@ -31,93 +31,68 @@ DEFAULTS = (
     "replan:gpu_hours=100",
     "easy:belief=true,candidates=shortest",
 )
-RESERVATIONS = 100  # The most jobs with a reservation under EASY
-WORK, HOURS = 1_000_000, 1_000_000  # The most of `replan`'s options
-_SHARED = {
+# Options that are numbers: default, least and greatest value, meaning
+_NUMBERS = {
+    "reservations": (1, 1, 100, "jobs that hold a reservation"),
+    "work": (2000, 1, 10**6, "jobs planned at a pass, in all its plans together"),
+    "guard": (24, 0, 10**6, "hours of wait that double a job's weight; 0: none do"),
+    "slowdown": (0, 0, 10**6, "seconds of expected length with which a job counts once more; 0: all count alike"),
+    "spare": (100, 1, 1000, "percent of the expected length with which what waits is planned, at most its limit"),
+    "gpu_hours": (0, 0, 10**6, "GPU-hours whose wait counts as much as a job's; 0: they do not count"),
+}
+_OPTIONS = {
     "order": Option("submit", ORDERS, "order of the queue; ties by submit, then place in the file"),
     "belief": Option("limit", BELIEFS, "what is believed of lengths; `true` is an oracle"),
-}
-_EASY = {
-    "reservations": Option("1", None, f"jobs that hold a reservation, 1 to {RESERVATIONS}"),
     "candidates": Option("order", ("order", "shortest"), "which jobs overtake first: the queue's order, or shortest"),
+} | {
+    name: Option(str(default), None, f"{meaning}, {least} to {most}")
+    for name, (default, least, most, meaning) in _NUMBERS.items()
 }
-
-
-# Chosen on days 0 to 110 of the KTH log: scale among 30, 50, 60, 70, 100, 150; guard among 6, 12, 24, 48 hours
-_REPLAN = {
-    "belief": _SHARED["belief"],
-    "work": Option("2000", None, f"jobs planned at a pass, in all its plans together, 1 to {WORK}"),
-    "scale": Option("60", None, "percent of the believed length with which waiting jobs are planned, 1 to 1000"),
-    "guard": Option("48", None, f"hours of wait that double a job's weight; 0: none do; up to {HOURS}"),
-    "gpu_hours": Option("0", None, f"GPU-hours whose wait counts as much as a job's, 0 (not counted) to {HOURS}"),
-}
-
-
-def _read(name: str, options: Mapping[str, str], key: str, low: int, high: int) -> int:
-    text = options[key]
-    if not (text.isascii() and text.isdecimal() and low <= int(text[:9]) <= high):
-        raise InputError("algorithm", f"{name}:{key}", f"{shorten(text)} is not a number in {low}..{high}")
-    return int(text[:9])
-
-
-def _make(backfill: int, options: Mapping[str, str]) -> Rule:
-    order, belief = options["order"], options["belief"]
-    if backfill != EASY:
-        return Rule(order, backfill, belief)
-    reservations = _read("easy", options, "reservations", 1, RESERVATIONS)
-    return Rule(order, EASY, belief, reservations, options["candidates"] == "shortest")
-
-
-def _make_replan(options: Mapping[str, str]) -> Rule:
-    work = _read("replan", options, "work", 1, WORK)
-    scale = _read("replan", options, "scale", 1, 1000)
-    guard, gpu_hours = (_read("replan", options, key, 0, HOURS) for key in ("guard", "gpu_hours"))
-    return Rule("submit", REPLAN, options["belief"], work=work, guard=3600 * guard, gpu_hours=gpu_hours, scale=scale)
-
-
-REGISTRY.register(
-    Entry(
-        name="replan",
-        summary="plans the waiting jobs anew at every pass, searches for a better order, and starts by the best plan",
-        version="1",
-        options=_REPLAN,
-        make=_make_replan,
-    )
+_QUEUE = ("order", "belief")
+_POLICIES = (
+    ("fcfs", NO_BACKFILL, _QUEUE, "starts jobs in the queue's order, none overtakes"),
+    ("firstfit", FIRST_FIT, _QUEUE, "starts every job that fits, in the queue's order"),
+    (
+        "easy",
+        EASY,
+        (*_QUEUE, "reservations", "candidates"),
+        "EASY backfilling: the first jobs that do not fit hold reservations, others must not delay those",
+    ),
+    ("conservative", CONSERVATIVE, _QUEUE, "conservative backfilling: all waiting jobs are planned anew at every pass"),
+    (
+        "replan",
+        REPLAN,
+        ("belief", "work", "guard", "slowdown", "spare", "gpu_hours"),
+        "plans the waiting jobs anew at every pass, searches for a better order, and starts by the best plan",
+    ),
 )
 
 
-for _name, _backfill, _summary in (
-    ("fcfs", NO_BACKFILL, "starts jobs in the queue's order, none overtakes"),
-    ("firstfit", FIRST_FIT, "starts every job that fits, in the queue's order"),
-    ("easy", EASY, "EASY backfilling: the first jobs that do not fit hold reservations, others must not delay those"),
-    ("conservative", CONSERVATIVE, "conservative backfilling: all waiting jobs are planned anew at every pass"),
-):
+def _make(name: str, backfill: int, options: Mapping[str, str]) -> Rule:
+    numbers = {}
+    for key in options.keys() & _NUMBERS.keys():
+        text, (_, least, most, _) = options[key], _NUMBERS[key]
+        if not (text.isascii() and text.isdecimal() and least <= int(text[:9]) <= most):
+            raise InputError("algorithm", f"{name}:{key}", f"{shorten(text)} is not a number in {least}..{most}")
+        numbers[key] = int(text[:9])
+    order, shortest = options.get("order", "submit"), options.get("candidates") == "shortest"
+    return Rule(order, backfill, options["belief"], shortest_candidates=shortest, **numbers)
+
+
+for _name, _backfill, _keys, _summary in _POLICIES:
     REGISTRY.register(
         Entry(
             name=_name,
             summary=_summary,
-            version="1",
-            options=_SHARED | (_EASY if _name == "easy" else {}),
-            make=partial(_make, _backfill),
+            version="2" if _name == "replan" else "1",
+            options={key: _OPTIONS[key] for key in _keys},
+            make=partial(_make, _name, _backfill),
         )
     )
 
 
 def make_rule(text: str) -> Rule:
-    """Return the listed policy of a name with options.
-
-    Parameters
-    ----------
-    text : such as ``easy:order=shortest``.
-
-    Returns
-    -------
-    The rule.
-
-    Raises
-    ------
-    InputError : no listed policy has this name, or an option is not allowed.
-    """
+    """Return the listed policy of a name with options such as ``easy:order=shortest``."""
     spec = REGISTRY.parse(text)
     if spec.entry is None:
         raise InputError("algorithm", text, f"is not a listed policy; these are {', '.join(REGISTRY.entries())}")
@@ -126,21 +101,7 @@ def make_rule(text: str) -> Rule:
 
 
 def run_policy(instance: Instance, name: str) -> Replay:
-    """Replay an instance under a listed policy.
-
-    Parameters
-    ----------
-    instance : the cluster and its jobs.
-    name : of the policy, with options.
-
-    Returns
-    -------
-    Starts and places of all jobs.
-
-    Raises
-    ------
-    InputError : no listed policy has this name, or a job never starts.
-    """
+    """Replay an instance under a listed policy."""
     return replay(instance, make_rule(name))
 
 

@@ -7,141 +7,103 @@ node, by counts; in any other pool a reservation has nodes of its own.
 from __future__ import annotations
 
 from ratiobench.formulations.kernels import inner
-from ratiobench.online.cluster.state import (
-    BY_COUNT,
-    CHOSEN,
-    COUNT,
-    EFFECTIVE,
-    EXTENDED,
-    FIRST,
-    FIRST_PLAN,
-    FIT,
-    FREE,
-    GPUS,
-    HOLDS,
-    IS_CLOSED,
-    KNOWN,
-    KNOWN_LIST,
-    LEFT,
-    LIVE,
-    NEVER,
-    NODES,
-    NOW,
-    OFFSET,
-    OTHER,
-    OVERFLOW,
-    PLAN_OF,
-    PLANNED,
-    PLANNED_END,
-    POOL,
-    POOL_GPUS,
-    POOL_OF,
-    POOLS,
-    RESERVED,
-    RUNNING,
-    START,
-    STEPS,
-    account_for,
-    believe,
-    fits_quota,
-    is_blocked,
-    occupy,
-)
+from ratiobench.online.cluster import state as S
 
 
 @inner
 def begin_job(s, j, q):  # type: ignore[no-untyped-def]
     """Start a job now on the `chosen` nodes of a pool."""
-    now = s.clock[NOW]
-    length = believe(s, j)
-    s.job[START, j] = now
-    s.job[POOL, j] = q
-    s.job[PLANNED_END, j] = min(now + length, NEVER)
-    s.job[EXTENDED, j] = 0
-    for x in range(s.job[NODES, j]):
-        s.place[s.job[OFFSET, j] + x] = s.node[CHOSEN, x]
-        occupy(s, j, s.node[CHOSEN, x], 1)
-    account_for(s, j, 1)
-    s.job[LIVE, s.clock[RUNNING]] = j
-    s.clock[RUNNING] += 1
-    if s.clock[PLANNED]:
+    now = s.clock[S.NOW]
+    length = S.believe(s, j)
+    s.job[S.START, j] = now
+    s.job[S.POOL, j] = q
+    s.job[S.PLANNED_END, j] = min(now + length, S.NEVER)
+    s.job[S.EXTENDED, j] = 0
+    for x in range(s.job[S.NODES, j]):
+        s.place[s.job[S.OFFSET, j] + x] = s.node[S.CHOSEN, x]
+        S.occupy(s, j, s.node[S.CHOSEN, x], 1)
+    S.account_for(s, j, 1)
+    s.job[S.LIVE, s.clock[S.RUNNING]] = j
+    s.clock[S.RUNNING] += 1
+    if s.clock[S.PLANNED]:
         nodes, gpus = demand(s, j, q)
         for x in range(nodes):
-            p = s.pool[FIRST_PLAN, q] if s.pool[BY_COUNT, q] else s.node[PLAN_OF, s.node[CHOSEN, x]]
+            p = s.pool[S.FIRST_PLAN, q] if s.pool[S.BY_COUNT, q] else s.node[S.PLAN_OF, s.node[S.CHOSEN, x]]
             change(s, p, now, now + length, -gpus)
 
 
 @inner
+def _step_at(s, p, t):  # type: ignore[no-untyped-def]
+    """The step of a planned node in which a second lies, which is not before the first one."""
+    low = 0
+    high = s.node[S.STEPS, p]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if s.step[0, p, middle] <= t:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@inner
+def _begin_step(s, p, t):  # type: ignore[no-untyped-def]
+    """Let a step of a planned node begin at a second; return its number."""
+    n = s.node[S.STEPS, p]
+    if t >= S.NEVER:
+        return n
+    x = _step_at(s, p, t)
+    if s.step[0, p, x] == t:
+        return x
+    for y in range(n, x + 1, -1):
+        s.step[0, p, y] = s.step[0, p, y - 1]
+        s.step[1, p, y] = s.step[1, p, y - 1]
+    s.step[0, p, x + 1] = t
+    s.step[1, p, x + 1] = s.step[1, p, x]
+    s.node[S.STEPS, p] = n + 1
+    return x + 1
+
+
+@inner
+def _join_step(s, p, x):  # type: ignore[no-untyped-def]
+    """Join a step of a planned node with the one before it if they are equal."""
+    n = s.node[S.STEPS, p]
+    if 0 < x < n and s.step[1, p, x] == s.step[1, p, x - 1]:
+        for y in range(x, n - 1):
+            s.step[0, p, y] = s.step[0, p, y + 1]
+            s.step[1, p, y] = s.step[1, p, y + 1]
+        s.node[S.STEPS, p] = n - 1
+
+
+@inner
 def change(s, p, begin, end, amount):  # type: ignore[no-untyped-def]
-    """Add an amount to the free GPUs of a planned node in [begin, end); equal steps are joined."""
-    n = s.node[STEPS, p]
-    if n + 2 > s.step.shape[2]:
-        s.clock[OVERFLOW] = 1
+    """Add an amount to the free GPUs of a planned node in [begin, end)."""
+    if s.node[S.STEPS, p] + 2 > s.step.shape[2]:
+        s.clock[S.OVERFLOW] = 1
         return
-    time = s.step[0, p]
-    level = s.step[1, p]
-    for edge in range(2):  # a step begins at each end
-        t = begin if edge == 0 else end
-        if t >= NEVER:
-            continue
-        x = n
-        while x > 0 and time[x - 1] > t:
-            x -= 1
-        if x == 0 or time[x - 1] == t:
-            continue
-        for y in range(n, x, -1):
-            time[y] = time[y - 1]
-            level[y] = level[y - 1]
-        time[x] = t
-        level[x] = level[x - 1]
-        n += 1
-    kept = 0
-    for x in range(n):
-        value = level[x] + (amount if begin <= time[x] < end else 0)
-        if kept == 0 or value != level[kept - 1]:
-            time[kept] = time[x]
-            level[kept] = value
-            kept += 1
-    s.node[STEPS, p] = kept
+    first = _begin_step(s, p, begin)
+    last = _begin_step(s, p, end)
+    for x in range(first, last):
+        s.step[1, p, x] += amount
+    _join_step(s, p, last)
+    _join_step(s, p, first)
 
 
 @inner
 def _find_fit(s, p, begin, length, need):  # type: ignore[no-untyped-def]
     """Earliest second from `begin` at which a planned node has `need` free GPUs for a length."""
-    n = s.node[STEPS, p]
-    x = 0
-    while x + 1 < n and s.step[0, p, x + 1] <= begin:
-        x += 1
+    n = s.node[S.STEPS, p]
+    x = _step_at(s, p, begin)
     at = begin
     while True:
         last = x + 1 == n
         if s.step[1, p, x] < need:
             if last:
-                return NEVER
+                return S.NEVER
             at = s.step[0, p, x + 1]
         elif last or s.step[0, p, x + 1] >= at + length:
             return at
         x += 1
-
-
-@inner
-def _level_at(s, p, t):  # type: ignore[no-untyped-def]
-    """Free GPUs of a planned node at a second."""
-    x = s.node[STEPS, p] - 1
-    while x > 0 and s.step[0, p, x] > t:
-        x -= 1
-    return s.step[1, p, x]
-
-
-@inner
-def _fits_beside(s, p, begin, length, need, end, amount):  # type: ignore[no-untyped-def]
-    """Whether a planned node has `need` free GPUs from `begin` for a length if a job takes an amount until `end`."""
-    for x in range(s.node[STEPS, p]):
-        following = s.step[0, p, x + 1] if x + 1 < s.node[STEPS, p] else NEVER * 4
-        low = max(s.step[0, p, x], begin)
-        if low < min(following, begin + length) and s.step[1, p, x] - (amount if low < end else 0) < need:
-            return False
-    return True
 
 
 @inner
@@ -174,32 +136,52 @@ def _select(values, n, rank):  # type: ignore[no-untyped-def]
 @inner
 def find_in_pool(s, q, nodes, gpus, begin, length):  # type: ignore[no-untyped-def]
     """Earliest second at which a pool has the nodes by plan; row FIT has that second for the nodes that fit then."""
-    first = s.pool[FIRST_PLAN, q]
-    count = s.pool[FIRST_PLAN, q + 1] - first
-    at = begin if count >= nodes else NEVER
-    while at < NEVER:
+    first = s.pool[S.FIRST_PLAN, q]
+    count = s.pool[S.FIRST_PLAN, q + 1] - first
+    at = begin if count >= nodes else S.NEVER
+    for x in range(count):
+        s.node[S.FIT, x] = -1
+    while at < S.NEVER:
         fitting = 0
         for x in range(count):
-            s.node[FIT, x] = _find_fit(s, first + x, at, length, gpus)
-            s.node[OTHER, x] = s.node[FIT, x]
-            fitting += s.node[FIT, x] == at
+            if s.node[S.FIT, x] < at:
+                s.node[S.FIT, x] = _find_fit(s, first + x, at, length, gpus)
+            s.node[S.OTHER, x] = s.node[S.FIT, x]
+            fitting += s.node[S.FIT, x] == at
         if fitting >= nodes:
             break
-        at = _select(s.node[OTHER], count, nodes - 1)
+        at = _select(s.node[S.OTHER], count, nodes - 1)
     return at
+
+
+@inner
+def _count_fitting(s, q, gpus, at, length):  # type: ignore[no-untyped-def]
+    """How many nodes of a pool fit at this second by plan; row FIT has it for those, NEVER for the others."""
+    first = s.pool[S.FIRST_PLAN, q]
+    fitting = 0
+    for p in range(first, s.pool[S.FIRST_PLAN, q + 1]):
+        x = s.node[S.STEPS, p] - 1
+        while s.step[0, p, x] >= at + length:
+            x -= 1
+        while s.step[1, p, x] >= gpus and s.step[0, p, x] > at:
+            x -= 1
+        fits = s.step[1, p, x] >= gpus
+        s.node[S.FIT, p - first] = at if fits else S.NEVER
+        fitting += fits
+    return fitting
 
 
 @inner
 def choose_planned(s, q, nodes, at, chosen):  # type: ignore[no-untyped-def]
     """Write the best-fit planned nodes of a pool that fit at this second (`fit` is set); numbers of planned nodes."""
-    first = s.pool[FIRST_PLAN, q]
+    first = s.pool[S.FIRST_PLAN, q]
     found = 0
     level = 0
     while found < nodes:
-        following = NEVER
-        for x in range(s.pool[FIRST_PLAN, q + 1] - first):
-            if s.node[FIT, x] == at and found < nodes:
-                free = _level_at(s, first + x, at)
+        following = S.NEVER
+        for x in range(s.pool[S.FIRST_PLAN, q + 1] - first):
+            if s.node[S.FIT, x] == at and found < nodes:
+                free = s.step[1, first + x, _step_at(s, first + x, at)]
                 if free == level:
                     chosen[found] = first + x
                     found += 1
@@ -211,75 +193,106 @@ def choose_planned(s, q, nodes, at, chosen):  # type: ignore[no-untyped-def]
 @inner
 def make_plan(s):  # type: ignore[no-untyped-def]
     """Plan what runs: free GPUs of every planned node from now on."""
-    now = s.clock[NOW]
-    n = s.clock[RUNNING]
-    for x in range(n):  # planned ends as of now, in order
-        j = s.job[LIVE, x]
-        end = max(s.job[PLANNED_END, j], now + 1)
-        if s.clock[KNOWN]:
-            for y in range(s.job[NODES, j]):
-                v = s.place[s.job[OFFSET, j] + y]
-                for z in range(s.clock[KNOWN]):
-                    c = s.closures[KNOWN_LIST, z]
+    now = s.clock[S.NOW]
+    n = s.clock[S.RUNNING]
+    for x in range(n):  # planned ends as of now
+        j = s.job[S.LIVE, x]
+        end = max(s.job[S.PLANNED_END, j], now + 1)
+        if s.clock[S.KNOWN]:
+            for y in range(s.job[S.NODES, j]):
+                v = s.place[s.job[S.OFFSET, j] + y]
+                for z in range(s.clock[S.KNOWN]):
+                    c = s.closures[S.KNOWN_LIST, z]
                     if s.closures[0, c] == v:
                         end = min(end, s.closures[1, c])
-        s.job[EFFECTIVE, j] = end
-        y = x
-        while y > 0 and s.job[EFFECTIVE, s.job[LIVE, y - 1]] > end:
-            s.job[LIVE, y] = s.job[LIVE, y - 1]
-            y -= 1
-        s.job[LIVE, y] = j
-    for p in range(s.pool[FIRST_PLAN, s.rule[POOLS]]):
-        s.node[STEPS, p] = 1
+        s.job[S.EFFECTIVE, j] = end
+    S.sort_by(s.job[S.LIVE], n, s.job[S.EFFECTIVE])
+    for p in range(s.pool[S.FIRST_PLAN, s.rule[S.POOLS]]):
+        s.node[S.STEPS, p] = 1
         s.step[0, p, 0] = now
         s.step[1, p, 0] = 0
-    for v in range(s.pool[FIRST, s.rule[POOLS]]):
-        s.step[1, s.node[PLAN_OF, v], 0] += s.node[FREE, v]
+    for v in range(s.pool[S.FIRST, s.rule[S.POOLS]]):
+        s.step[1, s.node[S.PLAN_OF, v], 0] += s.node[S.FREE, v]
     for x in range(n):
-        j = s.job[LIVE, x]
-        end = s.job[EFFECTIVE, j]
-        if end >= NEVER:
+        j = s.job[S.LIVE, x]
+        end = s.job[S.EFFECTIVE, j]
+        if end >= S.NEVER:
             break
-        for y in range(s.job[NODES, j]):
-            p = s.node[PLAN_OF, s.place[s.job[OFFSET, j] + y]]
-            z = s.node[STEPS, p]
+        for y in range(s.job[S.NODES, j]):
+            p = s.node[S.PLAN_OF, s.place[s.job[S.OFFSET, j] + y]]
+            z = s.node[S.STEPS, p]
             if s.step[0, p, z - 1] < end:
                 if z + 1 > s.step.shape[2]:
-                    s.clock[OVERFLOW] = 1
+                    s.clock[S.OVERFLOW] = 1
                     return
                 s.step[0, p, z] = end
                 s.step[1, p, z] = s.step[1, p, z - 1]
-                s.node[STEPS, p] += 1
+                s.node[S.STEPS, p] += 1
                 z += 1
-            s.step[1, p, z - 1] += s.job[GPUS, j]
-    for z in range(s.clock[KNOWN]):
-        c = s.closures[KNOWN_LIST, z]
+            s.step[1, p, z - 1] += s.job[S.GPUS, j]
+    for z in range(s.clock[S.KNOWN]):
+        c = s.closures[S.KNOWN_LIST, z]
         v = s.closures[0, c]
         begin = max(now, s.closures[1, c])
-        change(s, s.node[PLAN_OF, v], begin, s.closures[2, c], -2 * s.pool[POOL_GPUS, s.node[POOL_OF, v]])
-    s.clock[PLANNED] = 1
+        change(s, s.node[S.PLAN_OF, v], begin, s.closures[2, c], -2 * s.pool[S.POOL_GPUS, s.node[S.POOL_OF, v]])
+    s.clock[S.PLANNED] = 1
+
+
+@inner
+def recall(s, j, q, length):  # type: ignore[no-untyped-def]
+    """The slot of State.memo of jobs of this shape and length in a pool; its SECOND is now if nothing is known."""
+    slot = (((q * 31 + s.job[S.NODES, j]) * 31 + s.job[S.GPUS, j]) * 31 + length) % len(s.memo)
+    row = s.memo[slot]
+    known = row[0] == q and row[1] == s.job[S.NODES, j] and row[2] == s.job[S.GPUS, j] and row[3] == length
+    if not known or row[4] != s.clock[S.STAMP]:
+        row[0] = q
+        row[1] = s.job[S.NODES, j]
+        row[2] = s.job[S.GPUS, j]
+        row[3] = length
+        row[4] = s.clock[S.STAMP]
+        row[S.SECOND] = s.clock[S.NOW]
+    return slot
 
 
 @inner
 def find_earliest(s, j, length):  # type: ignore[no-untyped-def]
-    """Earliest second and pool for a job by plan; `fit` is that of the pool."""
-    best = NEVER
+    """Earliest second and pool for a job by plan; `FIT` is that of the pool."""
+    best = S.NEVER
     pool = -1
-    for x in range(s.rule[POOLS] + 1):  # the last time for the best pool, so that `FIT` is its
-        q = x if x < s.rule[POOLS] else pool
-        if q >= 0 and fits_quota(s, j, q):
-            nodes, gpus = demand(s, j, q)
-            at = find_in_pool(s, q, nodes, gpus, s.clock[NOW], length)
-            if at < best:
-                best = at
-                pool = q
+    for x in range(s.rule[S.POOLS] + 1):  # the last time for the best pool, so that `FIT` is its
+        q = x if x < s.rule[S.POOLS] else pool
+        if q >= 0 and (x > q or S.fits_quota(s, j, q)):
+            slot = recall(s, j, q, length)
+            if s.memo[slot, S.SECOND] < best or x > q:
+                nodes, gpus = demand(s, j, q)
+                at = find_in_pool(s, q, nodes, gpus, s.memo[slot, S.SECOND], length)
+                s.memo[slot, S.SECOND] = at
+                if at < best:
+                    best = at
+                    pool = q
     return best, pool
+
+
+@inner
+def fits_now(s, j):  # type: ignore[no-untyped-def]
+    """Whether the plan leaves room for a job that starts now in a pool that it may use."""
+    now = s.clock[S.NOW]
+    length = S.believe(s, j)
+    for q in range(s.rule[S.POOLS]):
+        if s.job[S.ALLOWED, j] >> q & 1:
+            slot = recall(s, j, q, length)
+            if s.memo[slot, S.SECOND] == now:
+                nodes, gpus = demand(s, j, q)
+                if _count_fitting(s, q, gpus, now, length) >= nodes:
+                    return True
+                s.memo[slot, S.SECOND] = now + 1
+    return False
 
 
 @inner
 def demand(s, j, q):  # type: ignore[no-untyped-def]
     """Planned nodes, and GPUs on each, that the job takes in a pool."""
-    return (1, s.job[NODES, j]) if s.pool[BY_COUNT, q] else (s.job[NODES, j], s.job[GPUS, j])
+    return (1, s.job[S.NODES, j]) if s.pool[S.BY_COUNT, q] else (s.job[S.NODES, j], s.job[S.GPUS, j])
 
 
 # ---- reservations ----
@@ -288,143 +301,117 @@ def demand(s, j, q):  # type: ignore[no-untyped-def]
 @inner
 def reserve(s, j):  # type: ignore[no-untyped-def]
     """Give the job a reservation at its earliest second."""
-    length = believe(s, j)
+    length = S.believe(s, j)
     at, q = find_earliest(s, j, length)
-    s.job[HOLDS, j] = 1
+    s.job[S.HOLDS, j] = 1
     if q < 0:  # nothing is planned to end
         return
-    x = s.clock[RESERVED]
     nodes, gpus = demand(s, j, q)
-    row = s.reserved[x]
-    row[0] = j
+    row = s.reserved[s.clock[S.RESERVED]]
+    row[0] = q
     row[1] = at
-    row[2] = q
-    row[3] = length
-    row[4] = nodes
-    row[5] = gpus
-    s.clock[RESERVED] += 1
-    _lay(s, x)
+    row[2] = length
+    row[3] = nodes
+    row[4] = gpus
+    _lay(s, row)
+    s.clock[S.RESERVED] += 1
 
 
 @inner
-def _lay(s, x):  # type: ignore[no-untyped-def]
-    """Put a reservation on its best-fit nodes, if it fits at its second; whether it does."""
-    row = s.reserved[x]
-    at = row[1]
-    q = row[2]
-    if find_in_pool(s, q, row[4], row[5], at, row[3]) != at:
-        return False
-    choose_planned(s, q, row[4], at, s.reserved[x, 6:])
-    for y in range(row[4]):
-        change(s, s.reserved[x, 6 + y], at, at + row[3], -row[5])
-    return True
+def _lay(s, row):  # type: ignore[no-untyped-def]
+    """Put a reservation on its best-fit nodes; row FIT says which ones fit."""
+    choose_planned(s, row[0], row[3], row[1], row[5:])
+    for y in range(row[3]):
+        change(s, row[5 + y], row[1], row[1] + row[2], -row[4])
 
 
 @inner
-def lift(s, x):  # type: ignore[no-untyped-def]
+def lift(s, row):  # type: ignore[no-untyped-def]
     """Take a reservation off the plan."""
-    row = s.reserved[x]
-    for y in range(row[4]):
-        change(s, s.reserved[x, 6 + y], row[1], row[1] + row[3], row[5])
+    for y in range(row[3]):
+        change(s, row[5 + y], row[1], row[1] + row[2], row[4])
 
 
 @inner
-def _keep_times(s):  # type: ignore[no-untyped-def]
-    """Whether every reservation, laid anew one after another, fits at its second."""
-    good = True
-    done = 0
-    while good and done < s.clock[RESERVED]:
-        good = _lay(s, done)
-        done += good
-    for x in range(done):
-        lift(s, x)
-    return good
-
-
-@inner
-def _spares(s, p, end, amount):  # type: ignore[no-untyped-def]
-    """Whether all reservations keep their seconds if a planned node gives an amount until `end`.
-
-    With one reservation `clock[LEFT]` is how many nodes more than it needs fit it; else the plan is changed and, if the
-    answer is no, changed back.
-    """
-    if s.clock[RESERVED] == 1:
-        row = s.reserved[0]
-        q = row[2]
-        if end <= row[1] or not s.pool[FIRST_PLAN, q] <= p < s.pool[FIRST_PLAN, q + 1]:
-            return True
-        if not _fits_beside(s, p, row[1], row[3], row[5], 0, 0):
-            return True
-        if _fits_beside(s, p, row[1], row[3], row[5], end, amount):
-            return True
-        if s.clock[LEFT] < 1:
-            return False
-        s.clock[LEFT] -= 1
+def _keep_seconds(s, q, end):  # type: ignore[no-untyped-def]
+    """Whether the reservations of a pool, laid anew one after another, fit at their seconds; `end`: of what is new."""
+    last = -1
+    first = S.NEVER
+    for x in range(s.clock[S.RESERVED]):
+        if s.reserved[x, 0] == q:
+            last = x
+            first = min(first, s.reserved[x, 1])
+    if end <= first:
         return True
-    change(s, p, s.clock[NOW], end, -amount)
-    if _keep_times(s):
-        return True
-    change(s, p, s.clock[NOW], end, amount)
-    return False
-
-
-@inner
-def count_spare(s):  # type: ignore[no-untyped-def]
-    """How many planned nodes more than it needs fit the only reservation."""
-    row = s.reserved[0]
-    spare = -row[4]
-    for p in range(s.pool[FIRST_PLAN, row[2]], s.pool[FIRST_PLAN, row[2] + 1]):
-        spare += _fits_beside(s, p, row[1], row[3], row[5], 0, 0)
-    return spare
+    kept = True
+    x = 0
+    while kept and x <= last:
+        row = s.reserved[x]
+        if row[0] == q:
+            kept = _count_fitting(s, q, row[4], row[1], row[2]) >= row[3]
+            if kept and x < last:
+                _lay(s, row)
+        x += kept
+    for y in range(min(x, last)):
+        if s.reserved[y, 0] == q:
+            lift(s, s.reserved[y])
+    return kept
 
 
 @inner
 def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
     """Choose best-fit nodes of a pool for a job that starts now; `guarded`: reservations must keep their seconds."""
-    now = s.clock[NOW]
-    length = believe(s, j)
-    end = min(now + length, NEVER)
-    need = s.job[NODES, j]
-    gpus = s.job[GPUS, j]
-    most = s.pool[POOL_GPUS, q]
+    now = s.clock[S.NOW]
+    length = S.believe(s, j)
+    end = min(now + length, S.NEVER)
+    need = s.job[S.NODES, j]
+    gpus = s.job[S.GPUS, j]
+    most = s.pool[S.POOL_GPUS, q]
     free = 0
     for g in range(gpus, most + 1):
-        free += s.pool[COUNT + g, q]
+        free += s.pool[S.COUNT + g, q]
     if free < need:
         return False
-    left = s.clock[LEFT]
-    guarded = guarded and s.clock[RESERVED] > 0
-    by_count = s.pool[BY_COUNT, q] > 0
+    slot = recall(s, j, q, length)
+    if s.memo[slot, S.SECOND] > now:
+        return False
+    guarded = guarded and s.clock[S.RESERVED] > 0
+    planned, amount = demand(s, j, q)
     found = 0  # nodes
-    changed = 0  # planned nodes for which `_spares` was asked
+    changed = 0  # planned nodes that the plan has given
     for g in range(gpus, most + 1):
-        v = s.pool[FIRST, q]
-        while v < s.pool[FIRST, q + 1] and found < need and s.pool[COUNT + g, q] > 0:
-            fits = s.node[FREE, v] == g and not s.node[IS_CLOSED, v]
-            fits = fits and not (s.clock[KNOWN] > 0 and is_blocked(s, v, now, now + length))
-            if fits and guarded and not (by_count and changed > 0):
-                fits = _spares(s, s.node[PLAN_OF, v], end, need if by_count else gpus)
-                if by_count and not fits:
-                    return False
+        v = s.pool[S.FIRST, q]
+        while v < s.pool[S.FIRST, q + 1] and found < need and s.pool[S.COUNT + g, q] > 0:
+            fits = s.node[S.FREE, v] == g and not s.node[S.IS_CLOSED, v]
+            fits = fits and not (s.clock[S.KNOWN] > 0 and S.is_blocked(s, v, now, now + length))
+            if fits and guarded and changed < planned:
+                p = s.node[S.PLAN_OF, v]
+                change(s, p, now, end, -amount)
+                fits = _keep_seconds(s, q, end)
+                if not fits:
+                    change(s, p, now, end, amount)
+                    if s.pool[S.BY_COUNT, q]:
+                        s.memo[slot, S.SECOND] = now + 1
+                        return False
                 changed += fits
             if fits:
-                s.node[CHOSEN, found] = v
+                s.node[S.CHOSEN, found] = v
                 found += 1
             v += 1
-    if s.clock[RESERVED] > 1:  # `_spares` has changed the plan, and `begin_job` does so again
-        for x in range(changed):
-            change(s, s.node[PLAN_OF, s.node[CHOSEN, x]], now, end, need if by_count else gpus)
+    for x in range(changed):  # `begin_job` changes the plan again
+        change(s, s.node[S.PLAN_OF, s.node[S.CHOSEN, x]], now, end, amount)
     if found < need:
-        s.clock[LEFT] = left
+        s.memo[slot, S.SECOND] = now + 1
     return found == need
 
 
 @inner
 def try_start(s, j, guarded, begins):  # type: ignore[no-untyped-def]
     """Whether the job fits now in some pool; if so, and if it `begins`, it starts in the first one."""
-    for q in range(s.rule[POOLS]):
-        if fits_quota(s, j, q) and choose(s, j, q, guarded):
+    for q in range(s.rule[S.POOLS]):
+        if S.fits_quota(s, j, q) and choose(s, j, q, guarded):
             if begins:
                 begin_job(s, j, q)
+                s.clock[S.STAMP] += 1
             return True
     return False

@@ -1,206 +1,231 @@
 """Our own policy `replan`, compiled: at every pass the order of the waiting jobs is improved, then some of them start.
 
-A plan of the search counts the free GPUs of a pool over time. A job starts in it no earlier than nodes, closures and
-quotas allow beside what runs. The jobs that the best plan starts now start if their nodes are free. The order is kept
-for the next pass. What waits is planned with a share of its believed length, because most jobs end before their limit.
-A second of wait of a job weighs 1 + (wait / guard)^2, and more for a job with many GPU-hours if these count. The oldest
-job holds a reservation once it has waited for one and a half guards, so that none is postponed for ever.
+A plan of the search counts for each pool and width the nodes with so many free GPUs over time: a job takes the fullest
+nodes on which it fits. The jobs that the best plan starts now start. The order is kept for the next pass. What runs is
+planned until its limit, what waits for `spare` percent of its expected length, at most its limit; what its user's last
+jobs ran of their limits says what is expected. A second of wait of a job weighs 1 + (wait / guard)^2 + slowdown /
+expected length, and more for a job with many GPU-hours if these count.
 
-State.search and State.profile hold the search: rows by place of the queue, and steps of free GPUs by pool.
+State.search and State.profile hold the search: rows by place of the queue, and steps of each pool.
 """
 
 from __future__ import annotations
 
 from ratiobench.formulations.kernels import inner
-from ratiobench.online.cluster.plan import count_spare, demand, find_in_pool, lift, make_plan, reserve, try_start
-from ratiobench.online.cluster.state import (
-    BASE_STEPS,
-    DRAWS,
-    FIRST_PLAN,
-    GPU_HOURS,
-    GPUS,
-    GREATEST,
-    GUARD,
-    LEFT,
-    NEVER,
-    NODES,
-    NOW,
-    ORDERED,
-    POOLS,
-    QUEUE,
-    RESERVED,
-    SCALE,
-    START,
-    STEPS,
-    SUBMIT,
-    TRIAL_STEPS,
-    WAITING,
-    WORK,
-    believe,
-    fits_quota,
-    is_considered,
-)
+from ratiobench.online.cluster import state as S
+from ratiobench.online.cluster.plan import begin_job, choose, demand, find_in_pool, make_plan
 
-# Rows of State.search: places of the queue in the trial's and the best order; by place of the queue: starts in both
-# plans, length, width and weight of the job; FLOOR + q: its earliest second in pool q
-TRIAL, BEST, STARTS, BEST_STARTS, BELIEVED, WIDTH, WEIGHT, FLOOR = range(8)
+# Rows of State.search: places of the queue in the trial's and the best order; by place of the queue: starts and pools
+# in both plans, planned length, weight, and expected length over weight of the job; FLOOR + q: its earliest second in
+# pool q
+TRIAL, BEST, STARTS, POOLS, BEST_STARTS, BEST_POOLS, LENGTH, WEIGHT, INDEX, FLOOR = range(10)
 SEARCH_JOBS = 500  # Most waiting jobs in a plan
-# Tables of State.profile, for each pool: times and free GPUs of the trial, of what runs
-TIME, FREE, BASE_TIME, BASE_FREE = range(4)
-UNIT, MOST = 2**16, 500  # Weight of a second of wait of a new job, and how often it counts at most
-ROUNDS = 3  # Plans at a pass: another one if nodes were not free for a job, because a plan counts GPUs only
+# Tables of State.profile of each pool, (1 + most GPUs, steps): times, and nodes with at least g free GPUs from then on
+TRIAL_PLAN, BASE_PLAN = range(2)
+UNIT, MOST = 2**10, 500  # Weight of a second of wait of a new job, and how often it counts at most
+ROUNDS = 3  # Plans at a pass: another one if a job did not fit, because of a known closure or a quota
+# Weights of a user's past jobs in an estimate: of another width, of another limit, factor of the next older one; and
+# that of all users' mean
+OTHER_WIDTH, OTHER_LIMIT, OLDER, ALL_USERS = 0.3, 0.1, 0.85, 0.5
 
 
 @inner
 def _draw(s, size):  # type: ignore[no-untyped-def]
     """A random integer in 0..size-1: the upper bits of a linear congruential generator modulo 2^48."""
-    s.clock[DRAWS] = (s.clock[DRAWS] * 25214903917 + 11) & (2**48 - 1)
-    return ((s.clock[DRAWS] >> 17) * size) >> 31
+    s.clock[S.DRAWS] = (s.clock[S.DRAWS] * 25214903917 + 11) & (2**48 - 1)
+    return ((s.clock[S.DRAWS] >> 17) * size) >> 31
 
 
 @inner
-def _count_free(s, q):  # type: ignore[no-untyped-def]
-    """Sum the plan of a pool's nodes into steps of free GPUs; return how many steps."""
-    times = s.profile[BASE_TIME, q]
-    free = s.profile[BASE_FREE, q]
-    times[0] = s.clock[NOW]
-    free[0] = 0
+def _expect(s, j, limit):  # type: ignore[no-untyped-def]
+    """Expected length of a waiting job: what its user's last jobs ran of their limits; if it is known, that."""
+    if s.rule[S.BELIEF_RULE] == S.TRUE:
+        return limit
+    count = ALL_USERS
+    total = ALL_USERS * s.real[0, S.RATIO] / s.real[0, S.ENDS] if s.real[0, S.ENDS] > 0.0 else ALL_USERS / 2
+    if s.job[S.USER, j] >= 0:
+        past = s.past[s.job[S.USER, j]]
+        share = 1.0
+        for x in range(min(past[0], S.REMEMBERED)):
+            at = 1 + 3 * ((past[0] - 1 - x) % S.REMEMBERED)
+            weight = share
+            if past[at] != limit:
+                weight *= OTHER_LIMIT
+            elif past[at + 2] != s.job[S.NODES, j] * s.job[S.GPUS, j]:
+                weight *= OTHER_WIDTH
+            count += weight
+            total += weight * min(1.0, past[at + 1] / past[at])
+            share *= OLDER
+    return max(1, int(limit * total / count))
+
+
+@inner
+def _count_nodes(s, q):  # type: ignore[no-untyped-def]
+    """Sum the plan of a pool's nodes into steps: how many have at least g free GPUs; return how many steps."""
+    table = s.profile[BASE_PLAN, q]
+    table[:, 0] = 0
+    table[0, 0] = s.clock[S.NOW]
     n = 1
-    for p in range(s.pool[FIRST_PLAN, q], s.pool[FIRST_PLAN, q + 1]):
+    by_count = s.pool[S.BY_COUNT, q] > 0
+    for p in range(s.pool[S.FIRST_PLAN, q], s.pool[S.FIRST_PLAN, q + 1]):
         before = 0
-        for x in range(s.node[STEPS, p]):
+        for x in range(s.node[S.STEPS, p]):
             level = max(0, s.step[1, p, x])
             t = s.step[0, p, x]
             y = n
-            while times[y - 1] > t:
+            while table[0, y - 1] > t:
                 y -= 1
-            if times[y - 1] != t:
-                for z in range(n, y, -1):
-                    times[z] = times[z - 1]
-                    free[z] = free[z - 1]
-                times[y] = t
-                free[y] = 0
+            if table[0, y - 1] != t:
+                for g in range(table.shape[0]):
+                    for z in range(n, y, -1):
+                        table[g, z] = table[g, z - 1]
+                    table[g, y] = 0
+                table[0, y] = t
                 n += 1
                 y += 1
-            free[y - 1] += level - before  # changes first
+            if by_count:
+                table[1, y - 1] += level - before  # changes first
+            else:
+                for g in range(min(before, level) + 1, max(before, level) + 1):
+                    table[g, y - 1] += 1 if level > before else -1
             before = level
-    for x in range(1, n):
-        free[x] += free[x - 1]
+    for g in range(1, table.shape[0]):
+        for x in range(1, n):
+            table[g, x] += table[g, x - 1]
     return n
+
+
+@inner
+def _find(table, size, start, length, nodes, gpus, before):  # type: ignore[no-untyped-def]
+    """The step and second, before a given one, from which so many nodes fit for a length in a pool's plan."""
+    x = 0
+    while x + 1 < size and table[0, x + 1] <= start:
+        x += 1
+    first = x
+    while x < size and start < before and table[0, x] < start + length:
+        if table[gpus, x] < nodes:
+            first = x + 1
+            start = table[0, first] if first < size else S.NEVER
+        x += 1
+    return first, start
+
+
+@inner
+def _split(table, size, step, at):  # type: ignore[no-untyped-def]
+    """Begin a step at a second in, or at the end of, the step before `step`; return how many steps there are."""
+    if step < size and table[0, step] == at:
+        return size
+    for g in range(table.shape[0]):
+        for y in range(size, step, -1):
+            table[g, y] = table[g, y - 1]
+        table[g, step] = table[g, step - 1]
+    table[0, step] = at
+    return size + 1
+
+
+@inner
+def _take(table, first, last, nodes, gpus):  # type: ignore[no-untyped-def]
+    """Take GPUs of so many nodes in steps first..last-1, in each of the fullest nodes that fit."""
+    top = table.shape[0] - 1
+    for x in range(first, last):
+        need = nodes
+        g = gpus
+        while need > 0:
+            some = min(need, table[g, x] - (table[g + 1, x] if g < top else 0))
+            for b in range(g - gpus + 1, g + 1):
+                table[b, x] -= some
+            need -= some
+            g += 1
 
 
 @inner
 def _decode(s, n, most):  # type: ignore[no-untyped-def]
     """Cost of the trial's order of n jobs, each planned at its earliest second; NEVER if above `most`."""
-    now = s.clock[NOW]
-    order = s.search[TRIAL]
-    for q in range(s.rule[POOLS]):
-        s.pool[TRIAL_STEPS, q] = s.pool[BASE_STEPS, q]
-        for x in range(s.pool[BASE_STEPS, q]):
-            s.profile[TIME, q, x] = s.profile[BASE_TIME, q, x]
-            s.profile[FREE, q, x] = s.profile[BASE_FREE, q, x]
+    now = s.clock[S.NOW]
+    for q in range(s.rule[S.POOLS]):
+        s.pool[S.TRIAL_STEPS, q] = s.pool[S.BASE_STEPS, q]
+        for g in range(s.profile.shape[2]):
+            for x in range(s.pool[S.BASE_STEPS, q]):
+                s.profile[TRIAL_PLAN, q, g, x] = s.profile[BASE_PLAN, q, g, x]
     cost = 0
     for z in range(n):
-        a = order[z]
-        width = s.search[WIDTH, a]
-        length = s.search[BELIEVED, a]
-        best = NEVER
+        a = s.search[TRIAL, z]
+        j = s.job[S.QUEUE, a]
+        nodes = s.job[S.NODES, j]
+        gpus = s.job[S.GPUS, j]
+        length = s.search[LENGTH, a]
+        best = S.NEVER
         pool = 0
-        step = 0
-        for q in range(s.rule[POOLS]):
+        first = 0
+        for q in range(s.rule[S.POOLS]):
+            table = s.profile[TRIAL_PLAN, q]
             start = s.search[FLOOR + q, a]
-            if start >= best:
-                continue
-            times = s.profile[TIME, q]
-            free = s.profile[FREE, q]
-            size = s.pool[TRIAL_STEPS, q]
-            x = 0
-            while x + 1 < size and times[x + 1] <= start:
-                x += 1
-            first = x
-            while x < size and start < best and times[x] < start + length:
-                if free[x] < width:
-                    first = x + 1
-                    start = times[first] if first < size else NEVER
-                x += 1
             if start < best:
-                best = start
-                pool = q
-                step = first
+                step, start = _find(table, s.pool[S.TRIAL_STEPS, q], start, length, nodes, gpus, best)
+                if start < best:
+                    best = start
+                    pool = q
+                    first = step
         s.search[STARTS, a] = best
-        if best >= NEVER:
+        s.search[POOLS, a] = pool
+        if best >= S.NEVER:
             continue
         cost += s.search[WEIGHT, a] * (best - now)
         if cost > most:
-            return NEVER
-        times = s.profile[TIME, pool]
-        free = s.profile[FREE, pool]
-        size = s.pool[TRIAL_STEPS, pool]
-        end = best + length
-        if times[step] < best:
-            for y in range(size, step + 1, -1):
-                times[y] = times[y - 1]
-                free[y] = free[y - 1]
-            step += 1
-            times[step] = best
-            free[step] = free[step - 1]
-            size += 1
-        x = step
-        while x + 1 < size and times[x + 1] < end:
-            free[x] -= width
-            x += 1
-        if x + 1 == size or times[x + 1] > end:
-            for y in range(size, x + 1, -1):
-                times[y] = times[y - 1]
-                free[y] = free[y - 1]
-            times[x + 1] = end
-            free[x + 1] = free[x]
-            size += 1
-        free[x] -= width
-        s.pool[TRIAL_STEPS, pool] = size
+            return S.NEVER
+        table = s.profile[TRIAL_PLAN, pool]
+        size = s.pool[S.TRIAL_STEPS, pool]
+        if table[0, first] < best:
+            first += 1
+            size = _split(table, size, first, best)
+        last = first + 1
+        while last < size and table[0, last] < best + length:
+            last += 1
+        s.pool[S.TRIAL_STEPS, pool] = _split(table, size, last, best + length)
+        _take(table, first, last, nodes, gpus)
     return cost
 
 
 @inner
 def _describe(s, place):  # type: ignore[no-untyped-def]
     """Fill the search's rows of the job at a place of the queue; whether it can be planned."""
-    j = s.job[QUEUE, place]
-    length = believe(s, j)
-    length = length if length < NEVER else s.rule[GREATEST]
-    planned = max(1, length * s.rule[SCALE] // 100)
-    width = s.job[NODES, j] * s.job[GPUS, j]
-    weight = UNIT
-    if s.rule[GUARD] > 0:
-        ratio = (s.clock[NOW] - s.job[SUBMIT, j]) / s.rule[GUARD]
-        weight = int(UNIT * min(1.0 + ratio * ratio, float(MOST)))
-    if s.rule[GPU_HOURS] > 0:
-        weight += min(UNIT * width * planned // (3600 * s.rule[GPU_HOURS]), MOST * UNIT)
-    s.search[BELIEVED, place] = planned
-    s.search[WIDTH, place] = width
+    j = s.job[S.QUEUE, place]
+    length = S.believe(s, j)
+    length = length if length < S.NEVER else s.rule[S.GREATEST]
+    expected = _expect(s, j, length)
+    weight = UNIT + UNIT * s.rule[S.SLOWDOWN] // max(10, expected)
+    if s.rule[S.GUARD] > 0:
+        ratio = (s.clock[S.NOW] - s.job[S.SUBMIT, j]) / s.rule[S.GUARD]
+        weight += int(UNIT * min(ratio * ratio, float(MOST)))
+    if s.rule[S.GPU_HOURS] > 0:
+        area = s.job[S.NODES, j] * s.job[S.GPUS, j] * expected
+        weight += min(UNIT * area // (3600 * s.rule[S.GPU_HOURS]), MOST * UNIT)
+    s.search[LENGTH, place] = max(1, min(length, expected * s.rule[S.SPARE] // 100))
     s.search[WEIGHT, place] = weight
-    first = NEVER
-    for q in range(s.rule[POOLS]):
-        at = NEVER
-        if fits_quota(s, j, q):
-            nodes, gpus = demand(s, j, q)
-            at = find_in_pool(s, q, nodes, gpus, s.clock[NOW], length)
+    s.search[INDEX, place] = 2**20 * expected // weight
+    first = S.NEVER
+    for q in range(s.rule[S.POOLS]):
+        at = S.NEVER
+        if S.fits_quota(s, j, q):
+            at = s.clock[S.NOW]
+            if s.clock[S.KNOWN] > 0:
+                nodes, gpus = demand(s, j, q)
+                at = find_in_pool(s, q, nodes, gpus, at, S.believe(s, j))
         s.search[FLOOR + q, place] = at
         first = min(first, at)
-    return first < NEVER and is_considered(s, place)
+    return first < S.NEVER and S.is_considered(s, place)
 
 
 @inner
-def _order(s, held):  # type: ignore[no-untyped-def]
-    """Order the jobs that can be planned, as in the last pass, new ones by their length; return how many there are.
-
-    The job at the place `held` has a reservation.
-    """
+def _order(s):  # type: ignore[no-untyped-def]
+    """Order the jobs that can be planned, as in the last pass, new ones by row INDEX; return how many there are."""
     best = s.search[BEST]
     n = 0
-    for x in range(s.clock[WAITING]):
-        if x != held and s.job[START, s.job[QUEUE, x]] < 0 and _describe(s, x):
+    for x in range(s.clock[S.WAITING]):
+        j = s.job[S.QUEUE, x]
+        if s.job[S.START, j] < 0 and s.job[S.HOLDS, j] <= s.clock[S.NOW] and _describe(s, x):
             y = n
-            while x >= s.clock[ORDERED] and y > 0 and s.search[BELIEVED, best[y - 1]] > s.search[BELIEVED, x]:
+            while x >= s.clock[S.ORDERED] and y > 0 and s.search[INDEX, best[y - 1]] > s.search[INDEX, x]:
                 best[y] = best[y - 1]
                 y -= 1
             best[y] = x
@@ -215,24 +240,20 @@ def _take_trial(s, n):  # type: ignore[no-untyped-def]
         x = s.search[TRIAL, z]
         s.search[BEST, z] = x
         s.search[BEST_STARTS, x] = s.search[STARTS, x]
+        s.search[BEST_POOLS, x] = s.search[POOLS, x]
 
 
 @inner
 def _improve(s, n):  # type: ignore[no-untyped-def]
-    """Plan in the order of the last pass, then shortest first, then random moves; keep what costs no more."""
+    """Plan in the order of the last pass, then least length over weight first, then moves; keep what costs no more."""
     trial = s.search[TRIAL]
     best = s.search[BEST]
     for z in range(n):
         trial[z] = best[z]
-    least = _decode(s, n, NEVER)
+    least = _decode(s, n, S.NEVER)
     _take_trial(s, n)
-    for z in range(n):
-        y = z
-        while y > 0 and s.search[BELIEVED, trial[y - 1]] > s.search[BELIEVED, best[z]]:
-            trial[y] = trial[y - 1]
-            y -= 1
-        trial[y] = best[z]
-    for _ in range(max(1, s.rule[WORK] // n)):
+    S.sort_by(trial, n, s.search[INDEX])
+    for _ in range(max(1, s.rule[S.WORK] // n)):
         cost = _decode(s, n, least)
         if cost <= least:
             least = cost
@@ -248,60 +269,45 @@ def _improve(s, n):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _guard(s):  # type: ignore[no-untyped-def]
-    """Start the oldest job or give it a reservation if it has waited long; return its place in the queue, or -1."""
-    s.clock[RESERVED] = 0
-    place = -1
-    for x in range(s.clock[WAITING]):
-        if place < 0 or s.job[SUBMIT, s.job[QUEUE, x]] < s.job[SUBMIT, s.job[QUEUE, place]]:
-            place = x
-    j = s.job[QUEUE, place]
-    waited = s.clock[NOW] - s.job[SUBMIT, j]
-    if s.rule[GUARD] == 0 or 2 * waited < 3 * s.rule[GUARD] or not is_considered(s, place):
-        return -1
-    if not try_start(s, j, False, True):
-        reserve(s, j)
-    return place
-
-
-@inner
 def _replan_once(s):  # type: ignore[no-untyped-def]
     """Plan the waiting jobs anew and start what the best plan starts now; return how many of these did not fit.
 
     The queue is left in the plan's order.
     """
-    now = s.clock[NOW]
+    now = s.clock[S.NOW]
     make_plan(s)
-    held = _guard(s)
-    for q in range(s.rule[POOLS]):
-        s.pool[BASE_STEPS, q] = _count_free(s, q)
-    n = _order(s, held)
+    for q in range(s.rule[S.POOLS]):
+        s.pool[S.BASE_STEPS, q] = _count_nodes(s, q)
+    n = _order(s)
     if n == 0:
         return 0
     _improve(s, n)
-    if s.clock[RESERVED] > 0:
-        lift(s, 0)
-        s.clock[LEFT] = count_spare(s)
-    for x in range(s.clock[WAITING]):
-        s.search[TRIAL, x] = s.job[QUEUE, x]
+    for x in range(s.clock[S.WAITING]):
+        s.search[TRIAL, x] = s.job[S.QUEUE, x]
     failed = 0
     for z in range(n):
         x = s.search[BEST, z]
+        j = s.search[TRIAL, x]
         if s.search[BEST_STARTS, x] == now:
-            failed += not try_start(s, s.search[TRIAL, x], True, True)
-        s.job[QUEUE, z] = s.search[TRIAL, x]
+            q = s.search[BEST_POOLS, x]
+            if S.fits_quota(s, j, q) and choose(s, j, q, False):
+                begin_job(s, j, q)
+            else:
+                s.job[S.HOLDS, j] = now + 1  # not planned again in this pass
+                failed += 1
+        s.job[S.QUEUE, z] = j
         s.search[TRIAL, x] = -1
-    for x in range(s.clock[WAITING]):
+    for x in range(s.clock[S.WAITING]):
         if s.search[TRIAL, x] >= 0:
-            s.job[QUEUE, n] = s.search[TRIAL, x]
+            s.job[S.QUEUE, n] = s.search[TRIAL, x]
             n += 1
-    s.clock[ORDERED] = s.clock[WAITING]
+    s.clock[S.ORDERED] = s.clock[S.WAITING]
     return failed
 
 
 @inner
 def replan(s):  # type: ignore[no-untyped-def]
-    """Plan the waiting jobs anew, and again as long as a job did not fit, up to a few times."""
+    """Plan the waiting jobs anew, and again without those that did not fit, up to a few times."""
     for _ in range(ROUNDS):
         if _replan_once(s) == 0:
             break

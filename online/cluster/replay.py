@@ -18,62 +18,30 @@ from ratiobench.online.cluster.state import BELIEFS, EASY, NEVER, ORDERS, State
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A listed policy: the order of the queue, how jobs overtake, and what lengths are believed.
-
-    Parameters
-    ----------
-    order : one of `ORDERS`.
-    backfill : `NO_BACKFILL`, `FIRST_FIT`, `EASY`, `CONSERVATIVE` or `REPLAN` of `state`.
-    belief : one of `BELIEFS`.
-    reservations : how many jobs hold a reservation under EASY.
-    shortest_candidates : whether EASY tries candidates shortest belief first instead of in the queue's order.
-    work : jobs that `replan` plans at a pass, in all its plans together.
-    guard : seconds of wait that double the weight of a job in `replan`; 0: none do.
-    gpu_hours : believed GPU-hours that count in `replan` as much as one job; 0: they do not count.
-    scale : percent of the believed length with which `replan` plans what waits.
-    """
+    """A listed policy: order of the queue, how jobs overtake, believed lengths, and the options of `algorithms`."""
 
     order: str = "submit"
     backfill: int = EASY
     belief: str = "limit"
     reservations: int = 1
-    shortest_candidates: bool = False
+    shortest_candidates: bool = False  # EASY tries candidates shortest belief first
     work: int = 0
-    guard: int = 0
+    guard: int = 0  # Hours
     gpu_hours: int = 0
-    scale: int = 100
+    slowdown: int = 0  # Seconds
+    spare: int = 100  # Percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
-    """What a replay gave.
-
-    Parameters
-    ----------
-    schedule : starts and places, of the runs that completed.
-    requeued : (jobs,) how often a node of the job closed while it ran.
-    """
+    """Starts and places of the runs that completed, and (jobs,) how often a node of the job closed while it ran."""
 
     schedule: Schedule
     requeued: IntArray
 
 
 def replay(instance: Instance, rule: Rule) -> Replay:
-    """Replay an instance under a rule.
-
-    Parameters
-    ----------
-    instance : the cluster and its jobs.
-    rule : the policy.
-
-    Returns
-    -------
-    Starts and places of all jobs.
-
-    Raises
-    ------
-    InputError : a job never starts; names it.
-    """
+    """Replay an instance under a rule; InputError names a job that never starts."""
     nodes = sum(pool.nodes for pool in instance.pools)
     room = max(64, 2**16 // nodes)
     while True:
@@ -99,8 +67,9 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
     pool, node, planned = _make_nodes(instance)
     job, place, greatest = _make_jobs(instance)
     choices = (ORDERS.index(rule.order), rule.backfill, BELIEFS.index(rule.belief))
-    search = (rule.work, rule.guard, rule.gpu_hours, rule.scale)
-    settings = (rule.reservations, rule.shortest_candidates, instance.cycle, instance.depth, instance.begin)
+    easy = (rule.reservations, rule.shortest_candidates)
+    search = (rule.work, 3600 * rule.guard, rule.gpu_hours, rule.slowdown, rule.spare)
+    given = (instance.cycle, instance.depth, instance.begin, n, len(instance.pools))
     earliest = int(instance.jobs.submit[0]) if n else 0
     known = instance.closures[instance.closures[:, 2] > instance.begin]
     closures = np.zeros((6, len(known)), dtype=np.int64)
@@ -108,8 +77,9 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
     accounts, users = max(1, len(instance.accounts)), max(1, len(instance.users))
     part = np.zeros((max(1, len(instance.partitions)), 2 + users + accounts), dtype=np.int64)
     part[:, :2] = [(part.user_gpus, part.account_gpus) for part in instance.partitions] or NONE
+    steps = 2 * (SEARCH_JOBS + len(known)) + instance.capacity + 8
     state = State(
-        rule=np.array([*choices, *settings, n, len(instance.pools), greatest, earliest, *search]),
+        rule=np.array([*choices, *easy, *search, *given, greatest, earliest]),
         clock=np.zeros(16, dtype=np.int64),
         job=job,
         key=np.zeros(job.shape[1]),
@@ -119,14 +89,13 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
         closures=closures,
         account=_make_accounts(instance, accounts),
         part=part,
-        last=np.zeros((users, 3), dtype=np.int64),
+        past=np.zeros((users, 1 + 3 * rows.REMEMBERED), dtype=np.int64),
         real=_make_weights(instance, accounts),
         step=np.zeros((2, planned, room), dtype=np.int64),
         search=np.zeros((FLOOR + len(instance.pools), job.shape[1]), dtype=np.int64),
-        profile=np.zeros(
-            (4, len(instance.pools), 2 * (SEARCH_JOBS + len(known)) + instance.capacity + 8), dtype=np.int64
-        ),
-        reserved=np.zeros((max(1, rule.reservations), 6 + node.shape[1]), dtype=np.int64),
+        profile=np.zeros((2, len(instance.pools), pool.shape[0] - rows.COUNT, steps), dtype=np.int64),
+        reserved=np.zeros((max(1, rule.reservations), 5 + node.shape[1]), dtype=np.int64),
+        memo=np.zeros((512, 6), dtype=np.int64),
     )
     state.clock[rows.NOW] = instance.begin
     for i in range(len(running)):
@@ -199,7 +168,7 @@ def _make_weights(instance: Instance, accounts: int) -> NDArray[np.float64]:
     """Weights of the multifactor priority, shares and factors; the last column is of those without a label."""
     priority = instance.priority
     tables = (priority.qos_priority, priority.partition_priority, priority.account_priority)
-    real = np.zeros((6, 1 + max(10, accounts, *map(len, tables))))
+    real = np.zeros((6, 1 + max(12, accounts, *map(len, tables))))
     weights = (priority.age, priority.size, priority.fair_share, priority.qos, priority.partition, priority.account)
     real[0, :10] = *weights, priority.max_age, priority.half_life, priority.favor_small, instance.capacity
     shares = np.array(priority.shares or [1] * accounts, dtype=np.float64)
@@ -230,7 +199,7 @@ def _run_from_before(instance: Instance, state: State, i: int, belief: str) -> N
     if account < 0:
         return
     if partition >= 0:
-        state.part[partition, 2 + len(state.last) + account] += width
+        state.part[partition, 2 + len(state.past) + account] += width
     state.account[account, [2, 4 + 2 * q]] += width
     half, seconds = instance.priority.half_life, instance.begin - job["START"]
     state.real[2, account] += width * ((1 - 2.0 ** -(seconds / half)) * half / np.log(2.0) if half else seconds)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,13 +18,12 @@ from ratiobench.formulations.cluster.check import CheckReport, check
 from ratiobench.formulations.timing import excluded_from_timing, excluded_seconds
 from ratiobench.instances.arrays import freeze
 from ratiobench.instances.cluster.format import FORMAT, parse
-from ratiobench.instances.cluster.model import Instance, Jobs, Pool, Schedule
+from ratiobench.instances.cluster.model import Closure, Instance, Jobs, Pool, Schedule
 from ratiobench.online import run as runs
 from ratiobench.online.answers import refusal
 from ratiobench.online.cluster import kernel
 from ratiobench.online.cluster import state as rows
-from ratiobench.online.cluster.passes import show_cluster, start_job
-from ratiobench.online.cluster.protocol import Answer, RunningJob, make_jobs, plain
+from ratiobench.online.cluster.protocol import Answer, Cluster, Job, RunningJob, Start, make_jobs, plain
 from ratiobench.online.cluster.registry import REGISTRY
 from ratiobench.online.cluster.replay import Rule, make_state, replay
 from ratiobench.online.outcome import OnlineRun, Violation
@@ -35,6 +34,53 @@ from ratiobench.online.spec import Spec, version
 
 PASS = "pass"  # The event at which policies decide
 MOST_ASKED = 100_000  # Seconds that a policy may name, and ten more for each job
+
+
+_PLACES = np.array([[rows.START], [rows.POOL], [rows.OFFSET]])
+
+
+def show_cluster(state: rows.State, jobs: tuple[Job, ...], shown: dict[int, RunningJob]) -> Cluster:
+    """Show the state as a policy sees it; `shown`: by job, what was shown of those that ran at the last pass."""
+    live = state.job[rows.LIVE, : state.clock[rows.RUNNING]]
+    before = dict(shown)
+    shown.clear()
+    for j, start, pool, offset in zip(live.tolist(), *state.job[_PLACES, live].tolist(), strict=True):
+        job = before.get(j)
+        if job is None or job.start != start:
+            nodes = tuple(state.place[offset : offset + jobs[j].nodes].tolist())
+            job = RunningJob(jobs[j], start, pool, nodes)
+        shown[j] = job
+    closures = state.closures[:4, state.closures[rows.KNOWN_LIST, : state.clock[rows.KNOWN]]].T.tolist()
+    free = np.where(state.node[rows.IS_CLOSED], 0, state.node[rows.FREE])
+    pool_of = freeze(state.node[rows.POOL_OF])
+    return Cluster(freeze(free), pool_of, tuple(shown.values()), tuple(Closure(*c) for c in closures))
+
+
+def _start_job(state: rows.State, jobs: tuple[Job, ...], waiting: set[int], start: Start) -> None:
+    """Start one job. Rules: ``waiting`` (it waits, and once), ``fits`` (nodes, bounds and quotas let it start)."""
+    j, nodes = start
+
+    def fail(rule: str, problem: str) -> NoReturn:
+        raise RuleViolation(rule, j, f"{problem} at {int(state.clock[rows.NOW])}")
+
+    if j not in waiting or state.job[rows.START, j] >= 0:
+        fail("waiting", f"job {j} does not wait")
+    if nodes is None:
+        if not kernel.start_waiting(state, j, -1):
+            fail("fits", f"job {j} does not fit")
+        return
+    job = jobs[j]
+    if len(set(nodes)) != job.nodes or len(nodes) != job.nodes or not all(0 <= v < state.node.shape[1] for v in nodes):
+        fail("fits", f"job {j} needs {job.nodes} different nodes, not {list(nodes)[:9]}")
+    pools = {int(state.node[rows.POOL_OF, v]) for v in nodes}
+    if len(pools) > 1 or not pools <= set(job.pools):
+        fail("fits", f"job {j} may not use pools {sorted(pools)} together")
+    for v in nodes:
+        if state.node[rows.IS_CLOSED, v] or state.node[rows.FREE, v] < job.gpus:
+            fail("fits", f"node {v} has no {job.gpus} free GPUs for job {j}")
+    state.node[rows.CHOSEN, : job.nodes] = nodes
+    if not kernel.start_waiting(state, j, pools.pop()):
+        fail("fits", f"bounds or quotas keep job {j} from starting")
 
 
 class Simulator:
@@ -93,7 +139,7 @@ class Simulator:
         now = int(self.state.clock[rows.NOW])
         waiting = set(self.state.job[rows.QUEUE, : self.state.clock[rows.WAITING]].tolist())
         for start in booked[0]:
-            start_job(self.state, self._jobs, waiting, start)
+            _start_job(self.state, self._jobs, waiting, start)
         self._named += len(booked[1])
         if self._named > (most := MOST_ASKED + 10 * self.arrivals):
             raise RuleViolation("protocol", None, f"asks for more than {most} seconds")

@@ -20,32 +20,10 @@ DOUBLE, LAST2, TRUE = range(1, 4)
 # What a job gets that outlives its prediction, seconds, one after another (Tsafrir)
 EXTENSIONS = np.array([60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_000, 360_000])
 # Entries of State.rule, which do not change; GREATEST limit of the instance, EARLIEST submit
-(
-    ORDER_RULE,
-    BACKFILL,
-    BELIEF_RULE,
-    RESERVATIONS,
-    SHORTEST_FIRST,
-    CYCLE,
-    DEPTH,
-    BEGIN,
-    JOBS,
-    POOLS,
-    GREATEST,
-    EARLIEST,
-    WORK,
-    GUARD,
-    GPU_HOURS,
-    SCALE,
-) = range(16)
+ORDER_RULE, BACKFILL, BELIEF_RULE, RESERVATIONS, SHORTEST_FIRST, WORK, GUARD, GPU_HOURS, SLOWDOWN, SPARE = range(10)
+CYCLE, DEPTH, BEGIN, JOBS, POOLS, GREATEST, EARLIEST = range(10, 17)
 # Entries of State.clock, which change: the second, and how many there are
-NOW, WAITING, RUNNING, RELEASED, CLOSED, ACTIVE, KNOWN, OVERFLOW, PLANNED, RESERVED, LEFT, ORDERED, DRAWS, ENDED = (
-    range(14)
-)
-HISTORY, REMEMBERED = (
-    16,
-    128,
-)  # Of the clock from HISTORY on: lengths of the last jobs that ended in 1/1024 of the limit
+NOW, WAITING, RUNNING, RELEASED, CLOSED, ACTIVE, KNOWN, OVERFLOW, PLANNED, RESERVED, ORDERED, DRAWS, STAMP = range(13)
 # Rows of State.job. LIMIT is the partition's where the job has none, else NEVER; ALLOWED has bit q for pool q; OFFSET
 # is that of its nodes in State.place; PLANNED_END is by what is believed, EFFECTIVE as of this pass; HOLDS: reserved.
 # Lists of jobs: QUEUE (waiting, in the order of the last pass), LIVE (running), ORDER (candidates), ARRIVALS
@@ -57,8 +35,12 @@ POOL_OF, PLAN_OF, FREE, IS_CLOSED, FIT, OTHER, CHOSEN, STEPS = range(8)
 NODE_ROWS = 8
 # Rows of State.pool; COUNT + g: open nodes with g free GPUs
 FIRST, FIRST_PLAN, POOL_GPUS, BY_COUNT, TRIAL_STEPS, BASE_STEPS, COUNT = range(7)
+# Entries of row 0 of State.real behind the weights: share of limits that jobs ran, and jobs, both fading
+RATIO, ENDS = 10, 11
+REMEMBERED = 16  # Jobs of a user that ended
 # Rows of State.closures behind node, start, end, announced: lists of closures that have begun, that policies know of
 ACTIVE_LIST, KNOWN_LIST = 4, 5
+SECOND = 5  # Of a row of State.memo
 
 
 class State(NamedTuple):
@@ -74,16 +56,27 @@ class State(NamedTuple):
     closures: Any  # (6, closures) in order of start
     account: Any  # (accounts, 3 + 2 pools) cohort, strict, GPUs that run; for each pool the quota (or -1) and its use
     part: Any  # (partitions, 2 + users + accounts) bounds of a user, of an account (or -1); GPUs that run
-    last: Any  # (users, 3) lengths of the last two jobs that ended, and how many ended
+    past: Any  # (users, 1 + 3 remembered) how many jobs ended; limit, run and width of the last ones, in a ring
     # (6, ...) weights: age, size, fair share, qos, partition, account, max age, half-life, favor small, capacity;
     # shares of accounts; their GPU-seconds, decayed; priority over the greatest of qos, partition, account
     real: Any
     step: Any  # (2, planned nodes, room) when steps of the plan begin, free GPUs from then on
-    search: Any  # (FLOOR + pools, jobs) and (4, pools, room): see `replan`
+    search: Any  # (FLOOR + pools, jobs) and (2, pools, 1 + most GPUs, room): see `replan`
     profile: Any
-    reserved: (
-        Any  # (reservations, 6 + nodes) job, second, pool, length, nodes, GPUs of a reservation; its planned nodes
-    )
+    reserved: Any  # (reservations, 5 + nodes) pool, second, length, nodes, GPUs of a reservation; its planned nodes
+    memo: Any  # (slots, 6) pool, nodes, GPUs, length, stamp; SECOND before which no such job can start by this stamp
+
+
+@inner
+def sort_by(jobs, n, key):  # type: ignore[no-untyped-def]
+    """Sort the first n entries of a list by their keys, equals in their order, by insertion: it is nearly sorted."""
+    for x in range(1, n):
+        j = jobs[x]
+        y = x
+        while y > 0 and key[jobs[y - 1]] > key[j]:
+            jobs[y] = jobs[y - 1]
+            y -= 1
+        jobs[y] = j
 
 
 # ---- jobs and what is believed of them ----
@@ -98,8 +91,10 @@ def believe(s, j):  # type: ignore[no-untyped-def]
         length = s.job[RUN, j]
     elif belief == DOUBLE and length < NEVER:
         length = 2 * length
-    elif belief == LAST2 and s.job[USER, j] >= 0 and s.last[s.job[USER, j], 2] >= 2:
-        length = min(length, (s.last[s.job[USER, j], 0] + s.last[s.job[USER, j], 1]) // 2)
+    elif belief == LAST2 and s.job[USER, j] >= 0 and s.past[s.job[USER, j], 0] >= 2:
+        past = s.past[s.job[USER, j]]
+        last, earlier = (past[0] - 1) % REMEMBERED, (past[0] - 2) % REMEMBERED
+        length = min(length, (past[2 + 3 * last] + past[2 + 3 * earlier]) // 2)
     return max(length, 1)
 
 
@@ -115,7 +110,7 @@ def _fits_bounds(s, j):  # type: ignore[no-untyped-def]
     return not (
         s.part[p, 1] >= 0
         and s.job[ACCOUNT, j] >= 0
-        and s.part[p, 2 + len(s.last) + s.job[ACCOUNT, j]] + width > s.part[p, 1]
+        and s.part[p, 2 + len(s.past) + s.job[ACCOUNT, j]] + width > s.part[p, 1]
     )
 
 
@@ -210,6 +205,6 @@ def account_for(s, j, sign):  # type: ignore[no-untyped-def]
         s.account[a, 2] += width
         s.account[a, 4 + 2 * s.job[POOL, j]] += width
         if p >= 0:
-            s.part[p, 2 + len(s.last) + a] += width
+            s.part[p, 2 + len(s.past) + a] += width
     if p >= 0 and s.job[USER, j] >= 0:
         s.part[p, 2 + s.job[USER, j]] += width

@@ -11,14 +11,11 @@ import numpy as np
 
 from ratiobench.bench.evaluation.cases import TINY
 from ratiobench.environments.episodes import ReplayedEnvironment, check_action, find_episodes
-from ratiobench.formulations.kernels import compiled
 from ratiobench.instances.cluster.model import make_costs
-from ratiobench.online.cluster.kernel import start_waiting
-from ratiobench.online.cluster.passes import show_cluster
-from ratiobench.online.cluster.plan import try_start
+from ratiobench.online.cluster.kernel import can_start, start_waiting
 from ratiobench.online.cluster.protocol import Job, make_jobs
-from ratiobench.online.cluster.run import ENVIRONMENT, PASS, Simulator
-from ratiobench.online.cluster.state import NOW, QUEUE, RUNNING, is_considered
+from ratiobench.online.cluster.run import ENVIRONMENT, PASS, Simulator, show_cluster
+from ratiobench.online.cluster.state import NOW, RUNNING
 from ratiobench.online.referee.simulator import LogEntry, Question
 
 __all__ = ["ClusterEnvironment"]
@@ -26,12 +23,6 @@ __all__ = ["ClusterEnvironment"]
 JOB_FEATURES = 5
 HOUR = 3600  # A time t is seen as t / (t + HOUR)
 AHEAD = (0, HOUR // 4, HOUR, 4 * HOUR, 24 * HOUR)  # Seconds from now at which the observation has the planned free GPUs
-
-
-@compiled
-def can_start(s, place):  # type: ignore[no-untyped-def]
-    """Whether the job at this place of the queue may start now, and fits."""
-    return is_considered(s, place) and try_start(s, s.job[QUEUE, place], False, False)
 
 
 class ClusterEnvironment(ReplayedEnvironment):

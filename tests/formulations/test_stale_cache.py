@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 RUN = """
 import kernel, types_here
@@ -55,9 +57,12 @@ def test_a_kernel_follows_the_kernels_that_it_imports(tmp_path: Path) -> None:
     assert outputs_of(tmp_path, "lowest.py", texts) == ["6 0", "6 1", "60 0"]
 
 
-def test_a_kernel_follows_the_numbers_that_it_imports(tmp_path: Path) -> None:
+@pytest.mark.parametrize("imported", ["from types_here import made\n", "import types_here as T\n"])
+def test_a_kernel_follows_the_numbers_that_it_imports(tmp_path: Path, imported: str) -> None:
+    """By name, and as parts of a module."""
+    name = "T.made" if " as T" in imported else "made"
     (tmp_path / "kernel.py").write_text(
-        "from ratiobench.formulations.kernels import compiled\nfrom types_here import made\n\n\n"
-        "@compiled\ndef double(x):\n    return x * made\n"
+        f"from ratiobench.formulations.kernels import compiled\n{imported}\n\n"
+        f"@compiled\ndef double(x):\n    return x * {name}\n"
     )
     assert outputs_of(tmp_path, "types_here.py", [f"made = {each}\n" for each in (3, 3, 4)]) == ["9 0", "9 1", "16 0"]
