@@ -1,4 +1,4 @@
-"""The suites of family `cluster`: small logs against enclosed optima, generated months over loads."""
+"""The suites of family `cluster`: small logs against enclosed optima, generated months, as many jobs in fewer days."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
 
 RULES = (
     "fcfs", "easy", "easy:candidates=shortest", "easy:order=shortest", "easy:order=smallest", "easy:order=f1",
-    "easy:order=wfp3", "easy:order=unicep", "easy:belief=last2,candidates=shortest", "firstfit", "conservative",
+    "easy:order=wfp3", "easy:order=unicep", "easy:belief=last2,candidates=shortest", "firstfit", "conservative", "replan",
 )  # fmt: skip
-LOADS = (60, 80, 95)
 COSTS = ("wait", "wait-gpu-hours")
 
 
-def _cases(costs: tuple[str, ...], days: int, nodes: int, jobs: int, seeds: range) -> tuple[Case, ...]:
+def _cases(costs: tuple[str, ...], days: tuple[int, ...], nodes: int, jobs: int) -> tuple[Case, ...]:
+    """As many jobs in fewer days: the same draws under more load."""
     cases = []
     for cost in costs:
-        for load in LOADS:
-            for seed in seeds:
-                recipe = {"kind": "month", "seed": ["suite", seed], "days": days, "load": load, "nodes": nodes}
-                recipe |= {"jobs": jobs, "cost": cost, "name": f"{cost}, load {load}, {seed}"}
-                cases.append(Case(str(recipe["name"]), recipe, RULES, SolveSettings(), f"{cost}, load {load}"))
+        for length in days:
+            group = f"{cost}, {jobs} jobs in {length} days"
+            for seed in range(1, 5):
+                recipe = {"kind": "month", "seed": ["suite", seed], "days": length, "load": 1000, "nodes": nodes}
+                recipe |= {"jobs": jobs, "cost": cost, "name": f"{group}, {seed}"}
+                cases.append(Case(str(recipe["name"]), recipe, RULES, SolveSettings(), group))
     return tuple(cases)
 
 
 def _suite(name: str, summary: str, cases: tuple[Case, ...], costs: tuple[str, ...]) -> Suite:
+    groups = tuple(dict.fromkeys(case.group for case in cases))
     plots = tuple(
-        Plot(f"ratio_{cost}", f"ALG / OPT, {cost}", "ratio", tuple(f"{cost}, load {load}" for load in LOADS), "load")
+        Plot(
+            f"ratio_{cost}", f"ALG / OPT, {cost}", "ratio", tuple(g for g in groups if g.startswith(f"{cost},")), "days"
+        )
         for cost in costs
     )
     return Suite(name, summary, cases, plots, cases[:1])
@@ -36,10 +40,10 @@ def _suite(name: str, summary: str, cases: tuple[Case, ...], costs: tuple[str, .
 @lru_cache(maxsize=1)
 def suites() -> tuple[Suite, ...]:
     """All suites of the family."""
-    small = _cases(COSTS, 2, 2, 60, range(1, 5))
-    sequences = _cases(("slowdown",), 7, 4, 256, range(1, 5))
+    small = _cases(COSTS, (3, 2, 1), 1, 60)
+    sequences = _cases(("slowdown",), (6, 4, 3), 4, 256)
     summary = "Sequences of 256 jobs, bounded slowdown: the protocol of RLScheduler, with OPT beside"
     return (
-        _suite("cluster-small", "At most 60 jobs on 4 nodes over loads, in both waits, against OPT", small, COSTS),
+        _suite("cluster-small", "60 jobs on 2 nodes in 3, 2 and 1 days, in both waits, against OPT", small, COSTS),
         _suite("cluster-sequences", summary, sequences, ("slowdown",)),
     )

@@ -45,7 +45,7 @@ FAMILIES = {
     "eapm": ("eapm-named", "negative_opt"),
     "edgeflow": ("edgeflow-named", "edf_domino"),
     "tenants": ("tenants-named", "all_late"),
-    "cluster": ("cluster-small", "wait, load 95, 1"),
+    "cluster": ("cluster-small", "wait, 60 jobs in 1 days, 1"),
 }
 # The columns of results.csv that are stored of a run
 FIGURES = (
