@@ -8,7 +8,8 @@ from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
 
 RULES = (
     "fcfs", "easy", "easy:candidates=shortest", "easy:order=shortest", "easy:order=smallest", "easy:order=f1",
-    "easy:order=wfp3", "easy:order=unicep", "easy:belief=last2,candidates=shortest", "firstfit", "conservative", "replan",
+    "easy:order=wfp3", "easy:order=unicep", "easy:belief=last2,candidates=shortest", "firstfit", "conservative",
+    "replan",
 )  # fmt: skip
 COSTS = ("wait", "wait-gpu-hours")
 
