@@ -28,13 +28,8 @@ def _cases(costs: tuple[str, ...], days: tuple[int, ...], nodes: int, jobs: int)
 
 
 def _suite(name: str, summary: str, cases: tuple[Case, ...], costs: tuple[str, ...]) -> Suite:
-    groups = tuple(dict.fromkeys(case.group for case in cases))
-    plots = tuple(
-        Plot(
-            f"ratio_{cost}", f"ALG / OPT, {cost}", "ratio", tuple(g for g in groups if g.startswith(f"{cost},")), "days"
-        )
-        for cost in costs
-    )
+    groups = {cost: dict.fromkeys(case.group for case in cases if case.recipe["cost"] == cost) for cost in costs}
+    plots = tuple(Plot(f"ratio_{cost}", f"ALG / OPT, {cost}", "ratio", tuple(groups[cost]), "days") for cost in costs)
     return Suite(name, summary, cases, plots, cases[:1])
 
 
