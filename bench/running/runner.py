@@ -315,9 +315,9 @@ class _Sweep:
             so_far = clock(time.monotonic() - self.began)
             work_of_it = f", {clock(self.own[case.name])} of work" if case.name in self.own else ""
             self.progress.line(f"{over} of {len(self.left)} cases, {so_far}: {case.name} done{work_of_it}")
-            if case.name in self.own and over < len(self.left) <= TABLES and not self.progress.quiet:
-                if table := _case_table(self.family, self.store, case.name):
-                    self.progress.line(f"\n{table}\n")
+            shown = case.name in self.own and over < len(self.left) <= TABLES and not self.progress.quiet
+            if shown and (table := _case_table(self.family, self.store, case.name)):
+                self.progress.line(f"\n{table}\n")
 
     def _next(self, small: bool = False) -> _Job | None:
         """The next piece of work: long ones first, so that no core waits for the last one; None where there is none.
