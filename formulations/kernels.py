@@ -2,9 +2,9 @@
 
 A kernel is compiled at its first use, for the types of what it is given, and kept on disk. Compiling is most of a first
 run, so a kernel is written for one combination of types (two, where it runs in integers and in doubles): arrays in C
-order that can be written, numbers that are no literals. What only other kernels call, once or in a few lines, is
-`inlined`: each function that is compiled by itself is optimised again within every kernel that calls it. Array
-expressions, copies of slices and `np.argsort` are functions too, and large ones; loops are not.
+order that can be written, numbers that are no literals. What only other kernels call is `inner`, and optimised within
+its callers alone; in a few lines it is `inlined`. Scratch comes from the caller: a kernel that makes no array counts no
+references. Array expressions, copies of slices and `np.argsort` are functions too, and large ones; loops are not.
 
 Neither uses fast-math: the same inputs give the same results on any machine.
 """
@@ -83,6 +83,45 @@ def load_numba() -> None:
             _read_cache_only()
 
 
+@cache
+def _inner_compiler() -> Any:
+    """Numba's compiler for a kernel that only kernels call: it is optimised within its callers, not by itself as well.
+
+    No machine code is made of it, but for the variable with which numba finds the function's globals.
+    """
+    from numba.core import cgutils
+    from numba.core.codegen import JITCodeLibrary, ll, llvmir
+    from numba.core.compiler import Compiler
+
+    class Library(JITCodeLibrary):  # type: ignore[misc]
+        _final_module: Any
+
+        def _optimize_functions(self, module: Any) -> None:
+            module.data_layout = self._codegen._data_layout
+
+        def _optimize_final_module(self) -> None:
+            """Leave it to the callers."""
+
+        def _finalize_final_module(self) -> None:
+            self._finalized = True
+            self._get_module_for_linking()  # is kept, also in the cache
+            stub = self._codegen._create_empty_module(self.name)
+            for variable in self._final_module.global_variables:
+                if variable.name.startswith("_ZN08NumbaEnv"):
+                    place = llvmir.GlobalVariable(stub, cgutils.voidptr_t, name=variable.name)
+                    place.linkage, place.initializer = "common", llvmir.Constant(cgutils.voidptr_t, None)
+            self._final_module = ll.parse_assembly(cgutils.normalize_ir_text(str(stub)))
+            super()._finalize_final_module()
+
+    class InnerCompiler(Compiler):  # type: ignore[misc]
+        def compile_extra(self, function: Any) -> Any:
+            self.state.library = Library(self.state.targetctx.codegen(), function.__qualname__)
+            self.state.library.enable_object_caching()
+            return super().compile_extra(function)
+
+    return InnerCompiler
+
+
 _lock = threading.RLock()
 _alternatives: list[tuple[Any, Any]] = []  # Those that numba was not told of yet
 
@@ -133,8 +172,9 @@ class LazyKernel:
 
         while _alternatives:
             function, chosen = _alternatives.pop()
-            overload(function)(chosen)
-        made = njit(**self.targetoptions)(self.py_func)
+            overload(function, jit_options={**_INNER, "_nrt": False, "pipeline_class": _inner_compiler()})(chosen)
+        only_kernels = {"pipeline_class": _inner_compiler()} if self.targetoptions.items() >= _INNER.items() else {}
+        made = njit(**self.targetoptions, **only_kernels)(self.py_func)
         file = getattr(made._cache, "_cache_file", None)  # numba's index of what it has compiled
         if file is not None:
             load = file._load_index
@@ -167,6 +207,7 @@ def _hash_file(path: str) -> str:
 
 
 _OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+_INNER = {"no_cpython_wrapper": True}  # Options that only kernels that kernels alone call have
 
 
 def compiled(function: Any) -> Any:
@@ -182,17 +223,17 @@ def compiled_in_place(function: Any) -> Any:
 def inner(function: Any) -> Any:
     """Decorate a kernel that only kernels call, and that makes no array.
 
-    It has no code that reads Python's arguments, which for sixty arrays takes half a second to compile. It counts no
+    It has no machine code of its own (`_inner_compiler`), nor code that reads Python's arguments. It counts no
     references to arrays: counting takes up to nine tenths of the time where kernels hand tuples of arrays on. Numba
     refuses to compile such a kernel if it makes an array. It must not call a kernel that returns a new array, which
     would never be freed.
     """
-    return LazyKernel(function, _OPTIONS | {"no_cpython_wrapper": True, "_nrt": False})
+    return LazyKernel(function, _OPTIONS | _INNER | {"_nrt": False})
 
 
 def inner_allocating(function: Any) -> Any:
     """Decorate a kernel that only kernels call, and that makes arrays for itself or for whoever calls it."""
-    return LazyKernel(function, _OPTIONS | {"no_cpython_wrapper": True, "_nrt": True})
+    return LazyKernel(function, _OPTIONS | _INNER | {"_nrt": True})
 
 
 def inlined(function: Any) -> Any:

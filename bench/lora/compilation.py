@@ -49,8 +49,8 @@ def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
     others = [spec.name for spec in online if spec.name not in (*canonical, *learned)]
     batches = len(online) < len(shipped)
     steps = [
-        Step(_BOUNDS, 13, solve.warm_bounds, (), "" if learned or batches else SOLVES),
-        Step(_SEARCH, 34, solve.warm_search, (_BOUNDS,), "" if batches else SOLVES),
+        Step(_BOUNDS, 11, solve.warm_bounds, (), "" if learned or batches else SOLVES),
+        Step(_SEARCH, 22, solve.warm_search, (_BOUNDS,), "" if batches else SOLVES),
         Step(_ONLINE, 21, partial(_run_possible, others)),
         Step(_AGAIN, 9, _warm_again, (_BOUNDS,), AUDITS),
         Step(_FACTS, 3, _warm_facts, (_ONLINE, _AGAIN), AUDITS),

@@ -50,7 +50,7 @@ class Progress:
         self._stream = sys.stderr if stream is None else stream
         self._left = {case: Counter(kinds) for case, kinds in planned.items()}
         self._total = sum(left.total() for left in self._left.values())
-        self._quiet, self.workers = quiet, workers
+        self.quiet, self.workers = quiet, workers
         self._bar = not quiet and self._stream.isatty()
         self._sizes: dict[str, float] = {}
         self._mean_size = 1.0
@@ -83,7 +83,7 @@ class Progress:
                     self._counted_since[case, kind] = seconds, count.share
                 self._counted_until[case, kind] = seconds
         now = time.monotonic()
-        if self._quiet:
+        if self.quiet:
             return
         if self._bar:
             if now - self._drawn >= 1.0:
@@ -182,7 +182,7 @@ class Progress:
 
     def line(self, text: str) -> None:
         """A line of its own, above the bar where there is one."""
-        if not self._quiet:
+        if not self.quiet:
             self.warn(text)
 
     def warn(self, text: str) -> None:

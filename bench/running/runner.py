@@ -46,6 +46,7 @@ from ratiobench.online.run_context import RunContext, run_context
 OPT = "OPT"
 SOLVERS = "solvers"
 AHEAD = 16  # Cases that are generated before the largest of them is begun with
+TABLES = 40  # Of no more cases each table is printed as soon as its case is done
 
 
 # In keys of results of users' algorithms: how they were isolated
@@ -67,6 +68,7 @@ class _Job:
     what: str
     weight: int = 0
     slow: bool = False
+    small: bool = False  # was taken because its case is the smallest
 
 
 @dataclass(slots=True)
@@ -90,6 +92,7 @@ class _Sweep:
     claimed: set[tuple[str, str]] = field(default_factory=set)
     left: dict[str, Counter[str]] = field(default_factory=dict)
     started: set[str] = field(default_factory=set)  # cases of which something was handed to a worker
+    own: dict[str, float] = field(default_factory=dict)  # seconds of work of each case in this run
     began: float = field(default_factory=time.monotonic)
 
     def plan(self, position: int, case: Case) -> None:
@@ -305,17 +308,24 @@ class _Sweep:
         self.progress.advance(case.name, what, seconds)
         if seconds is not None:
             self._remember(what, seconds)
+            self.own[case.name] = self.own.get(case.name, 0.0) + seconds
         self.left[case.name][what] -= 1
         if not self.left[case.name].total():
             over = sum(not left.total() for left in self.left.values())
             so_far = clock(time.monotonic() - self.began)
-            self.progress.line(f"{over} of {len(self.left)} cases, {so_far}: {case.name} done")
+            work_of_it = f", {clock(self.own[case.name])} of work" if case.name in self.own else ""
+            self.progress.line(f"{over} of {len(self.left)} cases, {so_far}: {case.name} done{work_of_it}")
+            shown = case.name in self.own and over < len(self.left) <= TABLES and not self.progress.quiet
+            if shown and (table := _case_table(self.family, self.store, case.name)):
+                self.progress.line(f"\n{table}\n")
 
-    def _next(self) -> _Job | None:
+    def _next(self, small: bool = False) -> _Job | None:
         """The next piece of work: long ones first, so that no core waits for the last one; None where there is none.
 
         A few cases are generated ahead. Of the largest instance that is known, OPT comes first, since its runs wait
         for it, then what is known to be slow, then what took longest in other cases.
+
+        small : of the smallest instance instead.
         """
         begun = sum(self.left[name].total() > 0 for name in self.started)
         if self.planned and (not self.queue or begun < AHEAD):
@@ -324,17 +334,25 @@ class _Sweep:
             return None
 
         def order(job: _Job) -> tuple[int, bool, bool, float]:
-            return job.weight, job.what == OPT, job.slow, self.spent.get(job.what, 0.0)
+            return -job.weight if small else job.weight, job.what == OPT, job.slow, self.spent.get(job.what, 0.0)
 
-        return self.queue.pop(self.queue.index(max(self.queue, key=order)))
+        job = self.queue.pop(self.queue.index(max(self.queue, key=order)))
+        job.small = small
+        return job
 
     def drain(self, pool: Pool) -> None:
-        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded."""
+        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded.
+
+        One of several workers takes the smallest cases, so that their tables are there while the largest case runs.
+        """
         running: dict[Future[Any], _Job] = {}
         begun: dict[Future[Any], float] = {}
         while self.planned or self.queue or running:
             self.progress.workers = pool.parallel()
-            while len(running) < self.progress.workers and (job := self._next()) is not None:
+            while len(running) < self.progress.workers:
+                job = self._next(bool(running) and not any(each.small for each in running.values()))
+                if job is None:
+                    break
                 future = job.call(pool)
                 running[future], begun[future] = job, time.monotonic()
             finished, _ = wait(running, min(1.0, POLL), FIRST_COMPLETED)
@@ -350,6 +368,19 @@ class _Sweep:
                     raise error
                 else:
                     job.lost(error)
+
+
+def _case_table(family: Family, store: Store, name: str) -> str:
+    """The table of a case that is done, as the report prints it; empty where it prints none."""
+    from ratiobench.bench.report.rows.text import list_sweep_groups, results_text  # with pandas
+    from ratiobench.bench.results.read import read_results
+
+    found = read_results(store)
+    case = next(case for case in found.cases if case.name == name)
+    if case.group in list_sweep_groups(found):
+        return ""
+    records = [row for row in found.records if row.case == name]
+    return results_text(replace(found, cases=[case], records=records), family).partition("\n\n")[0]
 
 
 def list_work_kinds(case: Case, repeats: Mapping[str, int], crosscheck: bool = False) -> list[str]:

@@ -215,6 +215,7 @@ def test_a_run_says_what_it_does_before_and_after_its_pieces(
         for what in ("getting ready", "writing the tables and the page"):
             assert bool(re.search(rf"^\.\.\. {what}, \d+ s so far$", errors, flags=re.MULTILINE)) == said
         assert ("5 of 5 cases, " in errors) == said
+        assert (len(re.findall(r"^  algorithm ", errors, flags=re.MULTILINE)) == 4) == said  # all but the last one
         with monkeypatch.context() as slow:
             slow.setattr("ratiobench.bench.report.write.write_report", lambda *_, **__: time.sleep(0.2) or 0)
             assert main(["report", str(tmp_path / str(said)), *more]) == 0

@@ -322,6 +322,11 @@ def test_the_largest_case_and_the_slowest_algorithm_come_first() -> None:
         "titan", "titan:gap=0"
     ]  # fmt: skip
     assert sweep._next() is None
+    sweep.queue = list(jobs)
+    small = [sweep._next(small=True) for _ in range(3)]
+    assert [(job.what, job.weight, job.small) for job in small] == [
+        (runner.OPT, 5, True), ("said", 5, True), ("slow", 5, True)
+    ]  # fmt: skip
 
 
 def test_importing_bench_loads_nothing_large() -> None:

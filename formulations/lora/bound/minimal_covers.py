@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled
+from ratiobench.formulations.kernels import compiled_in_place
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, fill_table, find_pool
 from ratiobench.formulations.lora.covering.schedules import (
     STATE_LIMIT,
@@ -80,25 +80,14 @@ def find_small_pool(instance: Instance) -> Pool | None:
     return p if (positions <= STATE_LIMIT).all() and (positions * (p.width + 1) <= TABLE_LIMIT).all() else None
 
 
-@compiled
-def _list_minimal(p, start, offset, price, width, far, found):  # type: ignore[no-untyped-def]
+@compiled_in_place
+def _list_minimal(p, start, offset, price, far, found, least, largest, cost, usable, done, taken, slowest):  # type: ignore[no-untyped-def]
     """Write the minimal covers of all pooled tasks; (their number, the first task with a negative cost or -1).
 
-    `found`: (7, n) task, worst, best, work, megabytes, cells, slowest; overwritten.
+    `found`: (7, n) task, worst, best, work, megabytes, cells, slowest; overwritten. The others are scratch, `usable`
+    all true; of each row: `done`, `taken`, `slowest`, work and number of the cells of outer types, 0 in row 0, and the
+    slowest rate of them.
     """
-    size = 1
-    rows = 1
-    for i in range(len(p.task)):
-        size = max(size, (p.width[i] + 1) * p.layer[i])
-        rows = max(rows, p.row_start[i + 1] - p.row_start[i])
-    least = np.empty(size, np.int64)
-    largest = np.empty(size, np.int64)
-    cost = np.empty((len(p.nodes), width), np.int64)
-    usable = np.ones((len(p.nodes), width), np.bool_)
-    # Of each row: work and number of the cells of outer types, and the slowest rate of them.
-    done = np.zeros(rows, np.int64)
-    taken = np.zeros(rows, np.int64)
-    slowest = np.empty(rows, np.int64)
     slowest[0] = far
     negative = -1
     count = 0
@@ -154,7 +143,11 @@ def _all_at_once(instance: Instance) -> MinimalCovers | None:
     options = list_options(instance, p)
     most = int((np.diff(p.row_start) * np.diff(options.start)).sum())
     found = np.empty((7, most), np.int64)
-    count, negative = _list_minimal(p, *options, int(p.width.max(initial=1)), FAR, found)
+    tables = (np.empty(int(((p.width + 1) * p.layer).max(initial=1)), np.int64) for _ in range(2))
+    shape = len(p.nodes), int(p.width.max(initial=1))
+    rows = (np.zeros(int(np.diff(p.row_start).max(initial=1)), np.int64) for _ in range(3))
+    cells = np.empty(shape, np.int64), np.ones(shape, np.bool_)
+    count, negative = _list_minimal(p, *options, FAR, found, *tables, *cells, *rows)
     ends = (int(p.rate.min()), int(p.rate.max())) if len(p.rate) else (1, 1)
     return MinimalCovers._make([*found[:, :count], None if negative < 0 else int(negative), ends])
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import alternative, compiled, inlined, inner
+from ratiobench.formulations.kernels import alternative, compiled, compiled_in_place, inlined, inner
 from ratiobench.formulations.lora.bound.exchange import exchange
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, require_table
 from ratiobench.instances.lora.model import Instance, IntArray
@@ -480,21 +480,14 @@ def _priced(p, i, rent, unit, cost):  # type: ignore[no-untyped-def]
             cost[g, t] = base_cost(p, i, kind, first + t) * unit + line[first + t]
 
 
-@compiled
-def _answers(p, rent, width, at, table, first, step, surplus, pooled):  # type: ignore[no-untyped-def]
+@compiled_in_place
+def _answers(p, rent, at, table, first, step, surplus, pooled, cost, usable, chosen):  # type: ignore[no-untyped-def]
     """Best reduced profit max(0, b - cheapest) of tasks first, first + step, ..., and the schedule that has it.
 
-    `rent`: (C, T) doubles, all non-negative, micro-dollars per cell; `width`: of the widest window; at : (n,) where
-    each task's places begin; table : scratch; `surplus`: (n,) out; `pooled`: (sum of widths,) out: local type in each
-    slot, -1 for none.
+    `rent`: (C, T) doubles, all non-negative, micro-dollars per cell; `at`: (n,) where each task's places begin;
+    `surplus`: (n,) out; `pooled`: (sum of widths,) out: local type in each slot, -1 for none; `table`, `cost`,
+    `chosen`: scratch; `usable`: all true.
     """
-    cost = np.empty((len(p.nodes), width))
-    usable = np.ones((len(p.nodes), width), np.bool_)
-    _answer_each(p, rent, at, table, first, step, surplus, pooled, cost, usable, np.empty(width, np.int64))
-
-
-@inner
-def _answer_each(p, rent, at, table, first, step, surplus, pooled, cost, usable, chosen):  # type: ignore[no-untyped-def]
     for i in range(first, len(p.task), step):
         _priced(p, i, rent, 1.0, cost)
         fill(p, i, cost, usable, np.inf, table)
@@ -509,18 +502,12 @@ def _answer_each(p, rent, at, table, first, step, surplus, pooled, cost, usable,
                 pooled[at[i] + t] = chosen[t]
 
 
-@compiled
-def _profits(p, rent, unit, far, width, table, first, step, profit):  # type: ignore[no-untyped-def]
+@compiled_in_place
+def _profits(p, rent, unit, far, table, first, step, profit, cost, usable):  # type: ignore[no-untyped-def]
     """The same profits, losses included: unit*b - cheapest at rents in 1/unit micro-dollars per cell, of any type.
 
-    profit : (n,) out; -far for a task without a schedule.
+    `profit`: (n,) out; -far for a task without a schedule; `table`, `cost`: scratch of the rents' type.
     """
-    cost = np.empty((len(p.nodes), width), rent.dtype)
-    _profit_of_each(p, rent, unit, far, table, first, step, profit, cost, np.ones((len(p.nodes), width), np.bool_))
-
-
-@inner
-def _profit_of_each(p, rent, unit, far, table, first, step, profit, cost, usable):  # type: ignore[no-untyped-def]
     for i in range(first, len(p.task), step):
         _priced(p, i, rent, unit, cost)
         fill(p, i, cost, usable, far, table)
@@ -548,7 +535,8 @@ class Pricer:
         if parallel is None:
             parallel = p.tasks >= _PARALLEL_FROM
         self._parts = PARTS if parallel else 1
-        self._width = int(p.width.max(initial=1))
+        self._shape = len(p.nodes), int(p.width.max(initial=1))
+        self._usable = np.ones(self._shape, np.bool_)
         self._area = np.empty((self._parts, p.table), np.float64)
         self._at = places(p)
         self._pooled = np.empty(int(p.width.sum()), np.int64)
@@ -559,7 +547,8 @@ class Pricer:
         surplus = np.empty(p.tasks, np.float64)
 
         def work(part: int) -> None:
-            _answers(p, rent, self._width, self._at, self._area[part], part, parts, surplus, self._pooled)
+            scratch = np.empty(self._shape), self._usable, np.empty(self._shape[1], np.int64)
+            _answers(p, rent, self._at, self._area[part], part, parts, surplus, self._pooled, *scratch)
 
         self._deal(work)
         return ReducedProfits(surplus, class_cells(p, self._pooled))
@@ -569,15 +558,17 @@ class Pricer:
         p, parts = self.pool, self._parts
         profit = np.empty(p.tasks, np.int64)
         area = np.empty(self._area.shape, np.int64)
+        cost = np.empty((parts, *self._shape), np.int64)
         far = np.int64(2**62)
-        self._deal(lambda part: _profits(p, rent, unit, far, self._width, area[part], part, parts, profit))
+        self._deal(lambda k: _profits(p, rent, unit, far, area[k], k, parts, profit, cost[k], self._usable))
         return np.maximum(profit, 0)
 
     def signed(self, rent: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) best reduced profits in doubles, losses included; -inf for a task without a schedule."""
         p, parts = self.pool, self._parts
         profit = np.empty(p.tasks, np.float64)
-        self._deal(lambda part: _profits(p, rent, 1.0, np.inf, self._width, self._area[part], part, parts, profit))
+        cost = np.empty((parts, *self._shape))
+        self._deal(lambda k: _profits(p, rent, 1.0, np.inf, self._area[k], k, parts, profit, cost[k], self._usable))
         return profit
 
     def _deal(self, work: Callable[[int], None]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, sort_stably
+from ratiobench.formulations.kernels import compiled, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, Multipliers, Prices, never_over
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, class_cells
 from ratiobench.instances.lora.model import IntArray
@@ -29,7 +29,7 @@ ROUNDS, FIRST_PENALTY = 40, 0.1
 WEIGHTED, WEIGHTED_ROUNDS, WEIGHTED_PENALTY = 3, 24, 0.02
 
 
-@compiled
+@inner_allocating
 def best_fill(rent, rate, memory, most, free, free_mb, steps):  # type: ignore[no-untyped-def]
     """At least, and but for the limit on steps exactly, the largest rent of cells that fit into one node.
 

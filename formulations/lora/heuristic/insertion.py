@@ -234,7 +234,7 @@ def _free_capacity(p, s, d, c, slot):  # type: ignore[no-untyped-def]
     kind = p.class_kind[c]
     rate, memory = p.class_rate[c], p.class_memory[c]
     first_node, last_node = d.first_node[kind], d.first_node[kind + 1]
-    count = 0
+    count = np.int64(0)  # a literal would be a type of its own, for which `_pack_anew` is compiled once more
     for a in range(d.start[slot], d.start[slot + 1]):
         i = d.members[a]
         if first_node <= s.place[d.at[i] + slot - p.first[i]] < last_node:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inlined, inner_allocating, sort_stably
+from ratiobench.formulations.kernels import inlined, inner, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.patterns import best_pattern
 
 # Columns generated at most for one fractional packing; what is not proved optimal by then is good enough to round
@@ -20,7 +20,7 @@ REFILLS = 300  # Attempts to place what is left over, three nodes emptied at a t
 SEARCH_STEPS, REFILL_STEPS = 2_000, 500  # Steps of the search for one node's filling
 
 
-@inlined
+@inner
 def draw_word(seed):  # type: ignore[no-untyped-def]
     """xorshift64*; seed is a (1,) uint64 array."""
     x = seed[0]
@@ -43,7 +43,7 @@ def draw_unit(seed):  # type: ignore[no-untyped-def]
     return np.float64(draw_word(seed) >> np.uint64(11)) / 9007199254740992.0
 
 
-@compiled
+@inner_allocating
 def fractional_packing(patterns, demand, weight, column, level):  # type: ignore[no-untyped-def]
     """The fewest nodes, in fractions, whose patterns hold at least the demand: the revised simplex method.
 
@@ -263,7 +263,7 @@ def _refill(rate, memory, value, capacity, capacity_mb, nodes, tries, seed, left
                     take[chosen[a], c] = filled[a, c]
 
 
-@compiled
+@inner_allocating
 def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nodes, seed, take, fills, refills):  # type: ignore[no-untyped-def]
     """Pack as much of the demand's value as a bounded effort can; returns (classes,) cells left over.
 

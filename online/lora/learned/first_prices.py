@@ -1,9 +1,16 @@
-"""The first prices as bytes: what a day's preparation spends its time on, to be kept between runs."""
+"""The first prices as bytes: what a day's preparation spends its time on, to be kept between runs.
+
+Those of the days before the day of `quick` are shipped in `first_prices.json`: they follow from shipped traces alone.
+`python -m tools.first_prices` writes them, and a test holds them against what is computed.
+"""
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from io import BytesIO
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,3 +48,30 @@ def read_prices(content: bytes | None) -> FirstPrices | None:
         rate, memory, share, (compute, other) = (found[f"{name}_{g}"] for name in Shares._fields)
         shares.append(Shares(rate, memory, share, (float(compute), float(other))))
     return FirstPrices(shares, unit, nu)
+
+
+SHIPPED = Path(__file__).with_name("first_prices.json")
+
+
+def find_shipped(mark: str) -> FirstPrices | None:
+    """Those shipped under the SHA-256 of what they follow from; None without any."""
+    stored = _shipped().get(mark)
+    if stored is None:
+        return None
+    shares = [
+        Shares(np.array(rate, np.int64), np.array(memory, np.int64), np.array(share, float), (compute, other))
+        for rate, memory, share, (compute, other) in stored["shares"]
+    ]
+    return FirstPrices(shares, np.array(stored["unit"]), np.array(stored["nu"]))
+
+
+def document(first: FirstPrices) -> dict[str, Any]:
+    """As JSON values, every double as it is."""
+    shares = [[*(np.asarray(value).tolist() for value in kind)] for kind in first.shares]
+    return {"shares": shares, "unit": first.unit.tolist(), "nu": first.nu.tolist()}
+
+
+@cache
+def _shipped() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(SHIPPED.read_text())
+    return found

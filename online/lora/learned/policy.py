@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ratiobench.instances.io.disk_cache import code_mark, recall, store
+from ratiobench.instances.io.files import sha256_of
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.history import split
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.online.lora.learned.demand import Representatives, descend, draw, list_points
 from ratiobench.online.lora.learned.filling import Filling, find_shares
-from ratiobench.online.lora.learned.first_prices import FirstPrices, read_prices, write_prices
+from ratiobench.online.lora.learned.first_prices import FirstPrices, find_shipped, read_prices, write_prices
 from ratiobench.online.lora.learned.forecast import Forecast
 from ratiobench.online.lora.learned.menu import find_best_filled
 from ratiobench.online.lora.learned.past import Floats, Past, empty_past, join_pasts, note, read_past, thin
@@ -142,8 +143,10 @@ class LearnedPrices:
             past, last = join_pasts([read_past(day, slots) for day in days[-s.days :]]), days[-1]
         self._past = past
         self._forecast = Forecast(counts, slots, public.slot_seconds, s.total, s.ahead)
-        result = None if key is None or past.tasks < KEPT_FROM else [*key[:2], asdict(s), code_mark(CODE)]
-        known = None if result is None else read_prices(recall(result))
+        follows = None if key is None or past.tasks < KEPT_FROM else [*key[:2], asdict(s)]
+        known = None if follows is None else find_shipped(sha256_of(follows))
+        result = None if follows is None or known is not None else [*follows, code_mark(CODE)]
+        known = read_prices(recall(result)) if result is not None else known
         shares = find_shares(last) if known is None and last is not None and last.tasks else None
         self._filling = Filling(past, public, shares if known is None else known.shares)
         if past.tasks:

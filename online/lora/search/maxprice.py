@@ -98,7 +98,7 @@ def exact_search(task: Task, public: Public, menu: Space, nodes: IntArray, price
     # In doubles each of the three terms of a near-best F is off by a few units in the last place of at most `scale`.
     scale = float(task.bid + int(menu.prices.max(initial=0)) + int(np.abs(cost).max(axis=0).sum()) + 1)
     net = task.bid - menu.prices
-    best, found, _ = best_pairs(covers, cells, task.memory_mb, menu.offsets, net, scale, 1e-12 if exact else 0.0)
+    best, found = best_pairs(covers, cells, task.memory_mb, menu.offsets, net, scale, 1e-12 if exact else 0.0)
     if best == -np.inf:
         return None
     graded: list[tuple[Any, int, int, int, int, int, int]] = []

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, inlined, sort_stably
+from ratiobench.formulations.kernels import compiled, compiled_in_place, inlined, inner, sort_stably
 from ratiobench.formulations.lora.covering.schedules import FAR, States
 from ratiobench.instances.lora.model import IntArray
 
 _MARGIN = 1e-12  # Relative rounding error that the inverse of the bound is given; it costs a few pairs and loses none
+_MOST = 256  # Rows of schedules, and of boxes, for which there is room at first; more are rare
 _SMALL_FAR = 2**30  # Cost of the impossible where all sums of costs are below half of it, so that they fit 32 bits
 
 
@@ -165,7 +166,7 @@ def layout(x: States, cost: IntArray, rates: IntArray, work: int) -> Layout:
     return Layout(cost.astype(kind), rates, work, far, x.less, x.work, x.cells, *rows)
 
 
-@compiled
+@inner
 def open_cells(cells, i, j, usable):  # type: ignore[no-untyped-def]
     """Mark the cells that the pair admits; returns the largest indices among their entries that it admits."""
     types, width = usable.shape
@@ -201,7 +202,7 @@ def _most_work(usable, rates):  # type: ignore[no-untyped-def]
     return total
 
 
-@compiled
+@inner
 def limit(p, wanted, length):  # type: ignore[no-untyped-def]
     """length[o]: how much of row o the wanted covers can come from; 0 for rows that none needs."""
     for o in range(len(length)):
@@ -217,7 +218,7 @@ def limit(p, wanted, length):  # type: ignore[no-untyped-def]
                     length[p.before[o, g]] = max(length[p.before[o, g]], length[o])
 
 
-@compiled
+@inner
 def fill(p, usable, length, slot_of, table):  # type: ignore[no-untyped-def]
     """Fill table[m, x]: least cost of taking exactly x among the last m usable slots; returns the number of those.
 
@@ -343,36 +344,62 @@ def _between(prices, low, high):  # type: ignore[no-untyped-def]
     return max(low, min(high - 1, max(low + quarter, min(middle, high - 1 - quarter))))
 
 
-@compiled
-def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no-untyped-def]
+class _Scratch(NamedTuple):
+    """What `_find_pairs` works on: per cover, per slot, and as many rows as may be needed."""
+
+    work: IntArray  # work, memory, wanted, value, at: (covers,)
+    memory: IntArray
+    wanted: NDArray[np.bool_]
+    value: NDArray[np.float64]  # largest net of each cover at the upper corner of the box
+    at: IntArray  # and the layer where it stands
+    usable: NDArray[np.bool_]  # (G', W)
+    slot_of: IntArray  # (W + 1,)
+    table: NDArray[Any]  # (W + 1, states), as the costs
+    length: IntArray  # (rows,)
+    layer: IntArray  # (options,)
+    found: IntArray  # found, figure: schedules that are near the best; boxes, values: those that wait
+    figure: NDArray[np.float64]
+    boxes: IntArray
+    values: NDArray[np.float64]
+
+
+def best_pairs(
+    p: Layout, cells: Cells, memory: int, offsets: IntArray, net: IntArray, scale: float, slack: float
+) -> tuple[float, IntArray]:
     """The best F, and rows [lam index, phi index, option, state, E] of what comes within the tolerance of it.
 
-    `p`, `cells`: `Layout` and `Cells`; `offsets`, `net`: (options,) first slot in the window, and b - q.
+    `offsets`, `net`: (options,) first slot in the window, and b - q.
     """
-    types, width = p.cost.shape
+    (types, width), covers = p.cost.shape, len(p.cover)
+    most = _MOST
+    while True:
+        d = _Scratch(
+            np.empty(covers, np.int64), np.empty(covers, np.int64), np.empty(covers, np.bool_), np.empty(covers),
+            np.empty(covers, np.int64), np.zeros((types, width), np.bool_), np.empty(width + 1, np.int64),
+            np.empty((width + 1, len(p.state_work)), p.cost.dtype), np.empty(len(p.outer), np.int64),
+            np.empty(len(offsets), np.int64), np.empty((most, 5), np.int64), np.empty(most),
+            np.empty((most, 5), np.int64), np.empty((most, covers)),
+        )  # fmt: skip
+        best, rows = _find_pairs(p, cells, memory, offsets, net, scale, slack, d)
+        if rows >= 0:
+            return best, d.found[:rows]
+        most *= 8
+
+
+@compiled_in_place
+def _find_pairs(p, cells, memory, offsets, net, scale, slack, d):  # type: ignore[no-untyped-def]
+    """The best F, and how many rows of `d.found` come within the tolerance of it; -1 where there are more than fit."""
     covers = len(p.cover)
     lam, phi = cells.lam, cells.phi
-    work = np.empty(covers, np.int64)
-    memory_used = np.empty(covers, np.int64)
+    work, memory_used, wanted, value, at = d.work, d.memory, d.wanted, d.value, d.at
+    usable, slot_of, table, length, layer = d.usable, d.slot_of, d.table, d.length, d.layer
+    found, figure, boxes, values = d.found, d.figure, d.boxes, d.values
     for c in range(covers):
         work[c] = p.state_work[p.cover[c]]
         memory_used[c] = memory * p.state_cells[p.cover[c]]
-    usable = np.zeros((types, width), np.bool_)
-    slot_of = np.empty(width + 1, np.int64)
-    table = np.empty((width + 1, len(p.state_work)), p.cost.dtype)
-    length = np.empty(len(p.outer), np.int64)
-    wanted = np.empty(covers, np.bool_)
-    layer = np.empty(len(offsets), np.int64)
-    value = np.empty(covers)  # largest net of each cover at the upper corner of the box
-    at = np.empty(covers, np.int64)  # and the layer where it stands
     impossible = p.far[0] // 2
-    found = np.empty((16, 5), np.int64)
-    figure = np.empty(16)
     rows = 0
     best = -np.inf
-    programmes = 0
-    boxes = np.empty((64, 5), np.int64)
-    values = np.empty((64, covers))
     boxes[0, 0], boxes[0, 1], boxes[0, 2], boxes[0, 3], boxes[0, 4] = 0, len(lam) - 1, 0, len(phi) - 1, 0
     for c in range(covers):
         values[0, c] = np.inf
@@ -397,7 +424,6 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
                     break
                 limit(p, wanted, length)
                 m = fill(p, usable, length, slot_of, table)
-                programmes += 1
                 solved = 1
                 for c in range(covers):
                     value[c] = -np.inf
@@ -436,9 +462,8 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
                                 continue
                             if rows == len(found):
                                 rows = _keep(found, figure, rows, least)
-                            if 2 * rows > len(found):
-                                found = np.concatenate((found, np.empty_like(found)))
-                                figure = np.concatenate((figure, np.empty_like(figure)))
+                            if rows == len(found):
+                                return best, -1
                             found[rows, 0], found[rows, 1], found[rows, 2] = i2, j2, option
                             found[rows, 3], found[rows, 4] = x, table[q, x]
                             figure[rows] = f
@@ -474,8 +499,7 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
             if i1 == i2 and j1 == j2:
                 break
             if depth + 2 > len(boxes):
-                boxes = np.concatenate((boxes, np.empty_like(boxes)))
-                values = np.concatenate((values, np.empty_like(values)))
+                return best, -1
             for c in range(covers):
                 values[depth, c] = value[c]
                 values[depth + 1, c] = value[c]
@@ -494,7 +518,7 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
             break
     if best > -np.inf:
         rows = _keep(found, figure, rows, best - slack * (scale + abs(best)))
-    return best, found[:rows], programmes
+    return best, rows
 
 
 @inlined

@@ -28,9 +28,11 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora import parse as parse_instance
+from tests.support.kernels import callable_kernel
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_documents, tiny_instances
 
+packed, packed_fractionally = callable_kernel(pack_nodes), callable_kernel(fractional_packing)
 SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4)
 Sizes = list[tuple[int, int]]
 
@@ -205,7 +207,7 @@ def test_a_packing_overfills_no_node_and_places_or_returns_every_cell(
     count = listed(sizes, compute, room).astype(np.float64) if patterns else np.zeros((0, len(sizes)))
     take = np.full((nodes, len(sizes)), 7, np.int64)
     wanted = demand.copy()
-    left = pack_nodes(
+    left = packed(
         count, rate, memory, value, demand, compute, room, nodes, np.array([seed + 1], np.uint64), take, *effort
     )
     assert (demand == wanted).all()
@@ -256,7 +258,7 @@ def test_the_fractional_packing_is_that_of_the_linear_programme(
     demand = np.array([data.draw(st.integers(0, 30)) for _ in sizes], dtype=np.float64)
     weight, level = np.empty(len(sizes)), np.empty(len(sizes))
     column = np.empty(len(sizes), np.int64)
-    fractional_packing(patterns, demand, weight, column, level)
+    packed_fractionally(patterns, demand, weight, column, level)
     assert (level >= -1e-9).all()
     assert (weight >= -1e-6).all()
     assert (patterns @ weight <= 1 + 1e-6).all()

@@ -26,7 +26,10 @@ from ratiobench.instances.lora.history import join, split
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.learned import demand, policy
 from ratiobench.online.lora.learned.filling import find_shares
+from ratiobench.online.lora.learned.first_prices import SHIPPED, find_shipped
+from ratiobench.online.lora.learned.first_prices import document as document_of_prices
 from ratiobench.online.lora.run import run
+from tools import first_prices
 
 ROOT = Path(__file__).resolve().parents[3]
 RECIPE: dict[str, Any] = {
@@ -280,6 +283,18 @@ def test_a_second_run_reads_what_the_first_one_prepared(
     entry.write_bytes(content[:-30] + bytes([content[-30] ^ 1]) + content[-29:])
     assert _learned_afresh(day, before) == (never, 1)
     assert _learned_afresh(day, before) == (never, 0)
+
+
+def test_shipped_first_prices_are_read_as_they_are_stored() -> None:
+    stored = json.loads(SHIPPED.read_text())
+    assert len(stored) == 2  # without a guard, and with one
+    assert {mark: document_of_prices(find_shipped(mark)) for mark in stored} == stored
+    assert find_shipped("another day") is None
+
+
+@pytest.mark.nightly
+def test_shipped_first_prices_are_those_that_are_computed() -> None:
+    assert json.loads(SHIPPED.read_text()) == first_prices.compute()
 
 
 @pytest.mark.parametrize("change", ["bid", "tariff", "option", "code"])

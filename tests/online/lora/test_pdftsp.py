@@ -16,6 +16,7 @@ from ratiobench.instances.lora.model import Public
 from ratiobench.instances.lora.named import expected, named, names
 from ratiobench.online.lora.registry import canonical
 from ratiobench.online.lora.run import run
+from ratiobench.online.lora.search import thresholds
 from ratiobench.online.lora.search.maxprice import Prices, exact_search, printed_search, window
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
@@ -297,3 +298,10 @@ def test_units_of_memory_are_told_apart_in_names_and_keys() -> None:
     figures = [run(tight, f"pdftsp:units={units}").trace for units in ("given", "paper")]
     assert [trace.memory for trace in figures if isinstance(trace, PriceTrace)] == [1, Fraction(1, 1000)]
     assert figures[0].lam != figures[1].lam
+
+
+def test_the_exact_search_begins_again_where_its_room_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = named("thm5_T2_drop_18tasks")
+    usual = run(instance, "pdftsp")
+    monkeypatch.setattr(thresholds, "_MOST", 1)
+    assert run(instance, "pdftsp").decisions == usual.decisions

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inlined
+from ratiobench.formulations.kernels import compiled_in_place, inlined
 from ratiobench.formulations.lora.bound.minimal_covers import find_small_pool
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill
 from ratiobench.instances.lora.model import Instance, IntArray, freeze
@@ -44,7 +44,7 @@ def _rate(p, j, kind):  # type: ignore[no-untyped-def]
     return rate
 
 
-@compiled
+@compiled_in_place
 def _find(p, lam, phi, compute, memory, first_node, kind, capacity, rule, priced, by_bbar, tested, booked, limit, out):  # type: ignore[no-untyped-def]
     """Fill the costs of the tasks before `limit`, inf for none; prices and room are moved along.
 
@@ -53,13 +53,8 @@ def _find(p, lam, phi, compute, memory, first_node, kind, capacity, rule, priced
     cells begin, the cells [node, slot from 1], and the price of its vendor.
     """
     begin, cells, fee = booked
-    costs, fell, table = out
+    costs, fell, table, cost, usable = out
     growth, eta_c, eta_m, w_c, w_m = rule
-    width = 1
-    for j in range(len(p.task)):
-        width = max(width, p.width[j])
-    cost = np.empty((len(p.nodes), width))
-    usable = np.empty((len(p.nodes), width), np.bool_)
     j = 0
     for i in range(limit):
         costs[i] = np.inf
@@ -143,10 +138,11 @@ def find_costs(
         weights = float(rule.weights[0]), float(rule.weights[1])
         moves = float(rule.growth), float(rule.eta_c), float(rule.eta_m), *weights
     costs, fell = np.empty(limit), np.zeros(limit, np.bool_)
+    shape = len(p.nodes), int(p.width.max(initial=1))
     _find(
         p, lam, phi, compute, memory, public.first_node, kind, capacity, moves,
         prices is not None, rule is not None and rule.by_bbar, rule is None or rule.tested, booked, limit,
-        (costs, fell, np.empty(p.table)),
+        (costs, fell, np.empty(p.table), np.empty(shape), np.empty(shape, np.bool_)),
     )  # fmt: skip
     whole = int if prices is None else float
     return FoundCosts([None if cost == np.inf else whole(cost) for cost in costs.tolist()], fell.tolist(), limit)
