@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ratiobench.bench.cluster.tables import NAMES, list_answers, list_basis, list_tables, shown_policies
-from ratiobench.bench.report.shared.render import render
+from ratiobench.bench.report.tables import render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,8 +30,8 @@ from ratiobench.bench.lora.experiments import COLUMNS, judge_outperformance
 from ratiobench.bench.lora.paper_suites import BASELINES, HINDSIGHT, RUNS
 from ratiobench.bench.lora.readings import READINGS
 from ratiobench.bench.lora.suites import SETTLED
-from ratiobench.bench.report.kinds import KINDS
-from ratiobench.bench.report.rows.text import results_text
+from ratiobench.bench.report.figures import KINDS
+from ratiobench.bench.report.rows import results_text
 from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite

@@ -21,8 +21,8 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.standard import StandardSet, interval_of, read_set, shipped_sets
-from ratiobench.bench.report.standard import table as tables
-from ratiobench.bench.report.standard.page import describe_set
+from ratiobench.bench.report import standard as tables
+from ratiobench.bench.report.standard import describe_set
 from ratiobench.bench.running import work
 from ratiobench.bench.running.standard import check_entry, make_entry
 from ratiobench.bench.storage.payload import read_exact

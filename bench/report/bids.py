@@ -1,0 +1,232 @@
+"""Studies of bidders: utility over the bid, piece by piece, and what the admitted tasks are charged; exact."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from ratiobench.bench.report.pictures import COLORS, OPT, Picture, height_of, name_rows
+from ratiobench.bench.results.read import StudyTable
+from ratiobench.bench.show import format_number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SAMPLE = 10  # Tasks shown of those that were charged, as in the paper
+
+
+class PieceEnd(NamedTuple):
+    """An end of a piece: its bid, the utility there, and whether it belongs to the piece."""
+
+    bid: Fraction
+    utility: Fraction
+    is_included: bool
+
+
+class CurvePiece(NamedTuple):
+    """A piece of a bidder's curve, on which utility is linear in the bid; exact."""
+
+    valuation: Fraction  # of the task, the same in all pieces
+    low: PieceEnd
+    high: PieceEnd
+
+
+class Charge(NamedTuple):
+    """An admitted task: what it bids and pays, and what it costs the provider; exact."""
+
+    task: str
+    bid: Fraction
+    payment: Fraction
+    outlay: Fraction
+
+
+def read_curve(rows: Sequence[Mapping[str, str]]) -> list[CurvePiece]:
+    """The pieces of a stored study of kind `curve`."""
+
+    def end(row: Mapping[str, str], side: str) -> PieceEnd:
+        return PieceEnd(
+            Fraction(row[f"bid_{side}"]), Fraction(row[f"utility_{side}"]), row[f"{side}_included"] == "true"
+        )
+
+    return [CurvePiece(Fraction(row["valuation"]), end(row, "from"), end(row, "to")) for row in rows]
+
+
+def read_charges(rows: Sequence[Mapping[str, str]]) -> list[Charge]:
+    """The tasks of a stored study of kind `charges`."""
+    return [Charge(row["task"], *(Fraction(row[name]) for name in ("bid", "payment", "outlay"))) for row in rows]
+
+
+def list_studies(tables: Sequence[StudyTable]) -> pd.DataFrame:
+    """The rows of studies one below the other, with whose they are; one row with the reason for a study without."""
+    lines: list[dict[str, Any]] = []
+    for table in tables:
+        head = {"case": table.case, "group": table.group, "algorithm": table.study.algorithm}
+        lines += [head | dict(row) for row in table.rows] or [head | {"reason": table.reason}]
+    return pd.DataFrame(lines, dtype=object)
+
+
+class BidRange(StrEnum):
+    """Which bids gain most."""
+
+    AT = "the bid"
+    ABOVE = "bids above"
+    BELOW = "bids below"
+    NEAR = "bids close to"  # No bid gains as much as those close enough to this one nearly do
+
+
+@dataclass(frozen=True, slots=True)
+class BestBids:
+    """The bids that gain most, exact."""
+
+    bid: Fraction  # one of them, or the end of their piece where it does not belong to it
+    utility: Fraction  # what they gain, or nearly gain
+    where: BidRange  # they lie as seen from `bid`
+    other: Fraction  # the other end of their piece; `bid` for a single one
+    closed: bool = True  # whether the other end belongs to the piece
+    endless: bool = False  # whether they are all bids above `bid`, to the end of the curve
+
+    def describe(self, number: Callable[[Fraction], str]) -> str:
+        """Which bids these are, in words: `bids above 0 and up to 4`."""
+        text = f"{self.where} {number(self.bid)}"
+        if self.where is BidRange.ABOVE and not self.endless:
+            text += f" and {'up to' if self.closed else 'below'} {number(self.other)}"
+        if self.where is BidRange.BELOW and self.other > 0:
+            text += f" and {'from' if self.closed else 'above'} {number(self.other)}" + " on" * self.closed
+        return text
+
+    def mark_place(self, right: Fraction) -> Fraction:
+        """A bid to mark in a figure that ends at `right`: in the middle of the bids above or below an end."""
+        if self.where in (BidRange.AT, BidRange.NEAR):
+            return self.bid
+        return (min(self.bid, right) + min(self.other, right)) / 2
+
+
+def find_best(pieces: Sequence[CurvePiece]) -> tuple[Fraction, BestBids]:
+    """The utility of the truthful bid, and the best bids: the truthful one unless another gains more."""
+    valuation = pieces[0].valuation
+    truthful = utility_of(next(piece for piece in pieces if has_bid(piece, valuation)), valuation)
+    best = BestBids(valuation, truthful, BidRange.AT, valuation)
+    highest = max(piece.high.bid for piece in pieces)
+    for _, low, high in pieces:
+        for end, other, beyond in ((low, high, BidRange.ABOVE), (high, low, BidRange.BELOW)):
+            if end.utility > best.utility:
+                where = BidRange.AT if end.is_included else beyond if end.utility == other.utility else BidRange.NEAR
+                endless = where is BidRange.ABOVE and other.bid == highest
+                best = BestBids(end.bid, end.utility, where, other.bid, other.is_included, endless)
+    return truthful, best
+
+
+def has_bid(piece: CurvePiece, bid: Fraction) -> bool:
+    """Whether the bid belongs to the piece."""
+    _, low, high = piece
+    return (low.bid < bid or (low.bid == bid and low.is_included)) and (
+        bid < high.bid or (bid == high.bid and high.is_included)
+    )
+
+
+def utility_of(piece: CurvePiece, bid: Fraction) -> Fraction:
+    """The utility of a bid on the line between the ends of a piece."""
+    _, low, high = piece
+    if low.bid == high.bid:
+        return low.utility
+    return low.utility + (high.utility - low.utility) * (bid - low.bid) / (high.bid - low.bid)
+
+
+# What is shown.
+
+
+def draw_study(table: StudyTable, plot: str, unit: str) -> Picture:
+    """The picture of a study, with its counts."""
+    study = table.study
+    slug = re.sub(r"\W+", "-", f"{table.case} {study.name}").strip("-").lower()
+    if study.kind == "charges":
+        charges = read_charges(table.rows)
+        names = [charge.task for charge in take_sample(charges)]
+        title, note = f"{table.case}: {study.algorithm}", describe_charges(charges)
+        return Picture(
+            title,
+            partial(draw_charges, charges=charges, unit=unit),
+            height_of(names, above=1.0),
+            f"{plot}-{slug}",
+            note,
+        )
+    curve = read_curve(table.rows)
+    title, note = f"{table.case}: task {study.task}, {study.algorithm}", describe_best_bid(curve)
+    return Picture(title, partial(draw_curve, curve=curve, unit=unit), 3.0, f"{plot}-{slug}", note)
+
+
+def describe_best_bid(curve: Sequence[CurvePiece]) -> str:
+    """What the best bid gains beside the truthful one."""
+    truthful, top = find_best(curve)
+    valuation = format_number(curve[0].valuation)
+    if top.utility == truthful:
+        return f"No bid gains more than the valuation {valuation}, which gains {format_number(truthful)}."
+    verb = {BidRange.AT: "gains", BidRange.NEAR: "gain nearly"}.get(top.where, "gain")
+    best = f"{top.describe(format_number)} {verb} {format_number(top.utility)}"
+    return f"The valuation {valuation} gains {format_number(truthful)}; {best}."
+
+
+def describe_charges(charges: Sequence[Charge]) -> str:
+    """How many of the admitted tasks pay less than they cost, or more than they bid."""
+    return (
+        f"{min(len(charges), SAMPLE)} of {len(charges)} admitted tasks, evenly spaced. Of all of them "
+        f"{sum(charge.payment < charge.outlay for charge in charges)} pay less than they cost the provider, "
+        f"{sum(charge.bid < charge.payment for charge in charges)} more than they bid."
+    )
+
+
+def take_sample(rows: Sequence[Charge]) -> list[Charge]:
+    """At most `SAMPLE` rows, evenly spaced, in order, the first and the last among them."""
+    if len(rows) <= SAMPLE:
+        return list(rows)
+    return [rows[round(place * (len(rows) - 1) / (SAMPLE - 1))] for place in range(SAMPLE)]
+
+
+def draw_curve(axes: Axes, curve: Sequence[CurvePiece], unit: str) -> None:
+    """Utility over the bid: exact pieces, open ends hollow; the valuation as a line, the best bid as a ring."""
+    valuation = curve[0].valuation
+    _, top = find_best(curve)
+    breaks = [piece.low.bid for piece in curve[1:]]
+    near = [bid * Fraction(23, 20) for bid in breaks if bid <= 3 * valuation]
+    right = max([valuation * Fraction(3, 2), top.bid * Fraction(23, 20), *near, Fraction(1)])
+    for piece in curve:
+        if piece.low.bid <= right:
+            bids = [piece.low.bid, min(piece.high.bid, right)]
+            axes.plot([float(bid) for bid in bids], [float(utility_of(piece, bid)) for bid in bids], color=COLORS[0])
+    for bid in breaks:
+        at = {
+            (utility_of(piece, bid), has_bid(piece, bid)) for piece in curve if piece.low.bid <= bid <= piece.high.bid
+        }
+        heights = {height for height, _ in at}
+        for height in heights if len(heights) > 1 and bid <= right else ():  # a jump: full where the end belongs to it
+            fill = COLORS[0] if (height, True) in at else "white"
+            axes.plot(float(bid), float(height), "o", markersize=4, color=COLORS[0], markerfacecolor=fill)
+    axes.axvline(float(valuation), color=OPT, linestyle="--", linewidth=1)
+    axes.annotate("valuation", (float(valuation), 1), xycoords=("data", "axes fraction"), color=OPT, fontsize=8)
+    axes.plot(float(top.mark_place(right)), float(top.utility), "o", markersize=9, color=OPT, markerfacecolor="none")
+    axes.axhline(0, color="#999999", linewidth=0.6)
+    axes.set_xlim(0, float(right))
+    axes.set_xlabel(f"bid, {unit}")
+    axes.set_ylabel(f"utility, {unit}")
+
+
+def draw_charges(axes: Axes, charges: Sequence[Charge], unit: str) -> None:
+    """Bid (circle), payment (square) and the provider's outlay (bar) of some admitted tasks, a row each."""
+    sample = take_sample(charges)
+    name_rows(axes, [f"task {charge.task}" for charge in sample])
+    for place, charge in enumerate(sample):
+        ends = sorted(float(value) for value in charge[1:])
+        axes.plot([ends[0], ends[-1]], [place, place], color="#bbbbbb", linewidth=0.8, zorder=1)
+    for name, marker, color in (("bid", "o", COLORS[0]), ("payment", "s", COLORS[2]), ("outlay", "|", OPT)):
+        values = [float(getattr(charge, name)) for charge in sample]
+        fill = "none" if name == "bid" else color
+        axes.plot(values, range(len(sample)), marker, label=name, color=color, markerfacecolor=fill, markersize=6)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=8)
+    axes.set_xlabel(unit)
