@@ -23,6 +23,7 @@ WIDTH = 118  # Columns of a terminal for tables that wrap
 WORD = 36  # Letters of a word that no column breaks
 CELL, LAST_CELL = 200, 1000  # Characters of a cell in a text table: the last one of a row makes no other row longer
 SENTENCE = 300  # Characters of words in a sentence; more are cut off
+Lines = Sequence[Mapping[str, str]]  # A table: its rows have the same keys, which are the headings
 
 
 def escape_lines(text: str) -> str:

@@ -19,13 +19,12 @@ from ratiobench.bench.family.suite import SWEEP
 from ratiobench.bench.report.claims import ClaimSummary, fallen_text
 from ratiobench.bench.report.crosscheck import agreement_text
 from ratiobench.bench.report.pictures import GROUPS, list_share_rows
-from ratiobench.bench.report.tables import Lines
 from ratiobench.bench.results import ratios
 from ratiobench.bench.results.means import IRREGULAR, group_shares, mean
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import is_user_algorithm
 from ratiobench.bench.results.row import Row, is_known
-from ratiobench.bench.show import WIDTH, align_columns, count_text, list_names, rows_of
+from ratiobench.bench.show import WIDTH, Lines, align_columns, count_text, list_names, rows_of
 from ratiobench.bench.storage.store import UNAUDITED
 from ratiobench.formulations.versions import list_unpinned
 from ratiobench.instances.io.errors import make_printable

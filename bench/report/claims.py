@@ -15,10 +15,10 @@ from markupsafe import Markup
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.report.tables import Lines, Section, list_html, table_html
+from ratiobench.bench.report.tables import Section, list_html, table_html
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.row import Row, is_known
-from ratiobench.bench.show import align_columns, check_title, format_number
+from ratiobench.bench.show import Lines, align_columns, check_title, format_number
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.instances.io.errors import make_printable
 

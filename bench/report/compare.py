@@ -24,12 +24,11 @@ from ratiobench.bench.results.ratios import format_decimal, is_better
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import is_user_algorithm, name_of_runs
 from ratiobench.bench.results.row import Row, is_known
-from ratiobench.bench.show import align_columns, count_text
+from ratiobench.bench.show import Lines, align_columns, count_text
 
 ALPHA = 0.05  # Level over all pairs: the chance to call any two different that are not
 EXACT_CASES = 60  # Differences up to which Wilcoxon's test is exact; of more it takes the normal distribution
 FACTORS = tuple(map(Fraction, ("1.05", "1.1", "1.25", "1.5", "2", "5", "10")))  # Those of the profile's table
-Lines = Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -347,20 +346,8 @@ class Significance:
         """What a terminal shows: the conclusion, and the tests of the algorithm with the best mean rank."""
         lines = ["Significance (paired over cases, N is the number of cases):"]
         lines += wrap(self.conclusion(), 116, initial_indent="  ", subsequent_indent="  ")
-        best = [pair for pair in self.pairs if pair.a == self.pairs[0].a]
-        rows = [
-            {
-                "algorithm": names.get(pair.b, pair.b),
-                "Against": names.get(pair.a, pair.a),
-                "worse": str(pair.a_better),
-                "better": str(pair.b_better),
-                "equal": str(pair.equal),
-                "p (Holm)": f"{pair.p_holm:.2g}",
-                "differ": "yes" if pair.differs else "no",
-            }
-            for pair in best
-        ]
-        return "\n".join([*lines, *([align_columns(rows, indent="  ").rstrip()] if rows else [])]) + "\n"
+        best = [line for pair, line in zip(self.pairs, self.lines(names), strict=True) if pair.a == self.pairs[0].a]
+        return "\n".join([*lines, *([align_columns(best, indent="  ").rstrip()] if best else [])]) + "\n"
 
 
 def take_significance(comparison: Comparison) -> Significance | None:

@@ -29,13 +29,12 @@ from ratiobench.bench.results.ratios import format_decimal, interval_text
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import label_of_runs
 from ratiobench.bench.results.row import Row, is_known
-from ratiobench.bench.show import align_columns, check_title, format_number, rows_of
+from ratiobench.bench.show import Lines, align_columns, check_title, format_number, rows_of
 from ratiobench.instances.io.errors import InputError, make_printable, shorten
 
 APART = 5  # How many times larger one group's figures may be than another's for both to stand on the same axis
 WIDE = 50  # How many times larger the largest mean of a measure is than the smallest where its axis is logarithmic
 LINES = 6  # Algorithms up to which the values over groups are lines in one figure
-Lines = Sequence[Mapping[str, str]]  # A table: its rows have the same keys, which are the headings
 METHOD = (
     "Mean over the cases of each group, the best on top. If the cases are draws of one law with different seeds, the "
     "thin line is the 95 % interval of the mean by Student's t; fixed cases, such as days of a trace, are a circle "

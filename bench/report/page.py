@@ -30,11 +30,11 @@ from ratiobench.bench.report.crosscheck import agreement_text, crosscheck_lines
 from ratiobench.bench.report.figures import SuiteFigure
 from ratiobench.bench.report.pictures import GROUPS, LINE, Picture, draw_shares, draw_times, height_of
 from ratiobench.bench.report.rows import ROWS, row_lines, size_text
-from ratiobench.bench.report.tables import Lines, Section, list_html, render_page, table_html
+from ratiobench.bench.report.tables import Section, list_html, render_page, table_html
 from ratiobench.bench.results.means import group_shares
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import is_user_algorithm
-from ratiobench.bench.show import count_text, list_names
+from ratiobench.bench.show import Lines, count_text, list_names
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.formulations.report import Proof
 
@@ -213,7 +213,7 @@ def _row_sections(results: Results, family: Family) -> Iterator[Section]:
         {"Case": case, **line} for case, answers in results.solvers.items() for line in crosscheck_lines(answers)
     ]
     if solvers:
-        yield Section(agreement_text(results.solvers), [solvers], "solvers", folded=True)
+        yield Section("P as printed", [agreement_text(results.solvers), solvers], "solvers", folded=True)
     spent: dict[str, list[float]] = {}
     names = {row.algorithm: row.name for row in results.records}
     columns = (results.seconds[name] for name in ("stage", "algorithm", "seconds"))

@@ -13,7 +13,6 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.report.answer import list_sweep_groups
 from ratiobench.bench.report.compare import compare_runs, count_wins, take_significance
 from ratiobench.bench.report.crosscheck import answer_lines
-from ratiobench.bench.report.tables import Lines
 from ratiobench.bench.results import ratios
 from ratiobench.bench.results.means import IRREGULAR, by_group, group_shares
 from ratiobench.bench.results.read import DECIDING, Results, online_seconds
@@ -21,6 +20,7 @@ from ratiobench.bench.results.row import Row, is_known
 from ratiobench.bench.show import (
     CELL,
     LAST_CELL,
+    Lines,
     admitted_text,
     align_columns,
     check_text,

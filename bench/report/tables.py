@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,10 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ratiobench.bench.report.pictures import Picture
-from ratiobench.bench.show import is_words
+from ratiobench.bench.show import Lines, is_words
 
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?!inf|nan)[A-Za-z(=@]")
-Lines = Sequence[Mapping[str, str]]  # A table: its rows have the same keys, which are the headings
 Part = "str | Lines | Picture | Markup"  # A sentence, a table, a picture, or markup as it stands
 
 

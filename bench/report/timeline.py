@@ -16,9 +16,9 @@ from markupsafe import Markup
 from ratiobench.bench.family.capabilities import Gantt, Timeline, TimeSeries
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.report.pictures import COLORS, FAINT, INK, Picture, label_ends, style_of, use_thousands
-from ratiobench.bench.report.tables import Lines, Section, render_page
+from ratiobench.bench.report.tables import Section, render_page
 from ratiobench.bench.results.ratios import format_number
-from ratiobench.bench.show import value_text
+from ratiobench.bench.show import Lines, value_text
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.outcome import OnlineRun
