@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from ratiobench.bench.report.pictures import Picture
@@ -32,28 +32,24 @@ class Section:
 
 def render_page(title: str, sections: Sequence[Section], lead: Sequence[Any] = ()) -> str:
     """A page that needs nothing from a network: title, what stands first, contents, sections; all text is escaped."""
-    return render("report/page.html", title=title, lead=lead, sections=sections)
-
-
-def render(template: str, **values: Any) -> str:
-    """The document that a template makes of the values, with the style sheet."""
     folder = files("ratiobench.bench.report")
     sheet, script = (Markup(folder.joinpath(name).read_text("utf-8")) for name in ("page.css", "page.js"))
-    return _load_templates().get_template(template).render(sheet=sheet, script=script, **values) + "\n"
+    template = _load_template()
+    return template.render(title=title, lead=lead, sections=sections, sheet=sheet, script=script) + "\n"
 
 
 @cache
-def _load_templates() -> Environment:
-    """The templates of `bench`, by their paths in it, read when they are first used."""
+def _load_template() -> Template:
+    """The template of all pages, read when the first is made."""
     environment = Environment(
-        loader=PackageLoader("ratiobench.bench", ""),
+        loader=PackageLoader("ratiobench.bench", "report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"part": part_html, "drawing": Markup}
-    return environment
+    environment.filters["part"] = part_html
+    return environment.get_template("page.html")
 
 
 def part_html(part: Any) -> Markup:
