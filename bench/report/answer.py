@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SWEEP
 from ratiobench.bench.report.claims import ClaimSummary, fallen_text
@@ -29,9 +28,8 @@ from ratiobench.bench.storage.store import UNAUDITED
 from ratiobench.formulations.versions import list_unpinned
 from ratiobench.instances.io.errors import make_printable
 
-NAME = 40  # Characters of an algorithm's name on the last screen of a run
 DOUBTS = 5  # Sentences of what to doubt
-SHOWN = 12  # Rows of the last screen where there are many groups
+SHOWN = 12  # Algorithms on the last screen of a run, beside one's own
 
 
 def list_sweep_groups(results: Results) -> set[str]:
@@ -94,57 +92,6 @@ def _irregular(rows: Sequence[Any]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "-"
 
 
-def standing_lines(shares: pd.DataFrame, words: Mapping[str, str], subject: str = "") -> Lines:
-    """For a terminal: of each group the best, one's own, the algorithm that claims are about, and the worst."""
-    called = name_groups(shares, words)
-    if len(called) > GROUPS:
-        pairs = enumerate(zip(list_share_rows(shares), share_lines(shares, words), strict=True))
-        return [line for place, (name, line) in pairs if place < SHOWN or is_user_algorithm(name)]
-    lines = []
-    subject = next((name for name in shares["algorithm"] if name.partition(":")[0] == subject), "")
-    for group, name in called.items():
-        part = shares[shares["group"] == group]
-        most = max(part["cases"])
-        whole = [row for row in rows_of(part) if row.cases == most and row.reached is not None]
-        whole.sort(key=lambda row: -row.reached)
-        partly = [row for row in rows_of(part) if row not in whole and row.cases]
-        if not whole:
-            lines.append({"Cases": name, "rank": "-", "Algorithm": "no run has a share of OPT", "share of OPT": "-"})
-            continue
-        best, worst = ([row for row in whole if row.reached == end.reached] for end in (whole[0], whole[-1]))
-        rows = [(1, best)] + [
-            (1 + sum(other.reached > row.reached for other in whole), [row])
-            for row in whole
-            if row not in best and row not in worst and _is_told(row, subject)
-        ]
-        rows += [(1 + len(whole) - len(worst), worst)] if worst != best else []
-        for place, (rank, equal) in enumerate(rows):
-            names = [f"{_short(row)}{' *' * row.oracle}" for row in equal]
-            shown = f"all {len(names)} algorithms" if len(names) == len(whole) > 3 else list_names(names)
-            lines.append(
-                {
-                    "Cases": name if not place else "",
-                    "rank": f"{rank} of {len(whole)}",
-                    "Algorithm": shown,
-                    "share of OPT": _share_text(equal[0], most),
-                }
-            )
-        lines += [
-            {"Cases": "", "rank": "-", "Algorithm": _short(row), "share of OPT": _share_text(row, most)}
-            for row in partly
-            if _is_told(row, subject)
-        ]
-    return lines
-
-
-def _is_told(row: Any, subject: str) -> bool:
-    return is_user_algorithm(row.algorithm) or row.algorithm == subject
-
-
-def _short(row: Any) -> str:
-    return make_printable(row.name, NAME)
-
-
 # What to doubt.
 
 
@@ -201,17 +148,17 @@ def _doubts(results: Results) -> Iterator[str]:
 # The last screen of `run` and `report`.
 
 
-def answer_lines(
-    results: Results, family: Family, claims: Sequence[ClaimSummary], words: Mapping[str, str]
-) -> list[str]:
+def answer_lines(results: Results, claims: Sequence[ClaimSummary], words: Mapping[str, str]) -> list[str]:
     """Shares of OPT, what to doubt, claims that fell; without files, for JSON and terminals."""
     lines = []
     if agreement := agreement_text(results.solvers):
         lines += textwrap.wrap(agreement, WIDTH, subsequent_indent="  ")
     shares = take_shares(results)
-    if len(shares):
-        subject = "" if family.explainer is None else family.explainer.algorithm
-        lines += align_columns(standing_lines(shares, words, subject), width=WIDTH).splitlines()
+    table = list(zip(list_share_rows(shares), share_lines(shares, words), strict=True))
+    shown = [line for place, (name, line) in enumerate(table) if place < SHOWN or is_user_algorithm(name)]
+    lines += align_columns(shown, width=WIDTH).splitlines() if shown else []
+    if len(shown) < len(table):
+        lines.append(f"{len(table) - len(shown)} more algorithms are on the page.")
     for doubt in list_doubts(results):
         lines += textwrap.wrap(doubt, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     return [*lines, *fallen_text(claims)]

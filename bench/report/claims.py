@@ -24,7 +24,7 @@ from ratiobench.instances.io.errors import make_printable
 
 BY_PROOF = "by proof"
 PROVED = "proved"  # The standing of a claim that no run can violate unless something of ours is wrong
-NAMED = 6  # So many fallen claims have a line of their own on a terminal; of more, their names
+NAMED = 6  # Fallen claims that a terminal has a line for; of more, their names
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,16 +216,10 @@ def count_fallen(claims: Sequence[ClaimSummary]) -> str:
 
 
 def fallen_text(claims: Sequence[ClaimSummary]) -> list[str]:
-    """The claims that a run violates, each with its smallest witness; how many hold."""
-    fell, lines = _fallen(claims), [text] if (text := count_fallen(claims)) else []
+    """The same for a terminal: how many fell, the first of them as a table, the names of the others."""
+    lines, fell = [text] if (text := count_fallen(claims)) else [], _fallen(claims)
     if fell:
-        lines[0] += " Violations, of applicable runs:"
-    for claim in fell[:NAMED]:
-        error = ", though PROVED: an error of ours" * claim.is_wrong
-        proof = "" if claim.sound is None else f" ({claim.sound} with all assumptions of its proof)"
-        witness = f"; smallest witness {_witness(claim)}" if claim.witness is not None else ""
-        count = f"{claim.counts[Verdict.VIOLATED]} of {claim.applied}{proof}{error}"
-        lines.append(f"  {check_title(claim.statement.name)}: {count}{witness}")
+        lines += align_columns(fallen_lines(claims)[:NAMED], indent="  ").splitlines()
     if len(fell) > NAMED:
         names = ", ".join(check_title(claim.statement.name) for claim in fell[NAMED:])
         lines.append(f"  and {make_printable(names, 200)}")
@@ -239,20 +233,19 @@ def _witness(claim: ClaimSummary) -> str:
 
 
 def fallen_lines(claims: Sequence[ClaimSummary]) -> Lines:
-    """The same as a table."""
+    """The claims that a run violates as a table, an error of ours first."""
+    fell = _fallen(claims)
+    separates = any(claim.sound is not None for claim in fell)
     return [
         {
-            "Claim": Markup('<a href="#claim-{0}">{1}</a>').format(
-                claim.statement.name, check_title(claim.statement.name)
-            ),
-            "Proof status": Markup('<span class="bad">{} (an error of ours)</span>').format(PROVED)
-            if claim.is_wrong
-            else claim.statement.standing,
+            "Claim": check_title(claim.statement.name),
+            "Proof status": f"{PROVED}: an error of ours" if claim.is_wrong else claim.statement.standing,
             "runs that violate it": str(claim.counts[Verdict.VIOLATED]),
+            **({"with all assumptions": "-" if claim.sound is None else str(claim.sound)} if separates else {}),
             "of runs": str(claim.applied),
             "Smallest witness": _witness(claim) if claim.witness is not None else "-",
         }
-        for claim in _fallen(claims)
+        for claim in fell
     ]
 
 

@@ -48,7 +48,7 @@ def results_document(folder: Path) -> dict[str, Any]:
         "claims": {
             claim.statement.name: {verdict.value: count for verdict, count in claim.counts.items()} for claim in claims
         },
-        "answer": answer_lines(results, family, claims, {} if suite is None else suite.groups),
+        "answer": answer_lines(results, claims, {} if suite is None else suite.groups),
     }
 
 

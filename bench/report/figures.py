@@ -24,10 +24,10 @@ from ratiobench.bench.report import pictures
 from ratiobench.bench.report.bids import draw_study, list_studies
 from ratiobench.bench.report.pictures import Picture
 from ratiobench.bench.results import intervals
-from ratiobench.bench.results.means import OPT_LABEL, QUANTITIES, CaseValues, find_quantity, take_means
+from ratiobench.bench.results.means import OPT_LABEL, QUANTITIES, CaseValues, find_quantity, mean, take_means
 from ratiobench.bench.results.ratios import format_decimal, interval_text
 from ratiobench.bench.results.read import Results
-from ratiobench.bench.results.remarks import label_of_runs
+from ratiobench.bench.results.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.results.row import Row, is_known
 from ratiobench.bench.show import Lines, align_columns, check_title, format_number, rows_of
 from ratiobench.instances.io.errors import InputError, make_printable, shorten
@@ -439,60 +439,43 @@ def _make_leaderboard(results: Results, plot: Plot, family: Family) -> SuiteFigu
     rows.sort(key=lambda row: ("oracle" in row["constants"].split("+"), -(row["mean_reached"] or Fraction(-1))))
     lines = [
         {
-            "algorithm": row["label"],
+            "Algorithm": row["label"],
             f"mean {results.sense.reached}": format_number(row["mean_reached"]),
             "cases from, to": row["range"],
-            **{name: str(text) for name, text in row["proof_status"].items()},
+            **{name: str(text) for name, text in family.proof_status_of(row["algorithm"]).items()},
             "Constants": row["constants"],
             "decisions/s": "-" if row["decisions_per_second"] is None else f"{row['decisions_per_second']:,.0f}",
-            **{group: format_number(mean) for group, mean in row["groups"].items()},
+            **{group: format_number(row[f"mean in {group}"]) for group in plot.groups},
         }
         for row in rows
     ]
-    data = [
-        {
-            name: row[name]
-            for name in ("algorithm", "cases", "mean_reached", "low", "high", "decisions_per_second", "constants")
-        }
-        | dict(row["proof_status"])
-        | {f"mean in {group}": mean for group, mean in row["groups"].items()}
-        | {"said": row["said"]}
-        for row in rows
-    ]
-    return SuiteFigure(plot, {"leaderboard": pd.DataFrame(data, dtype=object)}, parts=[lines] if lines else [])
+    data = pd.DataFrame(rows, dtype=object).drop(columns=["label", "range"], errors="ignore")
+    return SuiteFigure(plot, {"leaderboard": data}, parts=[lines] if lines else [])
 
 
 def _leader(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
-    from ratiobench.bench.results.remarks import remarks_of_runs
-
     rows = [row for row in values.rows if row.algorithm == algorithm]
-    parts = {
-        group: [
-            Fraction(row.reached)
-            for row in rows
-            if row.group == group and row.state == "ok" and row.reached is not None
-        ]
-        for group in values.plot.groups
-    }
+    valid = [row for row in rows if row.state == "ok" and row.reached is not None]
+    parts = {group: [Fraction(row.reached) for row in valid if row.group == group] for group in values.plot.groups}
     every = [share for part in parts.values() for share in part]
     whole = intervals.mean(every)
     timed = [row for row in rows if row.state == "ok" and (row.case, algorithm) in values.deciding]
     seconds = sum(values.deciding[row.case, algorithm] for row in timed)
     decided = sum(int(values.tasks.get(row.case) or 0) for row in timed)
     sources = {str(source) for row in rows if is_known(row.constants) for source in row.sources or ("none",)}
-    remarks = [row.remarks for row in rows if row.state == "ok" and row.reached]
+    remarks = [row.remarks for row in valid if row.reached]
     return {
         "algorithm": algorithm,
         "label": label_of_runs(rows[0].name, remarks),
+        "range": f"{float(min(every)):.3f} to {float(max(every)):.3f}" if every else "-",
         "cases": whole.cases,
         "mean_reached": whole.mean,
         "low": whole.low,
         "high": whole.high,
-        "range": f"{float(min(every)):.3f} to {float(max(every)):.3f}" if every else "-",
         "decisions_per_second": decided / seconds if seconds else None,
         "constants": "+".join(sorted(sources)) or "none",
-        "proof_status": family.proof_status_of(algorithm),
-        "groups": {group: intervals.mean(part).mean for group, part in parts.items()},
+        **family.proof_status_of(algorithm),
+        **{f"mean in {group}": mean(part) for group, part in parts.items()},
         "said": remarks_of_runs(rows[0].name, remarks),
     }
 

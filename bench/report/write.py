@@ -99,7 +99,7 @@ def write_report(
     failed = _warn(results)
     suite = find_suite_if_any(results.about)
     words = {} if suite is None else suite.groups
-    lines = [*answer_lines(results, family, claims, words), *closing_lines(cited, folder)]
+    lines = [*answer_lines(results, claims, words), *closing_lines(cited, folder)]
     show("\n" + escape_lines("\n".join(lines)))
     sys.stdout.flush()
     return 1 if failed else 0
