@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -72,54 +70,31 @@ def list_studies(tables: Sequence[StudyTable]) -> pd.DataFrame:
     return pd.DataFrame(lines, dtype=object)
 
 
-class BidRange(StrEnum):
-    """Which bids gain most."""
+class BestBid(NamedTuple):
+    """A bid that gains most, exact."""
 
-    AT = "the bid"
-    ABOVE = "bids above"
-    BELOW = "bids below"
-    NEAR = "bids close to"  # No bid gains as much as those close enough to this one nearly do
+    bid: Fraction
+    utility: Fraction
+    is_reached: bool = True  # False: no bid gains as much as those close enough to this one nearly do
 
-
-@dataclass(frozen=True, slots=True)
-class BestBids:
-    """The bids that gain most, exact."""
-
-    bid: Fraction  # one of them, or the end of their piece where it does not belong to it
-    utility: Fraction  # what they gain, or nearly gain
-    where: BidRange  # they lie as seen from `bid`
-    other: Fraction  # the other end of their piece; `bid` for a single one
-    closed: bool = True  # whether the other end belongs to the piece
-    endless: bool = False  # whether they are all bids above `bid`, to the end of the curve
-
-    def describe(self, number: Callable[[Fraction], str]) -> str:
-        """Which bids these are, in words: `bids above 0 and up to 4`."""
-        text = f"{self.where} {number(self.bid)}"
-        if self.where is BidRange.ABOVE and not self.endless:
-            text += f" and {'up to' if self.closed else 'below'} {number(self.other)}"
-        if self.where is BidRange.BELOW and self.other > 0:
-            text += f" and {'from' if self.closed else 'above'} {number(self.other)}" + " on" * self.closed
-        return text
-
-    def mark_place(self, right: Fraction) -> Fraction:
-        """A bid to mark in a figure that ends at `right`: in the middle of the bids above or below an end."""
-        if self.where in (BidRange.AT, BidRange.NEAR):
-            return self.bid
-        return (min(self.bid, right) + min(self.other, right)) / 2
+    def describe(self) -> str:
+        """What it gains, in words."""
+        bid, utility = format_number(self.bid), format_number(self.utility)
+        return f"the bid {bid} gains {utility}" if self.is_reached else f"bids close to {bid} gain nearly {utility}"
 
 
-def find_best(pieces: Sequence[CurvePiece]) -> tuple[Fraction, BestBids]:
-    """The utility of the truthful bid, and the best bids: the truthful one unless another gains more."""
+def find_best(pieces: Sequence[CurvePiece]) -> tuple[Fraction, BestBid]:
+    """The utility of the truthful bid, and the best bid: the truthful one unless another gains more."""
     valuation = pieces[0].valuation
     truthful = utility_of(next(piece for piece in pieces if has_bid(piece, valuation)), valuation)
-    best = BestBids(valuation, truthful, BidRange.AT, valuation)
-    highest = max(piece.high.bid for piece in pieces)
+    best = BestBid(valuation, truthful)
     for _, low, high in pieces:
-        for end, other, beyond in ((low, high, BidRange.ABOVE), (high, low, BidRange.BELOW)):
+        for end, other in ((low, high), (high, low)):
             if end.utility > best.utility:
-                where = BidRange.AT if end.is_included else beyond if end.utility == other.utility else BidRange.NEAR
-                endless = where is BidRange.ABOVE and other.bid == highest
-                best = BestBids(end.bid, end.utility, where, other.bid, other.is_included, endless)
+                is_flat = end.utility == other.utility
+                inside = low.bid + min(Fraction(1), (high.bid - low.bid) / 2)
+                bid = inside if is_flat and not end.is_included else end.bid
+                best = BestBid(bid, end.utility, end.is_included or is_flat)
     return truthful, best
 
 
@@ -164,13 +139,11 @@ def draw_study(table: StudyTable, plot: str, unit: str) -> Picture:
 
 def describe_best_bid(curve: Sequence[CurvePiece]) -> str:
     """What the best bid gains beside the truthful one."""
-    truthful, top = find_best(curve)
+    truthful, best = find_best(curve)
     valuation = format_number(curve[0].valuation)
-    if top.utility == truthful:
+    if best.utility == truthful:
         return f"No bid gains more than the valuation {valuation}, which gains {format_number(truthful)}."
-    verb = {BidRange.AT: "gains", BidRange.NEAR: "gain nearly"}.get(top.where, "gain")
-    best = f"{top.describe(format_number)} {verb} {format_number(top.utility)}"
-    return f"The valuation {valuation} gains {format_number(truthful)}; {best}."
+    return f"The valuation {valuation} gains {format_number(truthful)}; {best.describe()}."
 
 
 def describe_charges(charges: Sequence[Charge]) -> str:
@@ -210,7 +183,7 @@ def draw_curve(axes: Axes, curve: Sequence[CurvePiece], unit: str) -> None:
             axes.plot(float(bid), float(height), "o", markersize=4, color=COLORS[0], markerfacecolor=fill)
     axes.axvline(float(valuation), color=OPT, linestyle="--", linewidth=1)
     axes.annotate("valuation", (float(valuation), 1), xycoords=("data", "axes fraction"), color=OPT, fontsize=8)
-    axes.plot(float(top.mark_place(right)), float(top.utility), "o", markersize=9, color=OPT, markerfacecolor="none")
+    axes.plot(float(top.bid), float(top.utility), "o", markersize=9, color=OPT, markerfacecolor="none")
     axes.axhline(0, color="#999999", linewidth=0.6)
     axes.set_xlim(0, float(right))
     axes.set_xlabel(f"bid, {unit}")

@@ -264,9 +264,10 @@ def claims_section(claims: Sequence[ClaimSummary], family: Family) -> Iterator[S
     parts: list[Any] = [
         "Every claim was checked by exact comparisons on every valid run. If rounding of prices could decide, it is "
         "undecided; if an assumption fails on a run, it is not applicable there. The proof status is what is known "
-        f"beyond these runs. The witness is the violating run on the smallest instance ({sizes}).",
-        table_html([_claim_line(claim, family) for claim in shown], "Claims", places),
+        f"beyond these runs. The witness is the violating run on the smallest instance ({sizes})."
     ]
+    if shown:
+        parts.append(table_html([_claim_line(claim, family) for claim in shown], "Claims", places))
     if idle:
         names = ", ".join(check_title(claim.statement.name) for claim in idle)
         parts.append(f"To no run here apply: {names}.")

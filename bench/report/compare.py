@@ -22,7 +22,7 @@ from ratiobench.bench.family.suite import COUNTEREXAMPLES
 from ratiobench.bench.report.pictures import Picture, draw_profile
 from ratiobench.bench.results.ratios import format_decimal, is_better
 from ratiobench.bench.results.read import Results
-from ratiobench.bench.results.remarks import is_user_algorithm, name_of_runs
+from ratiobench.bench.results.remarks import is_user_algorithm
 from ratiobench.bench.results.row import Row, is_known
 from ratiobench.bench.show import Lines, align_columns, count_text
 
@@ -50,17 +50,9 @@ class Comparison:
         return list(dict.fromkeys(algorithm for _, algorithm in self.rows))
 
     @cached_property
-    def called(self) -> dict[str, str]:
-        """What pictures call the algorithms."""
-        return {row.algorithm: row.name for row in self.rows.values()}
-
-    @cached_property
     def names(self) -> dict[str, str]:
-        """What tables call the algorithms: options that runs have in brackets are there."""
-        runs: dict[str, list[Row]] = {}
-        for row in self.rows.values():
-            runs.setdefault(row.algorithm, []).append(row)
-        return {name: name_of_runs(part[0].name, [row.remarks for row in part]) for name, part in runs.items()}
+        """What the algorithms are called."""
+        return {row.algorithm: row.name for row in self.rows.values()}
 
     def value(self, case: str, algorithm: str) -> Fraction | None:
         """The value of a valid run; None of any other."""
@@ -147,8 +139,8 @@ def take_profiles(comparison: Comparison) -> list[Profile]:
 def draw_profiles(comparison: Comparison, profiles: Sequence[Profile]) -> Picture:
     """The picture of the profiles."""
     drawn = [profile for profile in profiles if profile.cases]
-    factors = {comparison.called[each.algorithm]: [float(factor) for factor in each.factors] for each in drawn}
-    cases = {comparison.called[each.algorithm]: each.cases for each in drawn}
+    factors = {comparison.names[each.algorithm]: [float(factor) for factor in each.factors] for each in drawn}
+    cases = {comparison.names[each.algorithm]: each.cases for each in drawn}
     height = max(3.2, 0.8 + 0.15 * len(drawn))
     return Picture("Performance profile", partial(draw_profile, profiles=factors, cases=cases), height, "profile")
 
@@ -192,8 +184,8 @@ def count_wins(rows: Iterable[Row], sense: Sense) -> Lines:
             if other == own or not valid:
                 continue
             signs = Counter(_compare(*pair, sense) for pair in valid)
-            name = name_of_runs(next(iter(runs[other].values())).name, [row.remarks for row in runs[other].values()])
-            line = {"algorithm": next(iter(runs[own].values())).name, "Against": name, "cases": str(len(valid))}
+            names = {"algorithm": valid[0][0].name, "Against": valid[0][1].name}
+            line = {**names, "cases": str(len(valid))}
             line |= {
                 word: str(signs[sign])
                 for word, sign in (("better", 1), ("worse", -1), ("equal", 0), ("undecided", None))

@@ -92,8 +92,6 @@ def _make_means(results: Results, plot: Plot, family: Family) -> SuiteFigure:
             "What the paper prints, and ours over the same cases; intervals of percentages by Fieller's theorem.",
             lines,
         ]
-    if left_out := _left_out(means):
-        parts.append(left_out)
     title = make_printable(plot.title, 200)
     return SuiteFigure(
         plot,
@@ -189,17 +187,6 @@ def is_lines(plot: Plot, means: pd.DataFrame) -> bool:
     numbers = {re.sub(r"[^\d.,]+", "", group) for group in plot.groups}
     ordered = len(words) == 1 and len(numbers) == len(plot.groups) >= 3 and "" not in numbers
     return ordered and means["algorithm"].nunique() <= LINES
-
-
-def _left_out(means: pd.DataFrame) -> str:
-    """The cases that no mean contains, in words."""
-    parts = []
-    for row in rows_of(means):
-        for count, words in ((row.unbounded, "unbounded"), (row.left_out, "without a figure")):
-            if count:
-                total = row.cases + row.unbounded + row.left_out
-                parts.append(f"{row.group}, {row.name}: {count} of {total} cases {words}")
-    return f"Not in the means: {'; '.join(parts)}." if parts else ""
 
 
 def _mean_lines(means: pd.DataFrame) -> Lines:

@@ -60,7 +60,7 @@ def results_text(results: Results, family: Family) -> str:
         comparison = compare_runs(results)
         tests = None if comparison is None else take_significance(comparison)
         if comparison is not None and tests is not None:
-            parts.append(tests.text(comparison.called))
+            parts.append(tests.text(comparison.names))
     parts += _reasons(results.records, head) if head else []
     if len(results.repetitions):
         parts.append(_WHAT_REPEATED)

@@ -383,6 +383,8 @@ def test_claims_that_fall_come_first_and_idle_ones_are_named() -> None:
     assert [line["runs that violate it"] for line in fallen_lines(claims)] == ["1", "1"]
     assert "an error of ours" in fallen_lines(claims)[0]["Proof status"]
     assert not list(claims_section((), families()["toy"]))
+    [section] = claims_section(claims[3:4], families()["toy"])
+    assert "To no run here apply: Idle." in render_page("x", [section])
 
 
 def test_the_witness_of_a_claim_has_the_command_that_shows_it(found: Results) -> None:
