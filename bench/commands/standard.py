@@ -209,7 +209,7 @@ def _table(options: Table) -> str:
     """The table as Markdown; empty where it is written into the file, with its figures beside it."""
     chosen = options.read()
     if options.write is None:
-        return tables.markdown(chosen, families())
+        return tables.describe_set(chosen, families())
     from ratiobench.bench.report.standard import draw_growth
 
     tables.write_table(chosen, families(), options.write)

@@ -85,24 +85,6 @@ def terminal_text(entries: Sequence[Entry]) -> str:
     return "\n".join(line.rstrip() for line in pad_cells([HEAD, *rows_of(entries)], [True] * len(HEAD)))
 
 
-def markdown(chosen: StandardSet, families: Mapping[str, Family]) -> str:
-    """A table per family, and a sentence about all of them."""
-    known = [entry.best for entry in chosen.entries if entry.best is not None]
-    proved = sum(lower == upper for lower, upper in map(interval_of, known))
-    parts = [
-        f"{chosen.name}: {len(chosen.entries)} instances, {proved} proved optimal; "
-        f"certificates {_megabytes(chosen)} MB. Released {chosen.released or 'not yet'}; "
-        f"SHA-256 of what never changes: `{chosen.digest}`.\n"
-    ]
-    for name, entries in _by_family(chosen):
-        family = families[name]
-        best = "least" if family.sense.value == "least" else "most"
-        parts.append(f"\n### {name} ({family.unit}, {best} is best)\n\n")
-        rows = [HEAD, ("---",) * len(HEAD), *rows_of(entries)]
-        parts += [f"| {' | '.join(row)} |\n" for row in rows]
-    return "".join(parts)
-
-
 def _megabytes(chosen: StandardSet) -> str:
     size = sum(chosen.certificate(entry).stat().st_size for entry in chosen.entries if entry.best is not None)
     return f"{size / 1e6:.1f}"
@@ -120,7 +102,7 @@ def write_table(chosen: StandardSet, families: Mapping[str, Family], path: Path)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise InputError(str(path), "", f"it has no lines {BEGIN.strip()!r} and {END!r}, between which the table goes")
-    write_text(path, before + BEGIN + markdown(chosen, families) + END + after)
+    write_text(path, before + BEGIN + describe_set(chosen, families) + END + after)
 
 
 # The page in the documentation.

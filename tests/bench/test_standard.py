@@ -379,7 +379,7 @@ def test_the_table_is_written_between_its_marks(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(f"before\n{tables.BEGIN}{tables.END}\nafter\n")
     assert main(["standard", "table", "--write", str(tmp_path / "a.md")]) == 0
     text = (tmp_path / "a.md").read_text()
-    assert text == f"before\n{tables.BEGIN}{tables.markdown(R1, families())}{tables.END}\nafter\n"
+    assert text == f"before\n{tables.BEGIN}{describe_set(R1, families())}{tables.END}\nafter\n"
 
 
 def test_the_table_says_by_which_command_an_optimum_was_proved() -> None:
