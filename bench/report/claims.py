@@ -15,7 +15,7 @@ from markupsafe import Markup
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.report.tables import Section, list_html, table_html
+from ratiobench.bench.report.tables import Section, breakable, list_html, table_html
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.row import Row, is_known
 from ratiobench.bench.show import Lines, align_columns, check_title, format_number
@@ -315,12 +315,12 @@ def _tell(claim: ClaimSummary, family: Family) -> Iterator[Any]:
 
 def _stack(texts: Sequence[Any], small: Sequence[Any]) -> Markup:
     """Lines of a cell, those behind the first ones in small letters."""
-    lines = [*map(_signs, texts), *(Markup("<small>{}</small>").format(_signs(text)) for text in small if text)]
+    lines = [*map(_cell, texts), *(Markup("<small>{}</small>").format(_cell(text)) for text in small if text)]
     return Markup("<br>").join(lines)
 
 
-def _signs(text: Any) -> Any:
-    return text if isinstance(text, Markup) else text.replace("<=", "≤").replace(">=", "≥")
+def _cell(text: Any) -> Markup:
+    return breakable(text if isinstance(text, Markup) else text.replace("<=", "≤").replace(">=", "≥"))
 
 
 def _short(figure: Any) -> str:
