@@ -137,7 +137,7 @@ def _doubts(results: Results) -> Iterator[str]:
     for name in results.about.get("algorithms", ()):
         without = [case.name for case in results.cases if name not in [each for each, _ in case.algorithms]]
         if without:
-            yield f"{make_printable(name, 80)} is left out of {count_text(len(without), 'case')} without another day."
+            yield f"{make_printable(name, 80)} is left out where no other day is: {list_names(without)}."
     unlike = list_unpinned(results.about.get("provenance", {}).get("packages", {}))
     if unlike and rows:
         yield f"Solvers are not those of the published figures, so intervals may differ: {', '.join(unlike)}."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import logging
 import math
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -63,6 +65,7 @@ class Picture:
         return figure
 
     def _write(self, into: Any, kind: str) -> None:
+        logging.getLogger("matplotlib").setLevel(logging.ERROR)  # of a home folder that cannot be written
         import matplotlib as mpl
 
         style: Any = {
@@ -73,7 +76,8 @@ class Picture:
             "text.parse_math": False,
         }
         dates = {"svg": "Date", "pdf": "CreationDate"}
-        with mpl.rc_context(style):
+        with mpl.rc_context(style), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph")  # of names in other scripts, which a browser has fonts for
             metadata = {dates[kind]: None} if kind in dates else {}
             self.figure().savefig(into, format=kind, metadata=metadata, dpi=144)
 

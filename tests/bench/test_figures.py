@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -430,9 +431,12 @@ def test_pictures_are_the_same_every_time(found: Results, what: str, tmp_path: P
 
 
 def test_names_from_outside_are_text_not_markup() -> None:
-    """An algorithm called `a<b:$x_1$` is drawn as it is spelled."""
-    svg = Picture("it", partial(pictures.draw_times, seconds={"a<b:$x_1$": [1.0]})).svg
+    """As they are spelled, and in other scripts without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        svg = Picture("it", partial(pictures.draw_times, seconds={"a<b:$x_1$": [1.0], "名": [1.0]})).svg
     assert "a&lt;b:$x_1$" in svg
+    assert "名" in svg
 
 
 @pytest.mark.parametrize("kind", ["welfare", "reached", "ratio", "seconds"])
