@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +33,13 @@ from ratiobench.bench.evaluation.isolation import share_sandboxes
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.report.shared.text import check_title, format_number
 from ratiobench.bench.results import read as _tables
 from ratiobench.bench.results.frames import SECONDS, apply_types, make_frame
-from ratiobench.bench.results.means import GroupMean
-from ratiobench.bench.results.read import StudyTable, group_means
+from ratiobench.bench.results.means import IRREGULAR, group_shares
+from ratiobench.bench.results.read import StudyTable
 from ratiobench.bench.results.remarks import with_remarks
 from ratiobench.bench.running.runner import find_folder, run_suite
+from ratiobench.bench.show import check_title, format_number, rows_of
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.display import make_html
@@ -48,7 +49,7 @@ from ratiobench.online.referee import sandbox
 from ratiobench.online.user_algorithm import name_algorithms
 
 if TYPE_CHECKING:
-    from ratiobench.bench.draw.picture import Picture
+    from ratiobench.bench.report.pictures import Picture
 
 __all__ = [
     "InputError",
@@ -72,7 +73,10 @@ SHOWN = 60  # Rows of the table that a notebook shows of results
 class Results(_tables.Results):
     """The tables of one folder (`ratiobench.bench.results.read.Results`), as notebooks show them."""
 
-    __slots__ = ()
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """`exact` with a type per column: figures as float64, counts as Int64, names as string or category."""
+        return apply_types(self)
 
     @property
     def family(self) -> Family | None:
@@ -99,42 +103,33 @@ class Results(_tables.Results):
         return make_frame(self, columns, exact, "" if self.family is None else self.family.headline)
 
     def plot(self, group: str | None = None) -> Picture:
-        """Draw the share of OPT that each algorithm certainly reaches, as a mean over the cases of a group.
+        """Draw the share of OPT of each algorithm, as a mean over the cases of a group.
 
         Parameters
         ----------
-        group : name of one group; None for all groups, one chart each.
+        group : name of one group; None for all groups in one picture.
 
         Returns
         -------
-        A picture that notebooks show and `save` writes as SVG.
+        A picture that notebooks show, and whose `save` writes ``NAME.svg``, ``NAME.pdf`` or ``NAME.png``.
 
         Raises
         ------
         InputError : no such group, or nothing to draw.
         """
-        from ratiobench.bench.draw.picture import stack_charts
-        from ratiobench.bench.report.means.reached import draw_reached
+        from ratiobench.bench.report.page import draw_share_picture
 
-        groups: dict[str, list[GroupMean]] = {}
-        for mean in self._means():
-            groups.setdefault(mean.group, []).append(mean)
-        wanted = list(groups) if group is None else [group]
-        for each in wanted or [""]:
-            if each not in groups:
-                raise InputError("plot", "group", f"{shorten(each)} is not one of {', '.join(groups) or 'none'}")
-        charts = [(each, draw_reached(groups[each], each, self.sense)) for each in wanted]
-        return stack_charts(f"{self._name}: {self.sense.reached}", charts)
+        groups = list(dict.fromkeys(row.group for row in self.records))
+        if group is not None and group not in groups:
+            raise InputError("plot", "group", f"{shorten(group)} is not one of {', '.join(groups) or 'none'}")
+        picture = draw_share_picture(self, group or "")
+        if picture is None:
+            raise InputError("plot", "group", "no run has a share of OPT")
+        return picture
 
     @property
     def _name(self) -> str:
         return make_printable(str(self.about.get("suite", "")), 80)
-
-    def _means(self) -> list[GroupMean]:
-        means = group_means(self.records, self.sense)
-        groups = list(dict.fromkeys(mean.group for mean in means))
-        means.sort(key=lambda mean: (groups.index(mean.group), *_best_first(mean.reached)))
-        return means
 
     @property
     def _size(self) -> str:
@@ -147,21 +142,23 @@ class Results(_tables.Results):
         return f"<Results {self._name}: {self._size}>"
 
     def _repr_html_(self) -> str:
-        means = self._means()
+        shares = group_shares(self.records, self.sense)
+        groups = list(dict.fromkeys(shares["group"]))
+        means = sorted(rows_of(shares), key=lambda row: (groups.index(row.group), *_best_first(row.reached)))
         rows = [
             (
-                mean.group,
-                with_remarks(mean.algorithm, mean.remarks) + " *" * mean.is_oracle,
-                format_number(mean.reached),
-                mean.cases,
-                ", ".join(f"{count} {kind}" for kind, count in mean.irregular.items() if count),
+                row.group,
+                with_remarks(row.name, row.remarks) + " *" * row.oracle,
+                format_number(row.reached),
+                row.cases,
+                ", ".join(f"{count} {kind}" for kind in IRREGULAR if (count := getattr(row, kind))),
             )
-            for mean in means[:SHOWN]
+            for row in means[:SHOWN]
         ]
         facts = self._claims()
         if len(means) > SHOWN:
             facts["rows below"] = f"{SHOWN} of {len(means)}"
-        if any(mean.is_oracle for mean in means):
+        if any(row.oracle for row in means):
             facts["*"] = "constants computed from the instance under test, future included (oracle)"
         head = ("group", "algorithm", f"mean {self.sense.reached}", "cases", "not in order")
         return make_html(f"{self._name}: {self._size}", facts, head, rows)
@@ -251,8 +248,8 @@ def results(folder: AnyPath) -> Results:
         found = _tables.read_results(store)
     if not found.about:
         raise InputError(str(path), "", EMPTY)
-    parts = {each.name: getattr(found, each.name) for each in fields(found)}
-    return Results(**parts | {"rows": apply_types(found), "seconds": found.seconds.astype(SECONDS)})
+    parts = {part.name: getattr(found, part.name) for part in fields(found)}
+    return Results(**parts | {"seconds": found.seconds.astype(SECONDS)})
 
 
 def instance(file: AnyPath) -> Any:

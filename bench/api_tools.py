@@ -31,8 +31,8 @@ from ratiobench.bench.family.capabilities import SearchResult
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families, find_limits, find_worst_case_search
 from ratiobench.bench.family.suite_file import suite_of
-from ratiobench.bench.report.compare.folders import SHOWN
-from ratiobench.bench.report.compare.folders import compare as _compare
+from ratiobench.bench.report.folders import SHOWN
+from ratiobench.bench.report.folders import compare as _compare
 from ratiobench.bench.running.runner import filter_cases, scale_suite
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.files import read_bytes

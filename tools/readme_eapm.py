@@ -15,7 +15,7 @@ from ratiobench.bench.eapm.suites import READINGS
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.online.eapm.registry import parse
-from tools.readme_tables import ROOT, figures, make_table, write_tables
+from tools.readme_tables import ROOT, figure_data, figures, make_table, write_tables
 
 # Means, rounded outward to `PLACES` decimals: the exact ones have hundreds of digits
 FIGURES = ROOT / "bench" / "eapm" / "results" / "eapm_table1.csv"
@@ -28,11 +28,11 @@ RATIOS = ("1.05", "1.2", "1.5")  # The columns whose mean of OPT/ALG is shown
 
 def take(folder: Path) -> None:
     """Keep the figures of a run of `eapm-table1`, its verdicts and its provenance."""
-    rows = figures(folder / "figures.csv").drop(columns="oracle")
+    rows = figure_data(folder, "means").drop(columns="oracle")
     for column, up in (("mean_lower", False), ("mean_upper", True)):
         rows[column] = [text and format_decimal(Fraction(text), PLACES, up=up) for text in rows[column]]
     rows.to_csv(FIGURES, index=False, lineterminator="\n")
-    over = figures(folder / "printed.csv")
+    over = figure_data(folder, "printed")
     over["percent"] = [format_decimal(Fraction(text), PLACES, up=False) for text in over["percent"]]
     over.to_csv(PRINTED, index=False, lineterminator="\n")
     kept = ["claim", "standing", "holds", "violated", "undecided", "not_applicable", "violated_by"]

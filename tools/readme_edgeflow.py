@@ -18,7 +18,6 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.draw.document import make_document
 from ratiobench.bench.edgeflow.suites import (
     _SERVERS,
     _TIGHT,
@@ -33,8 +32,7 @@ from ratiobench.bench.edgeflow.suites import (
 )
 from ratiobench.bench.edgeflow.timeline import timeline
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.bench.report.timeline.charts import draw_timeline
-from ratiobench.bench.report.timeline.data import coarsen
+from ratiobench.bench.report.timeline import draw_timeline
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.instances.edgeflow.generate import generate
 from ratiobench.instances.edgeflow.paper import PUBLISHED_RATIOS, TIMES
@@ -75,8 +73,7 @@ def draw() -> None:
     suite, name, algorithm = PICTURED
     [case] = [case for case in find_suite(suite)[1].cases if case.name == name]
     instance = generate(case.recipe)
-    [(_, svg), *_] = draw_timeline(coarsen(timeline(instance, run(instance, algorithm))))
-    (RESULTS / "timeline.svg").write_text(make_document(svg), encoding="utf-8")
+    draw_timeline(timeline(instance, run(instance, algorithm)))[0].save(RESULTS / "timeline.svg")
 
 
 def _rows(suite: str) -> pd.DataFrame:

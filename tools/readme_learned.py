@@ -18,10 +18,8 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.draw.document import make_document
-from ratiobench.bench.draw.scales import Axis
-from ratiobench.bench.draw.svg import ALONE, SERIES, Frame, draw_sign, style_series
 from ratiobench.bench.family.registry import find_suite
+from ratiobench.bench.report.pictures import Picture, label_ends, style_of
 from ratiobench.bench.results.ratios import format_decimal
 from tools.readme_tables import ROOT, figures, make_table, write_tables
 
@@ -161,8 +159,8 @@ def guards_by_trace() -> str:
 GUARDS = (("", "none"), *((f"guard={beta},", str(beta)) for beta in (99, 59, 39, 29)))
 
 
-def draw_guards() -> str:
-    """Consistency against robustness: mean welfare over the bound, by guarantee, a line per history; a document.
+def draw_guards(axes: Any) -> None:
+    """Consistency against robustness: mean welfare over the bound, by guarantee, a line per history.
 
     Theorem A's prices are on no line: they are no guard.
     """
@@ -172,20 +170,24 @@ def draw_guards() -> str:
         earned.setdefault((row["group"], row["algorithm"]), []).append(float(reached(row)))
     shown = {key: sum(values) / len(values) for key, values in earned.items()}
     names = [*(f"learned:{options}prior=history" for options, _ in GUARDS), "posted:prior=history"]
-    texts = [*(text for _, text in GUARDS), "Thm A"]
-    groups = list(dict.fromkeys(table["group"]))
-    x = Axis(-0.4, len(names) - 0.6, "beta of the guard; Theorem A", labels=list(enumerate(texts)))
-    y = Axis(0.0, 1.0, "welfare / upper bound on OPT", labels=[(k / 5, f"{k / 5:g}") for k in range(6)])
-    frame = Frame("Consistency against robustness", x, y, width=ALONE, height=300, right=groups)
-    lines = [[(frame.x(k), frame.y(shown[group, name])) for k, name in enumerate(names)] for group in groups]
-    heights = frame.place_labels([line[-2][1] for line in lines])
-    for number, (group, line) in enumerate(zip(groups, lines, strict=True)):
-        frame.line(style_series(number), *line[:-1])
-        for (left, top), name, text in zip(line, names, texts, strict=True):
-            with frame.mark(f"{group}, {text}: {shown[group, name]:.3f}"):
-                draw_sign(frame, number, left, top)
-        frame.text(frame.x.end + 6, heights[number], group, css=f"name s{number % SERIES + 1}")
-    return make_document(frame.render())
+    ends = []
+    for number, group in enumerate(dict.fromkeys(table["group"])):
+        style = style_of(number)
+        heights = [shown[group, name] for name in names]
+        axes.plot(range(len(names) - 1), heights[:-1], markersize=5, linewidth=1.2, **style)
+        axes.plot(len(names) - 1, heights[-1], markersize=5, color=style["color"], marker=style["marker"])
+        ends.append((heights[-2], group, style["color"]))
+    axes.set_xticks(range(len(names)), [*(text for _, text in GUARDS), "Thm A"])
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("beta of the guard; Theorem A")
+    axes.set_ylabel("welfare / upper bound on OPT")
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    label_ends(axes, ends)
+
+
+def draw() -> Picture:
+    """The picture of the guards."""
+    return Picture("Consistency against robustness", draw_guards, 3.6)
 
 
 # Where each table stands, and what makes it
@@ -200,4 +202,4 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         take(Path(sys.argv[1]))
     write_tables(TABLES)
-    PICTURE.write_text(draw_guards(), encoding="utf-8")
+    draw().save(PICTURE)

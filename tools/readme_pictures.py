@@ -8,46 +8,37 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import pandas as pd
+
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.bench.report.means.data import make_rows
-from ratiobench.bench.report.means.figure import Means
-from ratiobench.bench.report.shared.pictures import write_pictures
-from ratiobench.bench.results.means import Mean
+from ratiobench.bench.report.figures import draw_means
 from tools.readme_tables import PAPER, figures
 
 PLOTS = ("fig7", "fig8", "fig12")
 
 
-def read_means(plot: str) -> list[Mean]:
+def read_means(plot: str) -> pd.DataFrame:
     """The committed means of a figure."""
     table = figures()
-    return [
-        Mean(
-            plot,
-            row["kind"],
-            row["group"],
-            row["algorithm"],
-            int(row["cases"]),
-            *(Fraction(row[end]) if row[end] else None for end in ("mean_lower", "mean_upper")),
-            *(float(row[end]) if row[end] else None for end in ("low", "high")),
-            int(row["unbounded"]),
-            int(row["left_out"]),
-            row["oracle"] == "True",
-            row["said"],
-        )
-        for row in table[table["plot"] == plot].to_dict("records")
-    ]
+    table = table[table["plot"] == plot].astype(object)
+    for name, kind in (("mean_lower", Fraction), ("mean_upper", Fraction), ("low", float), ("high", float)):
+        table[name] = pd.Series([kind(text) if text else None for text in table[name]], table.index, dtype=object)
+    for name in ("unbounded", "left_out", "cases"):
+        table[name] = table[name].map(int)
+    return table.assign(
+        oracle=table["oracle"] == "True", name=table["algorithm"], label="", parts=[[] for _ in range(len(table))]
+    )
 
 
 def write(folder: Path) -> list[Path]:
     """Draw the figures into a folder."""
     family, suite = find_suite("paper")
-    drawn = []
-    for plot in suite.plots:
-        if plot.name in PLOTS:
-            rows = make_rows(plot, family, family.sense, read_means(plot.name))
-            drawn.append(Means(plot, family.unit, rows, family.sense))
-    return write_pictures(drawn, folder)
+    return [
+        picture.save(folder / f"{picture.name}.svg")
+        for plot in suite.plots
+        if plot.name in PLOTS
+        for picture in draw_means(read_means(plot.name), plot, family, family.sense)
+    ]
 
 
 if __name__ == "__main__":

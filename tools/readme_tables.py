@@ -9,6 +9,7 @@ theirs, and its provenance stands beside the other.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -31,6 +32,9 @@ from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.lora import experiments
 from ratiobench.bench.lora.experiments import COLUMNS, Means
 from ratiobench.bench.lora.paper_suites import PDFTSP
+from ratiobench.bench.report.tables import csv_of
+from ratiobench.bench.report.write import list_figures, read_folder
+from ratiobench.bench.results.means import SHOWN
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.bench.running.standard import make_entry
 from ratiobench.formulations.report import Proof
@@ -68,6 +72,14 @@ COMPARED = (("fig8", "high, Poisson 80"), ("fig4", "50 nodes"))
 def figures(file: Path = PAPER) -> pd.DataFrame:
     """The means of a committed run; exact figures are text."""
     return pd.read_csv(file, dtype=str, keep_default_na=False)
+
+
+def figure_data(folder: Path, name: str) -> pd.DataFrame:
+    """The rows of all figures of a run: ``means``, ``printed``, ``leaderboard`` or ``studies``; figures are text."""
+    results, family = read_folder(folder)
+    frames = [figure.frames[name] for figure in list_figures(results, family) if name in figure.frames]
+    rows = pd.concat(frames, ignore_index=True).drop(columns=list(SHOWN), errors="ignore")
+    return pd.read_csv(io.BytesIO(csv_of(rows)), dtype=str, keep_default_na=False)
 
 
 def _cell(
@@ -486,12 +498,12 @@ def take_mechanisms(folder: Path) -> None:
             | {"truthful": int((asked == Verdict.HOLDS.value).all(axis=1).sum())}
             | {"lie_gains": int((asked == Verdict.VIOLATED.value).any(axis=1).sum())}
         )
-    take(folder, {MECHANISMS: figures(folder / "figures.csv"), VERDICTS: pd.DataFrame(lines)})
+    take(folder, {MECHANISMS: figure_data(folder, "means"), VERDICTS: pd.DataFrame(lines)})
 
 
 def take_leaderboard(folder: Path) -> None:
     """The table of a run of `leaderboard`, with means of certificate and revenue over welfare, and its provenance."""
-    board = figures(folder / "leaderboard_table.csv")
+    board = figure_data(folder, "leaderboard")
     runs = figures(folder / "results.csv").groupby("algorithm")
     for column in ("certificate", "revenue_share"):
         means = {}
@@ -519,7 +531,7 @@ def take_paper(folder: Path) -> None:
     """
     about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     part = bool(about.get("rows"))
-    new, suite = figures(folder / "figures.csv"), find_suite("paper")[1]
+    new, suite = figure_data(folder, "means"), find_suite("paper")[1]
     every = figures(folder / "results.csv")
     results = every[every["state"] == "ok"]
     results = results[results["group"].str.match(r"fig[4-9]: ")]
@@ -562,7 +574,7 @@ def take_paper(folder: Path) -> None:
 def take_study(folder: Path) -> None:
     """The table of Figure 10 or 11."""
     suite = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["suite"]
-    shutil.copyfile(folder / f"{suite}.csv", PAPER.with_name(f"{suite}.csv"))
+    figure_data(folder, "studies").to_csv(PAPER.with_name(f"{suite}.csv"), index=False, lineterminator="\n")
 
 
 TAKERS = {

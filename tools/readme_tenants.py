@@ -16,9 +16,9 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.draw.pareto import Point, draw_pareto_front
-from ratiobench.bench.draw.picture import Picture, stack_charts
+import ratiobench
 from ratiobench.bench.family.registry import find_suite
+from ratiobench.bench.report.pictures import OPT, Picture, label_ends, style_of, use_thousands
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.bench.tenants.suites import LOADS, READINGS, TIGHT
 from ratiobench.formulations.tenants.check import check
@@ -41,7 +41,7 @@ def take(folder: Path) -> None:
     suite = find_suite(_suite(folder))[1].name
     if suite == "tenants-named":
         rows = rows.assign(group=rows["case"])
-    seconds = figures(folder / "seconds.csv").astype({"seconds": float})
+    seconds = ratiobench.results(folder).seconds
     times = seconds[seconds["stage"] == "opt"].set_index("case")["seconds"]
     deciding = seconds[seconds["stage"] == "deciding"].set_index(["case", "algorithm"])["seconds"]
     kept: list[dict[str, Any]] = []
@@ -211,17 +211,52 @@ def front() -> str:
 AXES = {"money": "dollars per job", "flow": "ticks from release to end, per job", "lateness": "ticks late, per job"}
 
 
+def find_pareto_front(points: Mapping[str, tuple[float, ...]]) -> list[str]:
+    """The names of the points such that no other one has all figures as small, and one of them smaller."""
+
+    def beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+        pairs = list(zip(one, other, strict=True))
+        return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+
+    return [name for name, point in points.items() if not any(beats(other, point) for other in points.values())]
+
+
+def draw_fronts(axes: Any) -> None:
+    """Money against time by the wish of all tenants, in three pictures side by side; a ring marks the front."""
+    rows = _rows("tenants-wishes")
+    groups = list(dict.fromkeys(group for group, _ in rows))
+    axes.set_axis_off()
+    for place, group in enumerate(groups):
+        names = dict.fromkeys(["OPT", *(name for where, name in rows if where == group)])
+        points = {name: tuple(float(rows[group, name][key]) for key in AXES) for name in names}
+        part = axes.inset_axes((0, 1 - (place + 0.8) / len(groups), 1, 0.74 / len(groups)))
+        _draw_front(part, points)
+        part.set_title(f"{group}; number behind a name: {AXES['lateness']}", fontsize=9, loc="left")
+
+
+def _draw_front(axes: Any, points: Mapping[str, tuple[float, ...]]) -> None:
+    for which, values in zip("xy", zip(*points.values(), strict=True), strict=False):
+        if max(values) > 3 * min(values) > 0:
+            (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    front, ends = find_pareto_front(points), []
+    for number, (name, (money, flow, late)) in enumerate(points.items(), -1):
+        style = {"color": OPT, "marker": "o"} if name == "OPT" else style_of(number) | {"linestyle": "none"}
+        axes.plot(money, flow, markersize=5, **style)
+        if name in front:
+            axes.plot(money, flow, "o", markersize=11, color="#222222", markerfacecolor="none", markeredgewidth=0.8)
+        ends.append((flow, f"{name}, {late:.3g}", style["color"]))
+    axes.set_xlabel(AXES["money"])
+    axes.set_ylabel(AXES["flow"].partition(",")[0])
+    axes.grid(color="#dddddd", linewidth=0.6)
+    use_thousands(axes, "x")
+    use_thousands(axes, "y")
+    label_ends(axes, ends, 2.6)
+
+
 def draw() -> Picture:
     """The front of money, time and lateness by the wish of all tenants."""
-    rows = _rows("tenants-wishes")
-    charts = []
-    for group in dict.fromkeys(group for group, _ in rows):
-        names = dict.fromkeys(["OPT", *(name for where, name in rows if where == group)])
-        points = [Point(name, tuple(float(rows[group, name][key]) for key in AXES)) for name in names]
-        charts.append(
-            (f"{group}; number behind a name: ticks late", draw_pareto_front(group, points, tuple(AXES.values())))
-        )
-    return stack_charts("Money, time and lateness of policies and of OPT", charts)
+    groups = {group for group, _ in _rows("tenants-wishes")}
+    return Picture("Money, time and lateness of policies and of OPT", draw_fronts, 3.6 * len(groups))
 
 
 # Where each table stands, and what makes it

@@ -55,7 +55,7 @@ class Backtested:
     def lines(self) -> Iterator[str]:
         """Yield the answer, the tables and what they rest on, for people."""
         from ratiobench.bench.cluster.tables import list_answers, list_basis, list_tables
-        from ratiobench.bench.report.shared.text import align_columns
+        from ratiobench.bench.show import align_columns
 
         yield from list_answers(self.result)
         for table in list_tables(self.result):

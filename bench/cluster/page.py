@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ratiobench.bench.cluster.tables import NAMES, list_answers, list_basis, list_tables, shown_policies
-from ratiobench.bench.report.shared.render import render
+from ratiobench.bench.report.pictures import Picture
+from ratiobench.bench.report.tables import Section, list_html
+from ratiobench.bench.report.tables import render_page as render_sections
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +88,7 @@ def _draw_days(axes: Axes, lines: Mapping[str, Sequence[float | None]], unit: fl
     axes.legend(fontsize="small")
 
 
-Draw = Callable[["Axes", "Backtest"], None]
+Draw = Callable[..., None]  # (axes, result)
 PICTURES: dict[str, Draw] = {
     "Waits by time of submit": draw_waits,
     "Utilisation": draw_utilisation,
@@ -95,27 +97,12 @@ PICTURES: dict[str, Draw] = {
 }
 
 
-def make_svg(draw: Draw, result: Backtest) -> str:
-    """A picture as an SVG element, the same bytes for the same result."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context({"svg.hashsalt": result.instance, "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(7.5, 3.4), layout="constrained")
-        draw(figure.add_subplot(), result)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    svg = text.getvalue()
-    return svg[svg.index("<svg") :]
-
-
 def render_page(result: Backtest) -> str:
     """The page as HTML; it needs nothing from a network."""
-    return render(
-        "cluster/backtest.html",
-        result=result,
-        answers=list(list_answers(result)),
-        basis=list(list_basis(result)),
-        pictures=[(title, make_svg(draw, result)) for title, draw in PICTURES.items()],
-        tables=list(list_tables(result)),
-    )
+    lead = [list_html(list(list_answers(result))), *list_basis(result)]
+    sections = [Section(title, [Picture(title, partial(draw, result=result), 3.4)]) for title, draw in PICTURES.items()]
+    tables = list(list_tables(result))
+    sections += [Section(f"{table.title[0].upper()}{table.title[1:]}", [table.rows]) for table in tables]
+    note = f"ratiobench; instance {result.instance}. The command's --json has all figures in seconds."
+    sections.append(Section("Source", [note]))
+    return render_sections(f"Backtest of {result.name}", sections, lead)

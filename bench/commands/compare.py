@@ -13,7 +13,7 @@ from ratiobench.bench.options import File, Options, argument, option, switch
 from ratiobench.instances.io.files import write_atomically
 
 if TYPE_CHECKING:
-    from ratiobench.bench.report.compare.folders import Comparison
+    from ratiobench.bench.report.folders import Comparison
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Compare(Options):
 
 def run(options: Compare) -> Comparison:
     """Read both and compare."""
-    from ratiobench.bench.report.compare.folders import compare
+    from ratiobench.bench.report.folders import compare
 
     require_writable(options.csv)
     return compare(options.a, options.b)
@@ -36,24 +36,24 @@ def run(options: Compare) -> Comparison:
 
 def text(options: Compare, found: Comparison) -> Iterator[str]:
     """What differs."""
-    from ratiobench.bench.report.compare import folders as compare
+    from ratiobench.bench.report import folders as compare
 
     yield compare.text(found, names=options.names)
 
 
 def document(options: Compare, found: Comparison) -> Any:
     """All rows."""
-    from ratiobench.bench.report.compare import folders as compare
+    from ratiobench.bench.report import folders as compare
 
     return compare.document(found)
 
 
 def write(options: Compare, found: Comparison) -> None:
     """The rows as CSV."""
-    from ratiobench.bench.report.compare.folders import as_csv
+    from ratiobench.bench.report.folders import as_csv
 
     if options.csv:
-        write_atomically(options.csv, as_csv(found).encode())
+        write_atomically(options.csv, as_csv(found))
 
 
 COMPARE = Command(Compare, run, text=text, document=document, write=write, busy="reading results")

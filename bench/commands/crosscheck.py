@@ -11,7 +11,7 @@ from ratiobench.bench.commands.shared import InstanceOptions
 from ratiobench.bench.commands.texts import name_the_file
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.options import EFFORT, SECONDS, option
-from ratiobench.bench.report.rows.crosscheck import crosscheck_lines, interval_of
+from ratiobench.bench.report.crosscheck import crosscheck_lines, interval_of
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.formulations.crosscheck import CrossCheck
 from ratiobench.instances.io.errors import make_printable
@@ -46,7 +46,7 @@ def run(options: Crosscheck) -> CrosscheckOutcome:
 
 def text(options: Crosscheck, found: CrosscheckOutcome) -> Iterator[str]:
     """A table, reasons and the verdict."""
-    from ratiobench.bench.report.shared.text import align_columns  # with pandas, which no other command should wait for
+    from ratiobench.bench.show import align_columns  # with pandas, which no other command should wait for
 
     answers = found.answers
     yield align_columns(crosscheck_lines(answers)).removesuffix("\n")

@@ -86,7 +86,7 @@ def text(options: Evaluate, found: Evaluation) -> Iterator[str]:
     """The score, a table of the instances, the feedback."""
     from ratiobench.bench.evaluation.feedback import percent
     from ratiobench.bench.evaluation.table import rows
-    from ratiobench.bench.report.shared.text import align_columns
+    from ratiobench.bench.show import align_columns
 
     verdict = "valid" if found.valid else "NOT VALID"
     isolated = "shipped" if found.isolation is None else isolation_text(found.isolation)

@@ -27,7 +27,7 @@ class Explain(SolveOptions, IsolationOptions, InstanceOptions):
 
 def run(options: Explain) -> Any:
     """Explain the run."""
-    from ratiobench.bench.report.explain.text import explain
+    from ratiobench.bench.report.explain import explain
 
     require_writable(options.html)
     family, instance = options.read()
@@ -38,14 +38,14 @@ def run(options: Explain) -> Any:
 
 def text(options: Explain, found: Any) -> Iterator[str]:
     """The explanation."""
-    from ratiobench.bench.report.explain import text as explanations
+    from ratiobench.bench.report import explain as explanations
 
     yield explanations.text(found)
 
 
 def document(options: Explain, found: Any) -> dict[str, Any]:
     """The arrivals with candidates and decisions, and the claim."""
-    from ratiobench.bench.report.document import explain_document
+    from ratiobench.bench.report.explain import explain_document
 
     return explain_document(found)
 
@@ -53,7 +53,7 @@ def document(options: Explain, found: Any) -> dict[str, Any]:
 def write(options: Explain, found: Any) -> Iterator[str]:
     """The page."""
     if options.html is not None:
-        from ratiobench.bench.report.explain.page import render_explanation
+        from ratiobench.bench.report.explain import render_explanation
 
         write_atomically(options.html, render_explanation(found).encode())
         yield f"page: {options.html}"

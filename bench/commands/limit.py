@@ -183,7 +183,7 @@ def _head(found: LimitReport) -> Iterator[str]:
 
 
 def _single(found: LimitReport, run: LimitRun) -> Iterator[str]:
-    from ratiobench.bench.report.shared.text import align_columns
+    from ratiobench.bench.show import align_columns
 
     every, worst = found.ratios(run), found.worst(run)
     places = _shown(len(every), worst)
@@ -227,7 +227,7 @@ def _verdict(found: LimitReport, run: LimitRun) -> str:
 
 
 def _table(found: LimitReport) -> Iterator[str]:
-    from ratiobench.bench.report.shared.text import align_columns
+    from ratiobench.bench.show import align_columns
 
     lines = []
     for run in found.runs:

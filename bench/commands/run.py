@@ -11,10 +11,11 @@ from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import SuitePartOptions
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
-from ratiobench.bench.options import File, Options, argument, option, switch
+from ratiobench.bench.options import File, Options, Text, argument, option, switch
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.interrupts import postpone_interrupt
 from ratiobench.bench.running.options import RunOptions
+from ratiobench.instances.io.errors import InputError, shorten
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,8 @@ class Report(Options):
     """Options of `report`."""
 
     folder: Path = argument("folder of the results, as `run --out` names it", File(), "DIR")
-    figures: Path | None = option("also write the figures as SVG files", File(), "FOLDER")
+    figures: Path | None = option("folder of the figures as SVG files", File(), "FOLDER", told="DIR/figures")
+    label: tuple[str, ...] = option("what the report calls an algorithm", Text(), "NAME=LABEL", several=True)
     quiet: bool = switch("print no progress")
 
 
@@ -75,7 +77,13 @@ def report(options: Report) -> Reported:
     """Print the tables, write CSV and page; status 1 when rows failed."""
     from ratiobench.bench.report.write import write_report
 
-    status = write_report(options.folder, {}, options.figures, show=_show(options))
+    labels: dict[str, str] = {}
+    for pair in options.label:
+        name, _, label = pair.rpartition("=")
+        if not name or not label:
+            raise InputError("--label", "", f"{shorten(pair)} is not NAME=LABEL")
+        labels[name] = label
+    status = write_report(options.folder, {}, options.figures, show=_show(options), labels=labels)
     return Reported(options.folder, status)
 
 

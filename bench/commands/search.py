@@ -158,7 +158,7 @@ def _claim_lines(found: SearchResult) -> Iterator[str]:
 def _audited(found: SearchResult) -> str:
     if found.check is None:
         return f"  the audit has no check named {found.claim}"
-    from ratiobench.bench.report.shared.text import assumptions_text
+    from ratiobench.bench.show import assumptions_text
 
     failing = found.check.failing
     proof = "" if failing is None else f" (proof of the claim: {assumptions_text(failing)})"
@@ -219,12 +219,12 @@ def after(options: Search, searched: SearchOutcome) -> None:
             print(f"  {path}: proves OPT", file=into)
     if family.explainer is None or (options.json and witness is None):
         return
-    from ratiobench.bench.report.explain import text as explanations
+    from ratiobench.bench.report import explain as explanations
 
     with run_context(options.context(family, witness)):
         explained = explanations.explain(family, found.instance, found.algorithm)
     if witness is not None:
-        from ratiobench.bench.report.explain.page import render_explanation
+        from ratiobench.bench.report.explain import render_explanation
 
         path = witness.with_name(f"{WORST}.html")
         write_atomically(path, render_explanation(explained).encode())

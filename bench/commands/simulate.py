@@ -263,7 +263,7 @@ def text(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
 
 def _table_lines(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     """OPT, a row per algorithm, what is proved of each, which rules were broken."""
-    from ratiobench.bench.report.shared.text import align_columns, format_number, ratio_text
+    from ratiobench.bench.show import align_columns, format_number, ratio_text
 
     family, opt = found.family, found.opt
     lines = []

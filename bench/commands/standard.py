@@ -17,11 +17,10 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import MAIN, Entry, StandardSet, read_set
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import EFFORT, GAP, SECONDS, File, Options, Text, argument, option, required
-from ratiobench.bench.report.standard import table as tables
+from ratiobench.bench.report import standard as tables
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
-from ratiobench.instances.io.files import write_atomically
 
 WEEKS = "weeks"  # The tier of which no runs are stored
 
@@ -210,12 +209,12 @@ def _table(options: Table) -> str:
     """The table as Markdown; empty where it is written into the file, with its figures beside it."""
     chosen = options.read()
     if options.write is None:
-        return tables.markdown(chosen, families())
-    from ratiobench.bench.report.standard.chart import draw_growth
+        return tables.describe_set(chosen, families())
+    from ratiobench.bench.report.standard import draw_growth
 
     tables.write_table(chosen, families(), options.write)
-    for name, drawn in draw_growth(chosen, families()):
-        write_atomically(options.write.parent / name, drawn.encode())
+    for picture in draw_growth(chosen, families()):
+        picture.save(options.write.parent / f"{picture.name}.svg")
     return ""
 
 

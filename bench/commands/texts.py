@@ -69,21 +69,20 @@ def write_timeline(
 ) -> None:
     """Write the page of time lines, or the Gantt chart alone as a picture."""
     if path.suffix.lower() == PICTURE:
-        from ratiobench.bench.draw.document import make_document
-        from ratiobench.bench.report.timeline.gantt import draw_gantt
+        from ratiobench.bench.report.timeline import draw_gantt
 
         assert family.gantt is not None
         solution = runs[0].decisions if runs or best is None else best[2]
         try:
-            text = make_document(draw_gantt(family.gantt(instance, solution)))
+            draw_gantt(family.gantt(instance, solution)).save(path)
         except InputError as error:
             raise InputError("--timeline", "", error.problem) from None
     else:
-        from ratiobench.bench.report.timeline.page import BestSolution, render_timelines
+        from ratiobench.bench.report.timeline import BestSolution, render_timelines
 
         name = str(getattr(instance, "name", "") or Path(str(source)).name)
         text = render_timelines(family, instance, name, runs, None if best is None else BestSolution(*best))
-    write_atomically(path, text.encode())
+        write_atomically(path, text.encode())
 
 
 @contextlib.contextmanager
@@ -150,14 +149,14 @@ def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact
 
 def profit_text(family: Family, run: OnlineRun, account: dict[str, Exact]) -> str:
     """The profit in the family's money; where nobody pays, what list prices, the bids, would bring."""
-    from ratiobench.bench.report.shared.money import value_text
+    from ratiobench.bench.show import value_text
 
     return value_text(account["profit"], family) + " (list prices)" * (run.revenue is None)
 
 
 def account_text(family: Family, instance: Any, run: OnlineRun) -> str:
     """Revenue, cost and profit in the family's money; empty where the family does not say."""
-    from ratiobench.bench.report.shared.money import value_text
+    from ratiobench.bench.show import value_text
 
     account = account_of(family, instance, run)
     if account is None:

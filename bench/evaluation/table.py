@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ratiobench.bench.evaluation.feedback import percent
 from ratiobench.bench.evaluation.result import CaseResult, Evaluation
-from ratiobench.bench.report.shared.text import format_number
+from ratiobench.bench.show import format_number
 
 HEAD = ("stage", "instance", "arrivals", "OPT", "value", "share", "missed", "best shipped")
 

@@ -128,14 +128,13 @@ class PrintedMean:
     value: str  # in the family's unit, as it is printed
 
 
-# Kinds of figures that show means of what every family has (`ratiobench.bench.report.means.data`)
+# Kinds of figures that show means of what every family has (`ratiobench.bench.results.means`)
 QUANTITIES = ("welfare", "reached", "ratio", "revenue", "admitted", "seconds", "deciding")
 LEADERBOARD = "leaderboard"
-STUDIED = ("curve", "charges")  # Kinds of figures that show studies of that kind (`ratiobench.bench.report.kinds`)
-# The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.report.sweep.figure`)
+STUDIED = ("curve", "charges")  # Kinds of figures that show studies of that kind (`ratiobench.bench.report.figures`)
+# The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.report.figures`)
 SWEEP = "sweep"
-# Names of other files of a report, which no figure can have
-TAKEN = ("results", "solvers", "seconds", "claims", "figures", "printed", "printed_means", "provenance", "significance")
+TAKEN = ("share-of-opt", "profile")  # Names of the pictures of every report, which no figure can have
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +143,9 @@ class Plot:
 
     name: str  # of its files and its place on the page
     title: str  # its heading
-    # a quantity (``welfare``, ``reached``, ...; `ratiobench.bench.report.means.data`) or a measure of the family: means
+    # a quantity (``welfare``, ``reached``, ...; `ratiobench.bench.results.means`) or a measure of the family: means
     # over the cases of each group, with their 95 % intervals; or the name of a kind of its own
-    # (`ratiobench.bench.report.kinds`).
+    # (`ratiobench.bench.report.figures`).
     kind: str
     groups: tuple[str, ...]  # places on its axis, in order
     axis: str  # what the groups vary

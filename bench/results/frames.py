@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from ratiobench.bench.results import repetitions
-from ratiobench.bench.results.read import COLUMNS, Results, is_known, online_seconds
+from ratiobench.bench.results.read import COLUMNS, Results, online_seconds
+from ratiobench.bench.results.row import is_known
 from ratiobench.instances.io.errors import InputError, shorten
 
 # Types of the columns of `Results.seconds`

@@ -39,13 +39,6 @@ def mean(values: Sequence[Fraction], confidence: float = CONFIDENCE) -> Estimate
     return Estimate(middle, float(middle) - half, float(middle) + half, count)
 
 
-def sign_test(ahead: int, behind: int) -> Fraction:
-    """The chance that of as many fair coins so many or more fall alike: the exact two-sided sign test; 1 of none."""
-    count = ahead + behind
-    tail = sum(math.comb(count, k) for k in range(min(ahead, behind) + 1))
-    return min(Fraction(1), Fraction(2 * tail, 2**count))
-
-
 def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimate:
     """By how many percent the mean of `ours` is above the mean of `others`, values paired.
 

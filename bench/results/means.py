@@ -1,15 +1,49 @@
-"""Means over the cases of a group as frozen records, and how CSV files have them."""
+"""Means over the cases of a group: the share of OPT, and every quantity that figures show.
+
+A mean is exact. Where the cases of a group are a sample, draws of one law with different seeds, its interval is that
+of Student's t (`intervals.mean`). Fixed cases, such as days of a trace, have no interval: each of them is shown. `low`
+and `high` are those of Student's t all the same, as if the cases were a sample. Where every case is an interval itself
+(OPT, the ratio), the interval begins at that of the mean of the lower ends and ends at that of the mean of the upper.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
-# Columns of NAME.csv for a figure of means (`Mean`)
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import Plot
+from ratiobench.bench.results import intervals, ratios
+from ratiobench.bench.results.read import DECIDING, Results, online_seconds
+from ratiobench.bench.results.remarks import label_of_runs, remarks_of_runs
+from ratiobench.bench.results.row import Row, is_known
+from ratiobench.bench.storage.store import StoredCase
+
+# Columns of the shares of OPT
+SHARES = {
+    "group": "group of the cases",
+    "algorithm": "name with options",
+    "name": "what the algorithm is called",
+    "label": "the same with remarks on its runs",
+    "cases": "cases in the mean",
+    "reached": "exact mean of the share of OPT that is certainly reached",
+    "lower": "exact mean of the least share for any OPT in its interval; of means of runs at the end of their interval",
+    "upper": "the same of the largest",
+    "parts": "exact shares that are certainly reached, of every case, in ascending order",
+    "unbounded": "cases in the mean whose ratio is unbounded",
+    "undefined": "cases without a share, since OPT may be negative or 0",
+    "invalid": "cases in which a rule was broken",
+    "failed": "cases without an answer",
+    "oracle": "whether constants come from the instance under test",
+    "remarks": "short remarks on the runs in the mean",
+}
+IRREGULAR = ("unbounded", "undefined", "invalid", "failed")  # Columns of counts of cases that are not in order
+# Columns of the means of a figure
 COLUMNS = {
     "plot": "name of the figure",
     "kind": "averaged figure",
@@ -25,218 +59,219 @@ COLUMNS = {
     "oracle": "whether constants come from the instance under test",
     "said": "short remarks on the runs in the mean",
 }
-# Columns of NAME_printed.csv (`GainBesidePaper`)
-PRINTED = {
-    "plot": "name of the figure",
-    "group": "group of the cases",
-    "algorithm": "the better algorithm",
-    "than": "the algorithm that it is compared with",
-    "paper_percent": "by how much, as the paper prints it",
-    "cases": "cases with both",
-    "percent": "exact: 100 (mean / mean - 1) over the same cases; empty where the mean below is not positive",
-    "low": "float: lower end of its 95 % interval (Fieller); empty where it is unbounded",
-    "high": "float: its upper end",
-}
-# Columns of NAME_paper.csv (`MeanBesidePaper`)
-PRINTED_MEANS = {
-    "plot": "name of the figure",
-    "group": "group of the cases",
-    "algorithm": "name with options",
-    "paper": "the mean, as the paper prints it",
-    "cases": "cases in ours",
-    "mean": "our mean: the same as mean_lower of the figure",
-    "low": "float: lower end of its 95 % interval",
-    "high": "float: its upper end",
-}
-# Columns of a sweep's NAME.csv behind those of figures of means (`SweepBound`)
-BOUND = {
-    "verdicts": "of the family's main check, with the number of runs",
-    "bound_least": "exact: the least bound on OPT/ALG by that check over the runs; empty where it bounds none",
-    "bound_most": "exact: the largest",
-    "least_lower": "exact: the least ratio of a run, at least",
-    "worst_lower": "exact: the largest ratio of a run, at least",
-    "worst_upper": "exact: at most",
-}
-# Columns of a leaderboard's CSV file; before `said` what the family knows of it, and `mean in GROUP` per group
-LEADERBOARD = {
-    "algorithm": "name with options",
-    "cases": "cases with a figure, of all groups",
-    "mean_reached": "exact mean over all cases of ALG/upper, of costs lower/ALG: at least this part of OPT is reached",
-    "low": "float: lower end of its 95 % interval (Student's t)",
-    "high": "float: its upper end",
-    "decisions_per_second": "float: tasks over seconds of all decisions, by the clock",
-    "constants": "constants that it needs in advance: none, prior (another day), given, or oracle (the day itself)",
-    "said": "short remarks on the runs in the mean",
-}
-# Fields of records that are called otherwise than their columns
-_FIELDS = {"mean_lower": "lower", "mean_upper": "upper", "oracle": "is_oracle", "said": "remarks"}
-STUDENT = "95 % interval"
+# Columns that only pictures and pages need: fixed cases one by one, and what the algorithm is called
+SHOWN = ("parts", "name", "label")
 OPT_LABEL = "OPT"  # The algorithm of the rows of OPT among those of a figure of welfare
+_ENDLESS = (ratios.Kind.UNBOUNDED, ratios.Kind.OPEN)
 
 
-class Remarked(Protocol):
-    """A mean with remarks on its runs."""
-
-    @property
-    def group(self) -> str:
-        """The group whose cases are in the mean."""
-
-    @property
-    def algorithm(self) -> str:
-        """Name with options."""
-
-    @property
-    def remarks(self) -> str:
-        """Remarks on the runs in words; empty without any."""
+def by_group(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
+    """The rows of each group and algorithm, in their order."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.group, row.algorithm), []).append(row)
+    return groups
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMean:
-    """The share of OPT that an algorithm certainly reaches, mean over the cases of a group."""
-
-    group: str
-    algorithm: str
-    reached: Fraction | None  # exact; None where no case has a figure
-    cases: int = 0
-    unbounded: int = 0  # those of them with an unbounded ratio
-    undefined: int = 0  # undefined, invalid, failed: cases that are not in the mean
-    invalid: int = 0
-    failed: int = 0
-    remarks: str = ""  # those on the runs in the mean, in words
-    label: str = ""  # the name with these remarks
-    is_oracle: bool = False  # whether some run knew constants of the instance under test
-
-    @property
-    def irregular(self) -> dict[str, int]:
-        """The numbers of cases that are no ordinary part of the mean, by what they are."""
-        return {
-            "unbounded": self.unbounded,
-            "undefined": self.undefined,
-            "invalid": self.invalid,
-            "failed": self.failed,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """What lies behind the mean of what is reached."""
-
-    low: float | None = None  # low, high: of a single case the interval that OPT leaves; else None
-    high: float | None = None
-    parts: Sequence[Fraction] = ()  # of several cases what each reaches, in ascending order
-    about: str = ""  # the same in words
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A row of a figure of means: a quantity of an algorithm, or of OPT, over the cases of a group."""
-
-    plot: str  # plot, kind: the figure's name, and what is averaged
-    kind: str
-    group: str
-    algorithm: str
-    cases: int
-    # lower, upper: the mean of the lower and of the upper ends; exact, but floats of seconds; None without a case.
-    lower: Fraction | float | None = None
-    upper: Fraction | float | None = None
-    low: float | None = None  # low, high: ends of the interval of the mean; None for one case
-    high: float | None = None
-    unbounded: int = 0  # cases whose ratio has no upper end
-    left_out: int = 0  # other cases without a figure
-    is_oracle: bool = False  # whether constants come from the instance under test
-    remarks: str = ""  # those on the runs in the mean, in words
-    label: str = ""  # the name with these remarks; empty for OPT
-    spread: str = STUDENT  # what `low` and `high` are the ends of
-    # of fixed cases, which have no interval, the figure of each (of intervals the lower end); empty of a sample.
-    parts: Sequence[Fraction] = ()
-
-    @property
-    def ends(self) -> tuple[float, float] | None:
-        """Both means as floats; None where no case has a figure."""
-        return None if self.lower is None or self.upper is None else (float(self.lower), float(self.upper))
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The ends of its interval; None where there is none. Of a share none is above 1."""
-        if self.low is None or self.high is None or self.parts:
-            return None
-        return (self.low, min(self.high, 1.0)) if self.kind == "reached" else (self.low, self.high)
-
-
-@dataclass(frozen=True, slots=True)
-class GainBesidePaper:
-    """By how many percent one algorithm is better than another, beside what a paper prints; fields as `PRINTED`."""
-
-    plot: str
-    group: str
-    algorithm: str
-    than: str
-    paper_percent: str
-    cases: int
-    percent: Fraction | None
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class MeanBesidePaper:
-    """A mean beside the one that a paper prints; fields as `PRINTED_MEANS`."""
-
-    plot: str
-    group: str
-    algorithm: str
-    paper: str
-    cases: int
-    mean: Fraction | float | None
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class SweepBound:
-    """The verdicts, and the least and largest bounds and ratios of the runs behind a mean; fields as `BOUND`."""
-
-    verdicts: str
-    bound_least: Fraction | None
-    bound_most: Fraction | None
-    least_lower: Fraction | None
-    worst_lower: Fraction | None
-    worst_upper: Fraction | None
-
-
-@dataclass(frozen=True, slots=True)
-class LeaderboardRow:
-    """An algorithm on a leaderboard."""
-
-    algorithm: str
-    cases: int  # cases with a figure, of all groups
-    mean_reached: Fraction | None  # exact mean of the share of OPT that is certainly reached
-    low: float | None  # low, high: ends of its 95 % interval
-    high: float | None
-    decisions_per_second: float | None  # by the clock; None where it was not measured
-    constants: str  # what it had to know in advance
-    proof_status: Mapping[str, str] = field(default_factory=dict)  # what the family knows of it, by heading
-    groups: Mapping[str, Fraction | None] = field(default_factory=dict)  # the mean of each group
-    remarks: str = ""  # remarks, label: remarks on the runs in words, and the name with these
-    label: str = ""
-    is_oracle: bool = False  # whether some run knew constants of the instance under test
-    least: Fraction | None = None  # least, most: the least and the largest share of a case
-    most: Fraction | None = None
-
-
-def make_record_frame(records: Iterable[Any], columns: Iterable[str]) -> pd.DataFrame:
-    """The records as a table with these columns, as the CSV files have them."""
-    names = list(columns)
-    cells = [[getattr(each, _FIELDS.get(name, name)) for name in names] for each in records]
-    return pd.DataFrame(cells, columns=names, dtype=object)
-
-
-def make_leaderboard_frame(rows: Sequence[LeaderboardRow]) -> pd.DataFrame:
-    """A leaderboard as its CSV file has it: `LEADERBOARD`, and before `said` the columns that vary."""
+def group_shares(rows: Iterable[Row], sense: Sense) -> pd.DataFrame:
+    """The share of OPT that each algorithm reaches, as a mean over the cases of each group: columns `SHARES`."""
     lines = []
-    for each in rows:
-        line: dict[str, Any] = {name: getattr(each, _FIELDS.get(name, name)) for name in LEADERBOARD}
-        said = line.pop("said")
-        groups = {f"mean in {group}": mean for group, mean in each.groups.items()}
-        lines.append({**line, **each.proof_status, **groups, "said": said})
-    return pd.DataFrame(lines, dtype=object)
+    for (group, algorithm), part in by_group(rows).items():
+        usable = [row for row in part if row.ratio_kind is not None]
+        known = [row for row in usable if row.reached is not None]
+        parts = sorted(Fraction(row.reached) for row in known)
+        ends = [share_of(row, sense) for row in known]
+        remarks = [row.remarks for row in usable]
+        name = part[0].name
+        lines.append(
+            {
+                "group": group,
+                "algorithm": algorithm,
+                "name": name,
+                "label": label_of_runs(name, remarks),
+                "cases": len(parts),
+                "reached": mean(parts),
+                "lower": mean([low for low, _ in ends]),
+                "upper": mean([high for _, high in ends]),
+                "parts": parts,
+                "unbounded": sum(row.ratio_kind == ratios.Kind.UNBOUNDED for row in usable),
+                "undefined": len(usable) - len(known),
+                "invalid": sum(row.state == "invalid" for row in part),
+                "failed": sum(row.state == "failed" for row in part),
+                "oracle": any(row.is_oracle for row in part),
+                "remarks": remarks_of_runs(name, remarks),
+            }
+        )
+    return pd.DataFrame(lines, columns=list(SHARES), dtype=object)
+
+
+def share_of(row: Row, sense: Sense) -> tuple[Fraction, Fraction]:
+    """The least and the largest share of OPT of a row that has one; of a mean of runs for both ends of its interval."""
+    values = [row.welfare]
+    if row.is_mean:
+        values = [Fraction(end) for end in (row.welfare_low, row.welfare_high) if end is not None] or values
+    shares = [ratios.share(row.opt_lower, row.opt_upper, value, sense) for value in values]
+    known = [share for share in shares if share is not None]
+    if len(known) < len(shares):
+        return min(Fraction(row.reached), Fraction(0)), Fraction(1)
+    return min(low for low, _ in known), max(high for _, high in known)
+
+
+def mean(values: Sequence[Fraction]) -> Fraction | None:
+    """The exact mean; None of nothing."""
+    return _sum(values) / len(values) if values else None
+
+
+def _sum(values: Sequence[Fraction]) -> Fraction:
+    """The exact sum, by halves: denominators grow, so it is many times as fast as one after the other."""
+    half = len(values) // 2
+    return _sum(values[:half]) + _sum(values[half:]) if half else Fraction(values[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What figures of means can show of every case."""
+
+    title: str  # what the axis says, with places for what depends on the family
+    money: bool = False  # whether it is in the family's unit
+    timed: bool = False  # whether a clock decides it: its means are floats, its axis is logarithmic
+    linear: bool = False  # whether its axis stays linear however far the means are apart
+
+
+# Those of every family, by the plot's kind; all others are measures of the family
+QUANTITIES = {
+    "welfare": Quantity("mean {objective}", money=True, linear=True),
+    "reached": Quantity("mean of {reached}", linear=True),
+    "ratio": Quantity("mean of {ratio} (1 is optimal)", linear=True),
+    "revenue": Quantity("mean revenue", money=True, linear=True),
+    "admitted": Quantity("mean of admitted tasks", linear=True),
+    "seconds": Quantity("mean of seconds per task", timed=True),  # of all that a run takes
+    "deciding": Quantity("mean seconds of a run's decisions", timed=True),  # with what the referee does between them
+}
+
+
+def find_quantity(kind: str) -> Quantity:
+    """What figures of means of this kind show."""
+    return QUANTITIES.get(kind, Quantity(f"mean of {kind.replace('_', ' ')}"))
+
+
+class CaseValues:
+    """The figure of every case of a plot: an interval [lower, upper] or nothing."""
+
+    def __init__(self, results: Results, plot: Plot) -> None:
+        self.plot = plot
+        rows = [row for row in results.first_records if row.group in plot.groups]
+        self.rows = choose_in_hindsight(rows, plot.hindsight, results.sense)
+        present = dict.fromkeys(row.algorithm for row in self.rows)
+        wanted = [*plot.algorithms, *results.about.get("algorithms", ())] if plot.algorithms else list(present)
+        self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
+        self.groups = by_group(self.rows)
+        self.tasks = {case.name: case.describe.get("tasks") for case in results.cases}
+        self.seconds = online_seconds(results)
+        self.deciding = online_seconds(results, DECIDING)
+
+    def value(self, row: Row, kind: str) -> tuple[Fraction, Fraction] | None:
+        """The figure of a valid run, as an interval; None where there is none."""
+        if row.state != "ok":
+            return None
+        if kind == "seconds":
+            seconds, tasks = self.seconds.get((row.case, row.algorithm)), self.tasks.get(row.case)
+            return None if seconds is None or not tasks else (Fraction(seconds) / int(tasks),) * 2
+        if kind == "deciding":
+            alone = self.deciding.get((row.case, row.algorithm))
+            return None if alone is None else (Fraction(alone),) * 2
+        if kind == "ratio":
+            lower, upper = row.ratio_lower, row.ratio_upper
+        else:
+            lower = upper = row.measures[kind] if kind in row.measures else getattr(row, kind, None)
+        return None if lower is None or upper is None else (Fraction(lower), Fraction(upper))
+
+
+def choose_in_hindsight(rows: Sequence[Row], groups: Sequence[tuple[str, Sequence[str]]], sense: Sense) -> list[Row]:
+    """The rows with, per case and (label, algorithms), the algorithm of the best value once more under the label.
+
+    Of the algorithms only the first one of each label keeps its own place: the others are there to be chosen from.
+    """
+    hidden = {name for _, names in groups for name in names[1:]} - {names[0] for _, names in groups}
+    shown = [row for row in rows if row.algorithm not in hidden]
+    for label, names in groups:
+        best: dict[str, Row] = {}
+        for row in rows:
+            if row.algorithm in names and row.state == "ok":
+                other = best.get(row.case)
+                if other is None or ratios.is_better(row.welfare, other.welfare, sense):
+                    best[row.case] = row
+        for row in best.values():
+            of_case = [i for i, other in enumerate(shown) if other.case == row.case]
+            after = [i for i in of_case if shown[i].algorithm == names[0]] or of_case
+            shown.insert(after[-1] + 1 if after else len(shown), replace(row, algorithm=label, called=label))
+    return shown
+
+
+def take_means(results: Results, plot: Plot) -> pd.DataFrame:
+    """The means of a plot's quantity, a row per group and algorithm: columns `COLUMNS`, then `SHOWN`."""
+    values = CaseValues(results, plot)
+    lines = list(_mean_lines(values, _find_samples(results.cases)))
+    return pd.DataFrame(lines, columns=[*COLUMNS, *SHOWN], dtype=object)
+
+
+def _mean_lines(values: CaseValues, samples: set[str]) -> Iterator[dict[str, Any]]:
+    kind = values.plot.kind
+    for group in values.plot.groups:
+        if kind == "welfare" and (cases := {row.case: row for row in values.rows if row.group == group}):
+            known = [row for row in cases.values() if is_known(row.opt_lower)]
+            figures = [(Fraction(row.opt_lower), Fraction(row.opt_upper)) for row in known]
+            opt = {"algorithm": OPT_LABEL, "name": OPT_LABEL, "unbounded": 0, "left_out": len(cases) - len(known)}
+            yield _mean_line(values.plot, group, figures, samples) | opt | {"oracle": False, "said": "", "label": ""}
+        for algorithm in values.algorithms:
+            rows = values.groups.get((group, algorithm), [])
+            if not rows:
+                continue
+            unbounded = [row for row in rows if kind == "ratio" and row.ratio_kind in _ENDLESS]
+            valued = [(row, pair) for row in rows if (pair := values.value(row, kind)) is not None]
+            remarks = [row.remarks for row in (*(row for row, _ in valued), *unbounded)]
+            yield _mean_line(values.plot, group, [pair for _, pair in valued], samples) | {
+                "algorithm": algorithm,
+                "name": rows[0].name,
+                "unbounded": len(unbounded),
+                "left_out": len(rows) - len(unbounded) - len(valued),
+                "oracle": any(row.is_oracle for row in rows),
+                "said": remarks_of_runs(rows[0].name, remarks),
+                "label": label_of_runs(rows[0].name, remarks),
+            }
+
+
+def _mean_line(
+    plot: Plot, group: str, figures: Sequence[tuple[Fraction, Fraction]], samples: set[str]
+) -> dict[str, Any]:
+    lower, upper = (intervals.mean([pair[end] for pair in figures]) for end in (0, 1))
+    ends: list[Any] = [lower.mean, upper.mean]
+    if find_quantity(plot.kind).timed:  # measured by a clock: digits beyond a float's say nothing
+        ends = [None if end is None else float(end) for end in ends]
+    is_fixed = group not in samples and len(figures) > 1
+    return {
+        "plot": plot.name,
+        "kind": plot.kind,
+        "group": group,
+        "cases": lower.cases,
+        "mean_lower": ends[0],
+        "mean_upper": ends[1],
+        "low": lower.low,
+        "high": upper.high,
+        "parts": sorted(pair[0] for pair in figures) if is_fixed else [],
+    }
+
+
+def _find_samples(cases: Sequence[StoredCase]) -> set[str]:
+    """The groups whose cases are a sample: recipes of one law that differ in their seed, and name, only."""
+    laws: dict[str, set[str]] = {}
+    for case in cases:
+        recipes = [_without_seed(recipe) for recipe in (case.recipe, case.prior_recipe, case.history_recipe)]
+        laws.setdefault(case.group, set()).add(json.dumps(recipes, sort_keys=True, default=str))
+    return {group for group, recipes in laws.items() if len(recipes) == 1}
+
+
+def _without_seed(recipe: Any) -> Any:
+    if isinstance(recipe, Mapping):
+        return {key: _without_seed(value) for key, value in recipe.items() if key not in ("seed", "name")}
+    return recipe

@@ -15,8 +15,6 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, PrintedGain, PrintedMean, Study
 from ratiobench.bench.results import ratios, repetitions
-from ratiobench.bench.results.means import GroupMean
-from ratiobench.bench.results.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.results.row import Row, make_row
 from ratiobench.bench.storage import validation
 from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
@@ -78,62 +76,35 @@ DECIDING = "deciding"
 
 @dataclass(frozen=True, slots=True)
 class StudyTable:
-    """What a study found on a case: rows with the same keys, or the reason why there are none.
-
-    Parameters
-    ----------
-    case : name of the case.
-    group : of the case.
-    study : kind, algorithm and task of the study.
-    rows : mappings with the same keys; empty where the study failed.
-    reason : why there are no rows; empty where there are.
-    """
+    """What a study found on a case: rows with the same keys, or the reason why there are none."""
 
     case: str
     group: str
-    study: Study
+    study: Study  # kind, algorithm and task
     rows: Sequence[Mapping[str, str]]
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The tables of one folder.
+    """The tables of one folder."""
 
-    Parameters
-    ----------
-    about : suite, options and provenance.
-    cases : in the order of the suite.
-    rows : one per case and algorithm; the columns of `COLUMNS` and of the checks. The same bytes on every run.
-        `ratiobench.run` and `ratiobench.results` give them with a type per column
-        (`ratiobench.bench.results.frames.apply_types`).
-    seconds : one per piece of work: case, algorithm, stage, seconds.
-    checks : names of the checks found, in the order of the audits.
-    asking : those of them that say which assumptions of the claim's proof fail.
-    measures : names of the family's measures found.
-    studies : the tables made beside the runs, in the order of the suite.
-    exact : the rows as results.csv has them: figures are integers, fractions and, of checks, their text.
-    records : the same rows for programs, with the facts behind them.
-    accounts : the columns `ACCOUNTS`, or none where the family gives no accounts.
-    repetitions : one row per run of an algorithm that was run more than once on a case, in exact figures: case,
-        algorithm, repetition, state, and the figures of a run. The rows of such algorithms are means (`repeated`).
-    solvers : by case, what several solvers said of the program as its paper prints it, held against the interval on
-        OPT; only of cases that are small enough.
-    """
-
-    about: Mapping[str, Any]
-    cases: Sequence[StoredCase]
-    rows: pd.DataFrame
-    seconds: pd.DataFrame
-    checks: Sequence[str]
-    measures: Sequence[str] = ()
-    studies: Sequence[StudyTable] = ()
-    exact: pd.DataFrame = field(default_factory=pd.DataFrame)
-    records: Sequence[Row] = ()
-    accounts: Sequence[str] = ()
+    about: Mapping[str, Any]  # suite, options and provenance
+    cases: Sequence[StoredCase]  # in the order of the suite
+    # results.csv: a row per case and algorithm, figures as integers, fractions and, of checks, their text; columns
+    # `COLUMNS`, measures, checks, `ACCOUNTS`, and those of means of runs. The same on every run.
+    exact: pd.DataFrame
+    seconds: pd.DataFrame  # a row per piece of work: case, algorithm, stage, seconds
+    checks: Sequence[str]  # names of the checks, in the order of the audits
+    asking: Sequence[str] = ()  # those of them that say which assumptions of the claim's proof fail
+    measures: Sequence[str] = ()  # names of the family's measures
+    accounts: Sequence[str] = ()  # the columns `ACCOUNTS`, or none where the family gives no accounts
+    records: Sequence[Row] = ()  # the rows of `exact` for programs, with the facts behind them
+    studies: Sequence[StudyTable] = ()  # the tables made beside the runs, in the order of the suite
+    # a row per run of an algorithm that was run more than once on a case, exact: columns `repetitions.EACH`.
     repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)
+    # by case, what several solvers said of the program as its paper prints it, held against the interval on OPT.
     solvers: Mapping[str, CrossCheck] = field(default_factory=dict)
-    asking: Sequence[str] = ()
 
     @property
     def sense(self) -> Sense:
@@ -143,10 +114,10 @@ class Results:
     @property
     def first_records(self) -> list[Row]:
         """The first row of each case and algorithm."""
-        found: dict[tuple[str, str], Row] = {}
+        first: dict[tuple[str, str], Row] = {}
         for row in self.records:
-            found.setdefault((row.case, row.algorithm), row)
-        return list(found.values())
+            first.setdefault((row.case, row.algorithm), row)
+        return list(first.values())
 
     @property
     def is_part(self) -> bool:
@@ -159,15 +130,15 @@ class Results:
         present = {case.group for case in self.cases} if self.is_part else None
         return [
             Plot(
-                **each
+                **plot
                 | {
-                    "groups": tuple(name for name in each["groups"] if present is None or name in present),
-                    "algorithms": tuple(each["algorithms"]),
-                    "printed": tuple(PrintedGain(**figure) for figure in each["printed"]),
-                    "printed_means": tuple(PrintedMean(**figure) for figure in each.get("printed_means", ())),
+                    "groups": tuple(name for name in plot["groups"] if present is None or name in present),
+                    "algorithms": tuple(plot["algorithms"]),
+                    "printed": tuple(PrintedGain(**figure) for figure in plot["printed"]),
+                    "printed_means": tuple(PrintedMean(**figure) for figure in plot.get("printed_means", ())),
                 }
             )
-            for each in self.about.get("plots", ())
+            for plot in self.about.get("plots", ())
         ]
 
 
@@ -178,45 +149,45 @@ def sense_of(about: Mapping[str, Any]) -> Sense:
 
 def read_results(store: Store) -> Results:
     """Read the tables from a store."""
-    cases = store.cases()
-    about = store.about()
+    about, cases = store.about(), store.cases()
     family = families().get(str(about.get("family")))
-    whole = family is not None and family.whole_values
-    rows: list[dict[str, Any]] = []
-    seconds: list[dict[str, Any]] = []
-    checks: dict[str, None] = {}
-    measures: dict[str, None] = {}
-    studies: list[StudyTable] = []
-    runs: list[dict[str, Any]] = []
-    solvers: dict[str, CrossCheck] = {}
     with _sound(store, "about, sense"):
-        sense = sense_of(store.about())
+        sense = sense_of(about)
+    reader = _Reader(store, sense, family is not None and family.whole_values)
+    studies: list[StudyTable] = []
+    solvers: dict[str, CrossCheck] = {}
+    rows: list[dict[str, Any]] = []
     for case in cases:
         with _sound(store, f"case {shorten(case.name)}"):
-            rows.extend(_case_rows(store, case, sense, seconds, checks, measures, runs, whole))
-            studies.extend(_case_studies(store, case, seconds))
-            answers = _case_solvers(store, case, seconds)
-            if answers is not None:
+            rows.extend(reader.case_rows(case))
+            studies.extend(reader.case_studies(case))
+            if (answers := reader.case_solvers(case)) is not None:
                 solvers[case.name] = answers
-    parts = ("", "_left", "_right", "_reason", "_figures")
-    accounts = ACCOUNTS if family is not None and family.accounts is not None else ()
-    asking = [name for name in checks if any(f"{name}_failing" in row for row in rows)]
+    checks, measures = tuple(reader.checks), tuple(reader.measures)
+    asking = tuple(name for name in checks if any(f"{name}_failing" in row for row in rows))
+    accounts = tuple(ACCOUNTS) if family is not None and family.accounts is not None else ()
     columns = [*COLUMNS, *measures]
     for name in checks:
-        columns += [f"{name}{part}" for part in (*parts, *(["_failing"] if name in asking else []))]
-    columns += accounts
-    columns += repetitions.COLUMNS if runs else ()
-    frame = pd.DataFrame(rows, columns=columns, dtype=object)
-    records = [make_row(row, checks, measures) for row in rows]
-    times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
-    each = pd.DataFrame(runs, columns=repetitions.EACH, dtype=object)
-    found = Results(
-        about, cases, frame, times, tuple(checks), tuple(measures), studies, frame, records,
-        accounts=tuple(accounts), repetitions=each, solvers=solvers, asking=tuple(asking),
-    )  # fmt: skip
+        parts = ("", "_left", "_right", "_reason", "_figures", *(["_failing"] if name in asking else []))
+        columns += [f"{name}{part}" for part in parts]
+    columns += [*accounts, *(repetitions.COLUMNS if reader.runs else ())]
+    results = Results(
+        about,
+        cases,
+        pd.DataFrame(rows, columns=columns, dtype=object),
+        pd.DataFrame(reader.seconds, columns=["case", "algorithm", "stage", "seconds"]),
+        checks,
+        asking,
+        measures,
+        accounts,
+        [make_row(row, checks, measures) for row in rows],
+        studies,
+        pd.DataFrame(reader.runs, columns=repetitions.EACH, dtype=object),
+        solvers,
+    )
     with _sound(store, "about, plots"):
-        assert found.plots is not None
-    return found
+        assert results.plots is not None
+    return results
 
 
 @contextlib.contextmanager
@@ -232,94 +203,105 @@ def _sound(store: Store, what: str) -> Iterator[None]:
         raise InputError(str(store.path), what, "is not as `run` stores it") from None
 
 
-def _case_solvers(store: Store, case: StoredCase, seconds: list[dict[str, Any]]) -> CrossCheck | None:
-    piece = store.get("solvers", case.instance, case.solvers_key) if case.solvers_key else None
-    if piece is None:
-        return None
-    validation.check_result(piece, store.path, case)
-    seconds.append({"case": case.name, "algorithm": "", "stage": "solvers", "seconds": piece.seconds})
-    answers = [CrossCheckRow.from_document(each) for each in piece.payload.get("answers", ())]
-    reference = store.get("opt", case.instance, case.solve_key)
-    if not answers:
-        return None
-    known = reference is not None and reference.ok
-    ends = [int(reference.payload[end]) for end in ("lower", "upper")] if reference is not None and known else []
-    return compare_answers(answers, *ends)
+@dataclass(slots=True)
+class _Reader:
+    """Reads the pieces of cases; notes seconds, names of checks and measures, and repeated runs on the way."""
 
+    store: Store
+    sense: Sense
+    whole: bool  # whether values of solutions are integers
+    seconds: list[dict[str, Any]] = field(default_factory=list)
+    checks: dict[str, None] = field(default_factory=dict)
+    measures: dict[str, None] = field(default_factory=dict)
+    runs: list[dict[str, Any]] = field(default_factory=list)
 
-def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]]) -> Iterator[StudyTable]:
-    for kind, algorithm, task, key in case.studies:
-        study = Study(kind, algorithm, task)
-        piece = store.get("study", case.instance, key)
-        if piece is None:
-            yield StudyTable(case.name, case.group, study, (), "not made yet")
-            continue
-        validation.check_result(piece, store.path, case)
-        seconds.append({"case": case.name, "algorithm": algorithm, "stage": "study", "seconds": piece.seconds})
-        yield StudyTable(case.name, case.group, study, piece.payload.get("rows", ()), piece.payload.get("reason", ""))
-
-
-def _case_rows(
-    store: Store,
-    case: StoredCase,
-    sense: Sense,
-    seconds: list[dict[str, Any]],
-    checks: dict[str, None],
-    measures: dict[str, None],
-    runs: list[dict[str, Any]],
-    whole: bool,
-) -> list[dict[str, Any]]:
-    def timed(stage: str, algorithm: str, piece: StoredResult | None) -> StoredResult | None:
+    def _get(self, case: StoredCase, stage: str, key: str, algorithm: str = "") -> StoredResult | None:
+        """A piece as `run` writes it, None if it is not there; its seconds are noted."""
+        piece = self.store.get(stage, "" if stage == "generate" else case.instance, key)
         if piece is not None:
-            validation.check_result(piece, store.path, case, whole=whole)
+            validation.check_result(piece, self.store.path, case, whole=self.whole)
             if piece.payload.get("seconds", 0) is not None:  # of a run that is stored with a standard set
-                seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": piece.seconds})
+                self._note(case, algorithm, stage, piece.seconds)
         return piece
 
-    made = timed("generate", "", store.get("generate", "", case.name))
-    opt = timed("opt", "", store.get("opt", case.instance, case.solve_key))
-    online = {key: timed("online", name, store.get("online", case.instance, key)) for name, _, key in case.runs()}
-    head: dict[str, Any] = {"case": case.name, "group": case.group, "instance": case.instance}
-    every = [(name, online[key]) for name, _, key in case.runs()]
-    _check_bound(opt, every, sense, store, case)
-    head |= _reference(opt, every, sense)
-    rows: list[list[dict[str, Any]]] = []
-    for name, repetition, key in case.runs():
-        row = head | {"algorithm": name, "label": name, "algorithm_key": key}
-        row |= {"remarks": Remarks(name), "sources": frozenset()}
-        run = online[key]
+    def _note(self, case: StoredCase, algorithm: str, stage: str, seconds: float) -> None:
+        self.seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": seconds})
+
+    def case_solvers(self, case: StoredCase) -> CrossCheck | None:
+        piece = self._get(case, "solvers", case.solvers_key) if case.solvers_key else None
+        answers = (
+            [] if piece is None else [CrossCheckRow.from_document(row) for row in piece.payload.get("answers", ())]
+        )
+        if not answers:
+            return None
+        reference = self.store.get("opt", case.instance, case.solve_key)
+        known = reference is not None and reference.ok
+        ends = [int(reference.payload[end]) for end in ("lower", "upper")] if reference is not None and known else []
+        return compare_answers(answers, *ends)
+
+    def case_studies(self, case: StoredCase) -> Iterator[StudyTable]:
+        for kind, algorithm, task, key in case.studies:
+            piece = self._get(case, "study", key, algorithm)
+            payload: Mapping[str, Any] = {"reason": "not made yet"} if piece is None else piece.payload
+            study = Study(kind, algorithm, task)
+            yield StudyTable(case.name, case.group, study, payload.get("rows", ()), payload.get("reason", ""))
+
+    def case_rows(self, case: StoredCase) -> list[dict[str, Any]]:
+        made, opt = self._get(case, "generate", case.name), self._get(case, "opt", case.solve_key)
+        online = {key: self._get(case, "online", key, name) for name, _, key in case.runs()}
+        every = [(name, online[key]) for name, _, key in case.runs()]
+        _check_bound(opt, every, self.sense, self.store, case)
+        head = {"case": case.name, "group": case.group, "instance": case.instance, **_reference(opt, every, self.sense)}
+        rows: list[list[dict[str, Any]]] = []
+        for name, repetition, key in case.runs():
+            row = head | {"algorithm": name, "label": name, "algorithm_key": key}
+            row |= {"remarks": Remarks(name), "sources": frozenset()} | self._run(case, name, online[key], made, head)
+            row |= self._audit(case, name, key, online[key], row.get("reason"))
+            if repetition == 1:
+                rows.append([])
+            rows[-1].append(row)
+        for several in rows:
+            self.runs.extend(repetitions.list_runs(several) if len(several) > 1 else ())
+        checks = tuple(self.checks)
+        return [repetitions.mean_row(part, self.sense, checks) if len(part) > 1 else part[0] for part in rows]
+
+    def _run(
+        self, case: StoredCase, name: str, run: StoredResult | None, made: StoredResult | None, head: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        if run is None and (made is None or made.ok):
+            return {"state": "missing", "reason": "not run yet"}
         if run is None:
-            if made is None or made.ok:
-                row |= {"state": "missing", "reason": "not run yet"}
-            else:
-                row |= {"state": "failed", "reason": f"no instance: {made.payload['reason']}"}
-        elif not run.ok:
-            row |= {"state": "failed", "reason": run.payload["reason"]}
-        else:
-            row |= _run(run.payload, head["opt_lower"], head["opt_upper"], sense)
-            if (spent := run.payload["seconds"]) is not None:
-                seconds.append({"case": case.name, "algorithm": name, "stage": DECIDING, "seconds": spent})
-        audit = timed("audit", name, store.get("audit", case.instance, case.audit_key(key)))
-        if audit is not None and audit.ok:
-            for name_, value in audit.payload.get("measures", {}).items():
-                measures[name_] = None
-                row[name_] = None if value is None else Fraction(value)
-            for check in audit.payload["checks"]:
-                checks[check["name"]] = None
-                row[check["name"]] = check["status"]
-                for part in ("left", "right", "reason"):
-                    row[f"{check['name']}_{part}"] = check[part]
-                row[f"{check['name']}_figures"] = json.dumps(check["figures"])
-                if check.get("failing") is not None:
-                    row[f"{check['name']}_failing"] = json.dumps(check["failing"])
-        elif audit is not None and run is not None and run.ok:
-            row["reason"] = "; ".join(filter(None, [row.get("reason"), f"audit: {audit.payload['reason']}"]))
-        if repetition == 1:
-            rows.append([])
-        rows[-1].append(row)
-    for several in rows:
-        runs.extend(repetitions.list_runs(several) if len(several) > 1 else ())
-    return [repetitions.mean_row(each, sense, tuple(checks)) if len(each) > 1 else each[0] for each in rows]
+            assert made is not None
+            return {"state": "failed", "reason": f"no instance: {made.payload['reason']}"}
+        if not run.ok:
+            return {"state": "failed", "reason": run.payload["reason"]}
+        if (spent := run.payload["seconds"]) is not None:
+            self._note(case, name, DECIDING, spent)
+        return _run_columns(run.payload, head["opt_lower"], head["opt_upper"], self.sense)
+
+    def _audit(
+        self, case: StoredCase, name: str, key: str, run: StoredResult | None, reason: str | None
+    ) -> dict[str, Any]:
+        audit = self._get(case, "audit", case.audit_key(key), name)
+        if audit is None:
+            return {}
+        if not audit.ok:
+            told = "; ".join(filter(None, [reason, f"audit: {audit.payload['reason']}"]))
+            return {"reason": told} if run is not None and run.ok else {}
+        measures = audit.payload.get("measures", {})
+        self.measures |= dict.fromkeys(measures)
+        columns: dict[str, Any] = {
+            measure: None if value is None else Fraction(value) for measure, value in measures.items()
+        }
+        for check in audit.payload["checks"]:
+            title = check["name"]
+            self.checks[title] = None
+            columns[title] = check["status"]
+            columns |= {f"{title}_{part}": check[part] for part in ("left", "right", "reason")}
+            columns[f"{title}_figures"] = json.dumps(check["figures"])
+            if check.get("failing") is not None:
+                columns[f"{title}_failing"] = json.dumps(check["failing"])
+        return columns
 
 
 def _check_bound(
@@ -373,7 +355,9 @@ def _reference(
     }
 
 
-def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None, sense: Sense) -> dict[str, Any]:
+def _run_columns(
+    run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None, sense: Sense
+) -> dict[str, Any]:
     sources = frozenset(Source(constant["source"]) for constant in run["constants"])
     remarks = Remarks.from_document(run["remarks"])
     row = {
@@ -400,44 +384,6 @@ def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None,
     return row | ratios.columns(lower, upper, row["welfare"], sense)
 
 
-def is_known(value: Any) -> bool:
-    """Whether a cell of `rows` holds something."""
-    return value is not None and not (isinstance(value, float) and value != value)
-
-
-def by_group(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
-    """The rows of each group and algorithm, in their order."""
-    found: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        found.setdefault((row.group, row.algorithm), []).append(row)
-    return found
-
-
-def group_means(rows: Iterable[Row], sense: Sense = Sense.MOST) -> list[GroupMean]:
-    """The mean of what is certainly reached, per group and algorithm, with the remarks on the runs in it."""
-    found = []
-    for (group, algorithm), part in by_group(rows).items():
-        usable = [row for row in part if row.ratio_kind is not None]
-        mean = ratios.mean([(row.opt_lower, row.opt_upper, row.welfare) for row in usable], sense)
-        remarks = [row.remarks for row in usable]
-        found.append(
-            GroupMean(
-                group=group,
-                algorithm=algorithm,
-                reached=mean.value,
-                cases=mean.cases,
-                unbounded=mean.unbounded,
-                undefined=mean.undefined,
-                invalid=sum(row.state == "invalid" for row in part),
-                failed=sum(row.state == "failed" for row in part),
-                remarks=remarks_of_runs(algorithm, remarks),
-                label=label_of_runs(algorithm, remarks),
-                is_oracle=any(row.is_oracle for row in part),
-            )
-        )
-    return found
-
-
 def stages(seconds: pd.DataFrame) -> pd.DataFrame:
     """Seconds of work per stage, the online runs per algorithm: stage, pieces, seconds."""
     if seconds.empty:
@@ -451,9 +397,8 @@ def stages(seconds: pd.DataFrame) -> pd.DataFrame:
     return grouped.sort_values("rank", kind="stable").drop(columns="rank").reset_index(drop=True)
 
 
-def online_seconds(found: Results, stage: str = "online") -> dict[tuple[str, str], float]:
+def online_seconds(results: Results, stage: str = "online") -> dict[tuple[str, str], float]:
     """Seconds of every online run, or of its decisions alone, by (case, algorithm); of several runs their mean."""
-    spent: dict[tuple[str, str], list[float]] = {}
-    for row in found.seconds[found.seconds["stage"] == stage].to_dict("records"):
-        spent.setdefault((row["case"], row["algorithm"]), []).append(float(row["seconds"]))
-    return {address: sum(each) / len(each) for address, each in spent.items()}
+    chosen = results.seconds[results.seconds["stage"] == stage]
+    spent: dict[tuple[str, str], float] = chosen.groupby(["case", "algorithm"], sort=False)["seconds"].mean().to_dict()  # type: ignore[assignment]
+    return spent if len(chosen) else {}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ratiobench.bench.results.means import Remarked
 from ratiobench.instances.io.errors import make_printable
 from ratiobench.online.remarks import LIMITED, OVERCHARGED, Remark, Remarks, percentage
 
@@ -62,33 +61,9 @@ def is_user_algorithm(algorithm: str) -> bool:
     return bool(attribute) and "=" not in attribute
 
 
-def split_overcharge(remarks: Remarks) -> tuple[str, str]:
-    """The label without the payments above bids, and these in words, which must not be overlooked; empty without."""
-    loud = next((each.text for each in remarks.listed() if each.field == "overcharged"), "")
-    return replace(remarks, overcharged=None).label, loud
-
-
 def with_remarks(name: str, text: str) -> str:
     """The name, and the remarks in brackets behind it."""
     return f"{name} ({text})" if text else name
-
-
-def remarks_below(means: Iterable[Remarked]) -> str:
-    """The remarks on the means of a figure, for the note below it; groups are named where they differ.
-
-    Empty without any remark.
-    """
-    groups: dict[str, list[str]] = {}
-    found: dict[tuple[str, str], list[str]] = {}
-    for mean in means:
-        groups.setdefault(mean.algorithm, []).append(mean.group)
-        if mean.remarks:
-            found.setdefault((mean.algorithm, mean.remarks), []).append(mean.group)
-    parts = []
-    for (algorithm, remark), mine in found.items():
-        where = "" if mine == groups[algorithm] else f" in {', '.join(mine)}"
-        parts.append(f"{algorithm}{where}: {remark}")
-    return f" Remarks on the runs behind the means: {'; '.join(parts)}." if parts else ""
 
 
 def _kind(remark: Remark) -> Remark:

@@ -36,6 +36,7 @@ class Row:
     group: str
     algorithm: str
     remarks: Remarks  # the facts beside the algorithm's name; `label` renders them
+    called: str = ""  # what a report calls the algorithm (`report --label`); empty for its name
     instance: str = ""
     algorithm_key: str = ""
     state: str = "missing"
@@ -80,6 +81,11 @@ class Row:
     checks: Mapping[str, CheckResult] = field(default_factory=dict)  # the checks' results, by name
 
     @property
+    def name(self) -> str:
+        """What the algorithm is called."""
+        return self.called or self.algorithm
+
+    @property
     def label(self) -> str:
         """The name with its remarks."""
         return self.remarks.label
@@ -94,23 +100,23 @@ class Row:
         """Whether the figures are means of runs."""
         return self.repetitions is not None and self.repetitions > 1
 
-    @property
-    def constants_source(self) -> str | None:
-        """The sources of constants in words; None where nothing ran."""
-        return None if self.constants is None else "+".join(sorted(self.sources)) or "none"
-
     def verdict(self, check: str) -> str | None:
         """The verdict of a check; None where it was not made."""
-        found = self.checks.get(check)
-        return None if found is None else found.verdict
+        result = self.checks.get(check)
+        return None if result is None else result.verdict
 
     def failing(self, check: str) -> Sequence[str] | None:
         """The assumptions of a claim's proof that fail on the run; None where its check does not say."""
-        found = self.checks.get(check)
-        return None if found is None else found.failing
+        result = self.checks.get(check)
+        return None if result is None else result.failing
 
 
-_FIELDS = {each.name for each in fields(Row)} - {"measures", "checks"}
+def is_known(value: Any) -> bool:
+    """Whether a cell holds something."""
+    return value is not None and not (isinstance(value, float) and value != value)
+
+
+_FIELDS = {field.name for field in fields(Row)} - {"measures", "checks"}
 
 
 def make_row(cells: Mapping[str, Any], checks: Iterable[str] = (), measures: Iterable[str] = ()) -> Row:

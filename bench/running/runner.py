@@ -29,7 +29,6 @@ from ratiobench.bench.options import as_words
 from ratiobench.bench.running import provenance, work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.interrupts import postpone_interrupt
 from ratiobench.bench.running.kernel_compilation import compile_missing
 from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.options import SCALES, RunOptions
@@ -642,13 +641,6 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 sweep.drain(pool)
             finally:
                 progress.close()
-            if audited:
-                with postpone_interrupt():  # it loads pandas, for which the first result should not wait
-                    from ratiobench.bench.running.explanations import store_explanations
-
-                with run_context(terms):
-                    store_explanations(family, store, folder)
-                set_current("")
         pool.shutdown()
     except BaseException:
         pool.stop()

@@ -49,7 +49,7 @@ STORE = "results.sqlite"  # The file of a folder of results
 class StoredResult:
     """A finished or failed piece of work."""
 
-    stage: str  # ``generate``, ``opt``, ``solvers``, ``online``, ``audit``, ``study`` or ``explanation``
+    stage: str  # ``generate``, ``opt``, ``solvers``, ``online``, ``audit`` or ``study``
     instance: str  # SHA-256 of the instance's content
     key: str  # what was done to it: canonical names, options and code version
     ok: bool  # False for a failure; then `payload` has ``reason``

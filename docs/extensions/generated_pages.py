@@ -19,7 +19,7 @@ from ratiobench.bench.commands.index import COMMANDS
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import read_set, shipped_sets
 from ratiobench.bench.options import Switch, defaults_of, flag_of, options_of
-from ratiobench.bench.report.standard.page import describe_set
+from ratiobench.bench.report.standard import describe_set
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -11,7 +11,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.bench.report.compare.folders import compare, pace
+from ratiobench.bench.report.folders import compare, pace
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store

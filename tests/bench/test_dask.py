@@ -104,7 +104,7 @@ def run(suite: str, out: Path, **options: Any) -> str:
 
 def table(out: Path) -> str:
     with Store.open(out / "results.sqlite", create=False) as store:
-        return read_results(store).rows.to_csv()
+        return read_results(store).exact.to_csv()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiobench.bench.report.shared.money import exact_text, money_text, value_text
+from ratiobench.bench.show import money_text, value_text
 from tests.support.toy_family import ToyFamily
 
 
@@ -73,8 +73,8 @@ def test_what_is_no_money_keeps_its_unit() -> None:
     """A family says what its unit is worth; without that its figures stay as they are."""
     money = ToyFamily()
     money.unit, money.dollars = "mills", Fraction(1, 1000)
-    assert (value_text(12_345, money), exact_text(12_345, money)) == ("$12.35", "12,345 mills")
+    assert value_text(12_345, money) == "$12.35"
     assert value_text(12_345, money, up=False) == "$12.34"
     rate = ToyFamily()
     rate.unit = "units/s"
-    assert (value_text(Fraction(1, 3), rate), exact_text(Fraction(1, 3), rate)) == ("0.333", "1/3 units/s")
+    assert value_text(Fraction(1, 3), rate) == "0.333"

@@ -30,8 +30,8 @@ from ratiobench.bench.lora.experiments import COLUMNS, judge_outperformance
 from ratiobench.bench.lora.paper_suites import BASELINES, HINDSIGHT, RUNS
 from ratiobench.bench.lora.readings import READINGS
 from ratiobench.bench.lora.suites import SETTLED
-from ratiobench.bench.report.kinds import KINDS
-from ratiobench.bench.report.rows.text import results_text
+from ratiobench.bench.report.figures import KINDS
+from ratiobench.bench.report.rows import results_text
 from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
@@ -576,7 +576,7 @@ def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None
     """Of all cases of both suites; where a guard is on its theorem holds, and it earns more than Theorem A's prices."""
     for (file, name), made in readme_learned.TABLES.items():
         assert readme_tables.block(file, name) == made(), name
-    assert readme_learned.PICTURE.read_text(encoding="utf-8") == readme_learned.draw_guards()
+    assert readme_learned.PICTURE.read_text(encoding="utf-8") == f"{readme_learned.draw().svg}\n"
     for name in readme_learned.SUITES:
         suite, rows = find_suite(name)[1], readme_learned.rows(name)
         about = json.loads((readme_learned.RESULTS / f"{name}_provenance.json").read_text(encoding="utf-8"))

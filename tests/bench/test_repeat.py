@@ -72,7 +72,7 @@ def test_a_row_of_several_runs_is_their_mean(tmp_path: Path, capsys: pytest.Capt
     assert "about " in text
     assert "which is not certified" in text
     assert "draws (mean of 5 runs)" in page
-    assert "E[ALG], 95 % interval" in page
+    assert "95 % interval of E[ALG]" in page
     written = pd.read_csv(tmp_path / "results.csv")
     assert list(written["repetitions"].dropna()) == [5, 5]
     assert " --repeat 5" in json.loads((tmp_path / "provenance.json").read_text())["command"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,19 +13,18 @@ import pytest
 
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import COUNTEREXAMPLES
-from ratiobench.bench.report.compare.algorithms import Comparison, Outcome, compare_runs, take_profiles
-from ratiobench.bench.report.compare.significance import (
-    COLUMNS,
+from ratiobench.bench.report.compare import (
+    Comparison,
     Significance,
     adjust_holm,
+    compare_runs,
+    count_wins,
     least_cases,
-    make_frame,
     mid_ranks,
     signed_rank_test,
-    significance_text,
+    take_profiles,
     take_significance,
 )
-from ratiobench.bench.report.compare.wins import count_wins
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.row import Row
 from ratiobench.online.remarks import Remarks
@@ -87,13 +87,15 @@ def test_too_few_cases_are_those_on_which_the_clearest_win_says_nothing() -> Non
 
 def comparison(cases: int, shares: dict[str, Any], sense: Sense = Sense.MOST) -> Comparison:
     """Algorithms with the same bound of 1000 on every case; `shares`: by name, a function of the case's number."""
-    outcomes = {}
-    for name, share in shares.items():
-        for number in range(cases):
+    rows = {}
+    for number in range(cases):
+        for name, share in shares.items():
             part = share(number)
             value = None if part is None else 1000 * part if sense is Sense.MOST else 1000 / part
-            outcomes[f"case {number}", name] = Outcome("invalid" if part is None else "ok", value, part, "")
-    return Comparison([f"case {number}" for number in range(cases)], list(shares), outcomes, sense)
+            state = "invalid" if part is None else "ok"
+            case = f"case {number}"
+            rows[case, name] = Row(case, "g", name, Remarks(name), state=state, welfare=value, reached=part)
+    return Comparison(rows, sense)
 
 
 def shares(number: int, base: int) -> Fraction:
@@ -126,16 +128,16 @@ def test_what_is_better_on_every_case_differs(sense: Sense) -> None:
     assert ranks == {"good": 1, "middle": 2, "<bad>": 3}
     assert [(pair.a, pair.b) for pair in found.pairs] == [("good", "middle"), ("good", "<bad>"), ("middle", "<bad>")]
     assert all(pair.differs and pair.a_better == 12 for pair in found.pairs)
-    text = " ".join(significance_text(found).split())
+    text = " ".join(found.text({}).split())
     assert "N = 12 cases, 3 algorithms" in text
     assert "Of 3 pairs, 3 differ by Wilcoxon's" in text
-    assert list(make_frame(found).columns) == list(COLUMNS)
+    assert [line["differ"] for line in found.lines({})] == ["yes"] * 3
 
 
 def test_too_few_cases_conclude_nothing() -> None:
     found = three_algorithms(least_cases(3) - 1)
     assert not found.pairs
-    text = " ".join(significance_text(found).split())
+    text = " ".join(found.text({}).split())
     assert "N = 6 cases, 3 algorithms: too few cases, nothing can be concluded." in text
     assert "needs 7 cases" in text
 
@@ -146,7 +148,7 @@ def test_equal_algorithms_do_not_differ() -> None:
     )
     assert found is not None
     assert [pair.p_holm for pair in found.pairs] == [1]
-    assert "Of 1 pair, 0 differ" in " ".join(significance_text(found).split())
+    assert "Of 1 pair, 0 differ" in " ".join(found.text({}).split())
 
 
 def test_cases_that_not_all_have_are_left_out() -> None:
@@ -154,10 +156,10 @@ def test_cases_that_not_all_have_are_left_out() -> None:
     given = comparison(
         14, {name: lambda k, base=base: shares(k, base) for name, base in (("a", 9), ("b", 5), ("c", 1))}
     )
-    outcomes = dict(given.outcomes)
-    del outcomes["case 3", "c"]
-    outcomes["case 5", "a"] = Outcome("missing", None, None, "")
-    found = take_significance(Comparison(given.cases, given.algorithms, outcomes, given.sense))
+    rows = dict(given.rows)
+    del rows["case 3", "c"]
+    rows["case 5", "a"] = replace(rows["case 5", "a"], state="missing", welfare=None, reached=None)
+    found = take_significance(Comparison(rows, given.sense))
     assert found is not None
     assert (list(found.algorithms), list(found.left_out), found.cases, found.skipped) == (["a", "b"], ["c"], 13, 1)
 
@@ -178,5 +180,5 @@ def test_counterexamples_against_one_algorithm_do_not_count() -> None:
     assert tests is not None
     assert (tests.cases, tests.counterexamples, tests.pairs[0].b_better) == (12, 2, 0)
     assert "(without 2 counterexamples, each found by a search against one algorithm)" in tests.conclusion()
-    assert [each.cases for each in count_wins([*rows, row(0, "mine:A", "all")], Sense.MOST)] == [1, 1]
+    assert [line["cases"] for line in count_wins([*rows, row(0, "mine:A", "all")], Sense.MOST)] == ["1", "1"]
     assert not compare_runs(cast("Results", SimpleNamespace(first_records=rows[24:], sense=Sense.MOST)))

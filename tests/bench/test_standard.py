@@ -21,8 +21,8 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.standard import StandardSet, interval_of, read_set, shipped_sets
-from ratiobench.bench.report.standard import table as tables
-from ratiobench.bench.report.standard.page import describe_set
+from ratiobench.bench.report import standard as tables
+from ratiobench.bench.report.standard import describe_set
 from ratiobench.bench.running import work
 from ratiobench.bench.running.standard import check_entry, make_entry
 from ratiobench.bench.storage.payload import read_exact
@@ -380,7 +380,7 @@ def test_the_table_is_written_between_its_marks(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(f"before\n{tables.BEGIN}{tables.END}\nafter\n")
     assert main(["standard", "table", "--write", str(tmp_path / "a.md")]) == 0
     text = (tmp_path / "a.md").read_text()
-    assert text == f"before\n{tables.BEGIN}{tables.markdown(R1, families())}{tables.END}\nafter\n"
+    assert text == f"before\n{tables.BEGIN}{describe_set(R1, families())}{tables.END}\nafter\n"
 
 
 def test_the_table_says_by_which_command_an_optimum_was_proved() -> None:

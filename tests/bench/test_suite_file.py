@@ -16,8 +16,8 @@ from ratiobench.bench.family.grids import shorten_name
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, SWEEP, Suite
 from ratiobench.bench.family.suite_file import CASE, suite_of
-from ratiobench.bench.report import kinds
-from ratiobench.bench.report.means import data
+from ratiobench.bench.report.figures import KINDS
+from ratiobench.bench.results import means
 from ratiobench.bench.running.runner import generate_suite, require_shown
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.paper import read_recipe
@@ -242,7 +242,7 @@ BAD = [
         "plot[0].kind: 'charges' is not one of welfare, reached, ratio, revenue, admitted, seconds, deciding, "
         "leaderboard, sweep, energy and 3 more",
     ),
-    ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "results"', "plot[0].name: 'results' is the name of another file"),
+    ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "profile"', "plot[0].name: 'profile' is the name of another file"),
     ('groups.al = "x"\n[[instance]]\nrecipe = "day"', "groups.al: no group; known: all; did you mean 'all'?"),
     (
         '[[instance]]\nrecipe = "day"\n[[instance.study]]\nkind = "chargs"\nalgorithm = "greedy"',
@@ -320,7 +320,7 @@ def test_a_figure_of_what_is_not_run_is_refused_before_anything_runs(
 @pytest.mark.parametrize("family", families().values(), ids=list(families()))
 def test_names_that_files_may_use_are_those_that_there_are(family: Any) -> None:
     """Of quantities, kinds of figures, measures and studies: each is a kind that a figure can have."""
-    assert (tuple(data.QUANTITIES), set(kinds.KINDS)) == (QUANTITIES, {*STUDIED, LEADERBOARD, SWEEP})
+    assert (tuple(means.QUANTITIES), set(KINDS)) == (QUANTITIES, {*STUDIED, LEADERBOARD, SWEEP})
     shipped = family.recipes().get("named")
     recipe = {"kind": "named", "name": shipped.keys[0].kind.options[0]} if shipped else {"kind": "month", "jobs": 20}
     instance = family.generate(recipe)
@@ -503,9 +503,9 @@ def test_a_file_is_run_resumed_reported_and_compared(
     )
     Path("mine.toml").write_text(text % json.dumps([f"days/{name}" for name in three[:2]]))
     assert main(["run", "mine.toml", "--workers", "1", "--quiet"]) == 0
-    assert "\nmy days: " in capsys.readouterr().out
+    assert "my days, " in " ".join(capsys.readouterr().out.split())
     folder = Path("results/mine")
-    assert (folder / "shares.csv").is_file()
+    assert (folder / "figures" / "shares-all.svg").is_file()
     assert "python -m ratiobench run mine.toml" in (folder / "report.html").read_text()
     before = (folder / "results.csv").read_bytes()
     Path("mine.toml").write_text(text % json.dumps([f"days/{name}" for name in three]))
@@ -517,7 +517,7 @@ def test_a_file_is_run_resumed_reported_and_compared(
     assert len(solved) == 1
     capsys.readouterr()
     assert main(["report", str(folder)]) == 0
-    assert "\nmy days: " in capsys.readouterr().out
+    assert "my days, " in " ".join(capsys.readouterr().out.split())
     assert main(["compare", str(folder), str(folder)]) == 0
     Path("mine.toml").write_text((text % '"days"').replace('algorithms = ["first"]\n', ""))
     assert main(["run", "mine.toml", "--workers", "1", "--quiet", "--out", "none"]) == 2

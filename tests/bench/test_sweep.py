@@ -12,9 +12,8 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import Suite
-from ratiobench.bench.report.kinds import draw_figure
-from ratiobench.bench.report.rows.text import results_text
-from ratiobench.bench.report.sweep.figure import SweepFigure, bound_of
+from ratiobench.bench.report.figures import bound_of, make_figure
+from ratiobench.bench.report.rows import results_text
 from ratiobench.bench.results.read import Results, read_results
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import find_folder, run_suite, scale_suite
@@ -104,9 +103,8 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 def test_the_table_has_a_line_per_value_and_algorithm(swept: Results) -> None:
     """With exact means, the spread of the runs, the count of verdicts and the bounds of the rows."""
-    figure = draw_figure(swept, swept.plots[0], families()["lora"])
-    assert isinstance(figure, SweepFigure)
-    table = figure.files()["sweep_nodes.csv"]
+    figure = make_figure(swept, swept.plots[0], families()["lora"])
+    table = figure.frames["means"]
     assert len(table) == 6
     for row in table.to_dict("records"):
         rows = [each for each in swept.records if (each.group, each.algorithm) == (row["group"], row["algorithm"])]
@@ -120,21 +118,20 @@ def test_the_table_has_a_line_per_value_and_algorithm(swept: Results) -> None:
             assert row["bound_least"] is None
         else:
             assert (row["bound_least"], row["bound_most"]) == (min(map(Fraction, bounds)), max(map(Fraction, bounds)))  # type: ignore[arg-type]
-    text = figure.text()
+    text = figure.text
     assert text.count("pdftsp *") == text.count("greedy") == 3
     assert "s of work" in text
 
 
-def test_the_chart_says_the_figures_and_the_bound(swept: Results) -> None:
-    [chart] = draw_figure(swept, swept.plots[0], families()["lora"]).charts
-    assert chart.svg.count("bound of Theorem 5, pdftsp:") == 2 * 3  # the title and the description
-    assert "bound of Theorem 5, greedy" not in chart.svg
-    assert chart.svg.count("nodes 4, greedy: mean") == 2
-    assert "least to largest of a run" in chart.svg
-    assert "95 % interval" not in chart.svg
-    assert "Student" not in draw_figure(swept, swept.plots[0], families()["lora"]).legend
+def test_the_picture_has_the_bound_above_the_ratios(swept: Results) -> None:
+    [picture] = make_figure(swept, swept.plots[0], families()["lora"]).pictures
+    [axes] = picture.figure().axes
+    [strip] = axes.child_axes
+    assert {text.get_text() for text in axes.texts} == {"pdftsp", "greedy"}
+    assert [text.get_text() for text in strip.texts] == ["bound of Theorem 5"]
+    assert strip.get_yscale() == "log"
     bare = replace(families()["lora"].suites()[0].plots[0], groups=("nobody",))
-    assert draw_figure(swept, bare, families()["lora"]).charts == []
+    assert not make_figure(swept, bare, families()["lora"]).pictures
 
 
 def test_values_of_a_sweep_are_not_listed_case_by_case(swept: Results) -> None:
@@ -147,6 +144,5 @@ def test_the_svg_lies_beside_the_page_and_the_run_resumes(tmp_path: Path, capsys
     words = ["run", "sweep", "--over", "trace", "--scale", "small", "--rows", "greedy", "--only", "*run 0"]
     for _ in range(2):
         assert main([*words, "--out", str(tmp_path), "--workers", "1", "--quiet"]) == 0
-    assert (tmp_path / "sweep_trace.svg").read_text().startswith("<svg ")
-    assert "Picture: sweep_trace.svg" in capsys.readouterr().out
+    assert (tmp_path / "figures" / "sweep_trace.svg").read_text().startswith("<svg ")
     assert "--over trace" in (tmp_path / "provenance.json").read_text()

@@ -136,7 +136,7 @@ def test_some_rows_of_the_papers_figures_are_taken(tmp_path: Path, monkeypatch: 
         _figure("fig12", "ratio", "fig12: philly", ours, "2"),
         _figure("fig13", "seconds", "fig13: Poisson 80", ours, "7"),
     ]
-    pd.DataFrame(new).to_csv(folder / "figures.csv", index=False)
+    monkeypatch.setattr(readme_tables, "figure_data", lambda *_: pd.DataFrame(new))
     rows = [
         *(_row(group, run, ours, value, "lagrangian") for run, value in enumerate(("39", "41"))),
         *(_row(group, run, "eft", value, "lagrangian") for run, value in enumerate(("79", "81"))),
@@ -183,7 +183,7 @@ def test_claims_of_the_mechanisms_are_counted(tmp_path: Path, monkeypatch: pytes
         ("mirror:prior=yesterday", "", "", "", "", "holds", "undecided"),
     ]  # fmt: skip
     pd.DataFrame(rows, columns=["algorithm", *asked]).to_csv(folder / "results.csv", index=False)
-    pd.DataFrame(LINES).to_csv(folder / "figures.csv", index=False)
+    monkeypatch.setattr(readme_tables, "figure_data", lambda *_: pd.DataFrame(LINES))
     readme_tables.take_mechanisms(folder)
     counted = readme_tables.figures(readme_tables.VERDICTS).set_index("algorithm").T.to_dict()
     kept = ("claim", "days", "holds", "not applicable", "else", "truthful", "lie_gains")

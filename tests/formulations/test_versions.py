@@ -9,11 +9,11 @@ import pytest
 
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import SolveSettings
-from ratiobench.bench.report.answer.headline import make_headline
-from ratiobench.bench.report.shared.text import opt_text
+from ratiobench.bench.report.answer import list_doubts
 from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
+from ratiobench.bench.show import opt_text
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.formulations import versions
 from ratiobench.formulations.versions import PACKAGES, PINNED, list_unpinned, package_versions
@@ -89,5 +89,4 @@ def test_a_run_says_which_solver_and_where_it_is_not_the_published_one(tmp_path:
     assert list_unpinned({"highspy": "1.16.0", "numpy": "1"}) == ["highspy 1.16.0 (1.15.1 in constraints.txt)"]
     made = {**found.about["provenance"], "packages": {**PINNED, "highspy": "1.16.0"}}
     found.about["provenance"] = made  # type: ignore[index]
-    told = make_headline(found, family).lines()
-    assert any("highspy 1.16.0 (1.15.1 in constraints.txt)" in line for line in told)
+    assert any("highspy 1.16.0 (1.15.1 in constraints.txt)" in line for line in list_doubts(found))

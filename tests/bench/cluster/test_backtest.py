@@ -137,7 +137,7 @@ def test_the_page_holds_four_pictures_and_asks_no_network(result: Backtest) -> N
     page = render_page(result)
     assert page.count("<svg") == 4
     assert not re.search(r"(src|href)=\"https?:", page.replace('xmlns:xlink="http://www.w3.org/1999/xlink"', ""))
-    assert "easy:order=shortest" in page
+    assert "easy:order=shortest" in page.replace("<wbr>", "")
     assert page == render_page(result)
     assert msgspec.json.decode(msgspec.json.encode(result), type=Backtest) == result
 

@@ -24,6 +24,7 @@ from ratiobench.online.eapm.algorithms import exact_step
 from ratiobench.online.eapm.run import run
 from ratiobench.online.outcome import OnlineRun
 from tests.support import literal_eapm
+from tools.readme_tables import figure_data
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -135,11 +136,11 @@ def test_a_certificate_proves_the_interval(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_the_table_has_the_papers_means_beside_ours(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the terminal, in printed_means.csv and on the page, for every reading; ours are the means of the rows."""
+    """In the terminal, in the data of the figure and on the page, for every reading; ours are the means of the rows."""
     assert main(["report", str(folder)]) == 0
     text = capsys.readouterr().out
     assert "Table 1: profit rate over gamma: what the paper prints, and ours" in text
-    printed = pd.read_csv(folder / "printed_means.csv", dtype=str)
+    printed = figure_data(folder, "printed_means")
     rows = pd.read_csv(folder / "results.csv", dtype=str)
     assert set(printed["algorithm"]) == {*READINGS, "greedy", "average"}
     assert len(printed) == 15
@@ -150,7 +151,7 @@ def test_the_table_has_the_papers_means_beside_ours(folder: Path, capsys: pytest
         mine = rows[(rows["group"] == line["group"]) & (rows["algorithm"] == line["algorithm"])]["welfare"]
         assert Fraction(line["mean"]) == sum(map(Fraction, mine)) / len(mine)
         assert line["paper"] in text
-    over = pd.read_csv(folder / "printed.csv", dtype=str)
+    over = figure_data(folder, "printed")
     assert set(over["algorithm"]) == set(READINGS)
     for line in over.to_dict("records"):
         place = GAMMAS.index(line["group"].removeprefix("gamma "))
@@ -160,7 +161,7 @@ def test_the_table_has_the_papers_means_beside_ours(folder: Path, capsys: pytest
     assert "contradicts its text" in page
     assert "depends on it: in the first two readings its mean over all 100 repetitions is above" in page
     assert "Claims and verdicts" in page
-    assert "Profit rate" in page
+    assert "profit rate" in page
 
 
 def test_every_valid_run_is_within_the_interval_on_opt(folder: Path) -> None:

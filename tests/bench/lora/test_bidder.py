@@ -20,7 +20,7 @@ from ratiobench.bench.lora.theory.paper import theorem3
 from ratiobench.bench.lora.theory.payments import bid_trials, bidder_view
 from ratiobench.bench.lora.theory.payments.bid_trials import try_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
-from ratiobench.bench.report.bids.data import has_bid, read_curve
+from ratiobench.bench.report.bids import has_bid, read_curve
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.seeds import Stream

@@ -125,8 +125,8 @@ def test_the_run_and_its_report_say_what_is_left_out(tmp_path: Path, capsys: pyt
     assert main(["run", str(file), *words]) == 0
     seen = capsys.readouterr()
     assert "ratiobench: left out: posted:prior=yesterday on the case without, which has no other day\n" in seen.err
-    assert "posted:prior=yesterday is left out of without, which has no other day." in seen.out
-    assert "is left out of without, which has no other day." in (tmp_path / "two" / "report.html").read_text()
+    assert "posted:prior=yesterday is left out where no other day is: without." in seen.out
+    assert "is left out where no other day is: without." in (tmp_path / "two" / "report.html").read_text()
     with (tmp_path / "two" / "results.csv").open() as rows:
         found = [(row["case"], row["algorithm"], row["state"]) for row in csv.DictReader(rows)]
     assert found == [

@@ -15,8 +15,8 @@ from ratiobench.bench.lora.counterexamples.tiny import instance, tiny_instance_o
 from ratiobench.bench.lora.explain.candidates import name_cells
 from ratiobench.bench.lora.theory.claim import ProofStatus
 from ratiobench.bench.lora.theory.claims import CLAIMS
-from ratiobench.bench.report.explain.text import explain, explain_too_large, text, verdict_text
-from ratiobench.bench.report.shared.sentences import sentence_text
+from ratiobench.bench.report.explain import explain, explain_too_large, text, verdict_text
+from ratiobench.bench.show import sentence_text
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import named, names
 from ratiobench.online.lora.run import run

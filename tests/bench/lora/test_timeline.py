@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, REASONS, find_reasons, timeline
-from ratiobench.bench.report.timeline.data import MOST, coarsen
+from ratiobench.bench.report.timeline import MOST, count_arrivals, name_times, shorten_series
 from ratiobench.instances.eapm.named import names
 from ratiobench.instances.eapm.named import path as eapm_file
 from ratiobench.instances.io.files import line_of, write_text
@@ -175,13 +176,13 @@ def test_many_slots_share_places() -> None:
     types = [{**each, "tariff": [0] * 601} for each in CROWDED["node_types"]]  # type: ignore[attr-defined]
     instance = parse(CROWDED | {"slots": 601, "node_types": types, "tasks": tasks}, "long")
     whole = timeline(instance, run(instance, "greedy"))
-    line = coarsen(whole)
-    assert len(line.labels) == 201 <= MOST
-    assert (line.labels[0], line.labels[-1]) == ("slot 1 to 3 (0:00)", "slot 601 (4 d 4:00)")
-    assert sum(line.counts["admitted"]) == sum(whole.admitted) == 100
-    assert sum(map(sum, line.counts.values())) == 200
-    for load, all_of_it in zip(line.timeline.loads, whole.loads, strict=True):
-        assert load.mean[1] == sum(all_of_it.mean[3:6]) / 3
+    labels, counts = name_times(whole), count_arrivals(whole)
+    assert len(labels) == 201 <= MOST
+    assert (labels[0], labels[-1]) == ("1 to 3 (0:00)", "601 (4 d 4:00)")
+    assert sum(counts["admitted"]) == sum(whole.admitted) == 100
+    assert sum(map(sum, counts.values())) == 200
+    for load in whole.loads:
+        assert shorten_series(whole, load).mean[1] == sum(load.mean[3:6]) / 3
 
 
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,13 +197,12 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "<b>" not in text
     assert "&lt;b&gt;crowded" in text
     assert text.count('role="img"') >= 4
-    assert "slot 1 (0:00): fast " in text
+    assert "1 (0:00)" in text
     assert "slot, and when it begins (time since the first slot began)" in text
-    assert text.count('id="stripes"') == 1
-    assert text.count("<svg") == 5 + 1
+    assert text.count("<svg") == 5
     for reason in REASONS:
         assert reason in text
-    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "http" not in re.sub(r"http://www\.w3\.org/[\w/]+", "", text)
     assert main([*arguments, "--no-migration"]) == 0
     assert "no migration" in page.read_text(encoding="utf-8")
 

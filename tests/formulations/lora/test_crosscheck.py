@@ -11,7 +11,7 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.report.rows.crosscheck import agreement_text
+from ratiobench.bench.report.crosscheck import agreement_text
 from ratiobench.formulations.crosscheck import CrossCheckRow, compare_answers
 from ratiobench.formulations.lora import crosscheck as module
 from ratiobench.formulations.lora.crosscheck import CERTIFIED, PRINTED, crosscheck, pairs, solve_printed

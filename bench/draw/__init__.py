@@ -1,1 +1,0 @@
-"""SVG that the report writes itself: frames, axes, marks, and the style sheets and scripts of its pages."""

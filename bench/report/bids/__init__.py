@@ -1,1 +1,0 @@
-"""Studies of bidders: utility over the bid, and charges of the admitted tasks."""

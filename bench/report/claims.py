@@ -1,0 +1,331 @@
+"""What the papers claim and what holds: a family's statements over the stored checks of a run."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from ratiobench.bench.family.capabilities import Statement
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.report.tables import Section, breakable, list_html, table_html
+from ratiobench.bench.results.read import Results
+from ratiobench.bench.results.row import Row, is_known
+from ratiobench.bench.show import Lines, align_columns, check_title, format_number
+from ratiobench.bench.storage.store import StoredCase
+from ratiobench.instances.io.errors import make_printable
+
+BY_PROOF = "by proof"
+PROVED = "proved"  # The standing of a claim that no run can violate unless something of ours is wrong
+NAMED = 6  # Fallen claims that a terminal has a line for; of more, their names
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSummary:
+    """One claim over all rows of a run."""
+
+    statement: Statement
+    counts: Counter[Verdict]  # how many rows gave each verdict
+    # the violated row of the smallest instance by `sizes`, then by names, of an algorithm as it is, where there is one,
+    # before those with options; rows on which the assumptions of the proof hold come before all others.
+    witness: Row | None = None
+    place: int | None = None  # its place among all rows
+    case: StoredCase | None = None
+    # how many rows of each algorithm violate it, and of how many rows to which it applies.
+    violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    sizes: Sequence[str] = ()  # the figures of a case by which the smallest witness is chosen, most important first
+    # how many rows give a verdict though an assumption of the claim's proof fails there, and how many violate it with
+    # all assumptions; None where the check does not separate the two.
+    failing: int | None = None
+    sound: int | None = None
+
+    @property
+    def size(self) -> str:
+        """The witness in words: `3 tasks, 4 slots, 1 node`."""
+        described = {} if self.case is None else self.case.describe
+        counted = [(described[name], name) for name in self.sizes if name in described]
+        return ", ".join(f"{count} {name.removesuffix('s') if count == 1 else name}" for count, name in counted)
+
+    @property
+    def sides(self) -> tuple[Any, Any]:
+        """Both sides of left <= right on the witness, as the check gives them; None where it has none."""
+        if self.witness is None:
+            return None, None
+        check = self.witness.checks[self.statement.name]
+        return (check.left if is_known(check.left) else None), (check.right if is_known(check.right) else None)
+
+    @property
+    def violated_by(self) -> str:
+        """Whose rows violate it, in words: `online 12 of 100; greedy 1 of 90`."""
+        return "; ".join(f"{name} {count} of {rows}" for name, (count, rows) in self.violators.items())
+
+    @property
+    def applied(self) -> int:
+        """The rows to which it applies."""
+        return sum(count for verdict, count in self.counts.items() if verdict is not Verdict.NOT_APPLICABLE)
+
+    @property
+    def is_wrong(self) -> bool:
+        """It is proved, yet a run violates it: an error of ours."""
+        return self.statement.standing == PROVED and self.counts[Verdict.VIOLATED] > 0
+
+    def command(self, command: str = "audit") -> str:
+        """What shows the witness, in the folder of the results; `explain` tells it step by step."""
+        if self.witness is None:
+            return ""
+        file, name = f"instances/{self.witness.instance}.json.gz", shlex.quote(self.witness.algorithm)
+        return f"python -m ratiobench {command} {file} --algorithm {name} --claim {self.statement.name}"
+
+    @property
+    def summary(self) -> str:
+        """The verdicts with their counts, or that a proof is the verdict."""
+        if self.statement.proof:
+            return BY_PROOF
+        counted = [f"{self.counts[verdict]} {verdict.value}" for verdict in Verdict if self.counts[verdict]]
+        return ", ".join(counted) + (f" (on {self.failing} an assumption of its proof fails)" if self.failing else "")
+
+
+def summarise_claims(results: Results, family: Family) -> list[ClaimSummary]:
+    """Every claim of the family that a stored check of this run is about, in the family's order.
+
+    Those settled by proof stand among them; where no check is about any claim, nothing does.
+    """
+    if family.claims is None:
+        return []
+    cases = {case.name: case for case in results.cases}
+    statements = [each for each in family.statements() if each.proof or each.name in results.checks]
+    if all(statement.proof for statement in statements):
+        return []
+    return [
+        ClaimSummary(statement, Counter())
+        if statement.proof
+        else _summarise(statement, results.records, cases, family.size)
+        for statement in statements
+    ]
+
+
+def _summarise(
+    statement: Statement, rows: Sequence[Row], cases: Mapping[str, StoredCase], sizes: Sequence[str]
+) -> ClaimSummary:
+    name = statement.name
+    counts = Counter(Verdict(verdict) for row in rows if (verdict := row.verdict(name)) is not None)
+    asked = [names for row in rows if (names := row.failing(name)) is not None]
+    failing = sum(map(bool, asked)) if asked else None
+    violated = [place for place, row in enumerate(rows) if row.verdict(name) == Verdict.VIOLATED]
+    if not violated:
+        return ClaimSummary(statement, counts, sizes=sizes, failing=failing)
+
+    def order(place: int) -> tuple[bool, bool, tuple[float, ...], str, str]:
+        row = rows[place]
+        size = tuple(float(cases[row.case].describe.get(figure, "inf")) for figure in sizes)
+        return bool(row.failing(name)), ":" in row.algorithm, size, row.case, row.algorithm
+
+    place = min(violated, key=order)
+    applied = Counter(row.algorithm for row in rows if row.verdict(name) not in (None, Verdict.NOT_APPLICABLE))
+    counted = Counter(rows[place].algorithm for place in violated)
+    by = {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()}
+    sound = None if failing is None else sum(rows[place].failing(name) == [] for place in violated)
+    return ClaimSummary(statement, counts, rows[place], place, cases[rows[place].case], by, sizes, failing, sound)
+
+
+def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
+    """The claims as claims.csv. Sides are exact; the witness's columns are empty where none was found."""
+    # Every family has its own of these figures.
+    every = dict.fromkeys(name for claim in claims for name in claim.sizes)
+    sizes = [name for name in every if any(claim.case and name in claim.case.describe for claim in claims)]
+    lines = []
+    for claim in claims:
+        statement, witness = claim.statement, claim.witness
+        left, right = claim.sides
+        described = {} if claim.case is None else claim.case.describe
+        lines.append(
+            {
+                "claim": statement.name,
+                "statement": statement.statement,
+                "source": statement.source,
+                "standing": statement.standing,
+                "assumptions": statement.assumptions,
+                "proof_assumes": statement.proof_assumes or None,
+                **{verdict.value.replace(" ", "_"): claim.counts[verdict] for verdict in Verdict},
+                "assumption_fails": claim.failing,
+                "violated_by": claim.violated_by or None,
+                "witness_case": witness and witness.case,
+                "witness_algorithm": witness and witness.algorithm,
+                **{f"witness_{name}": described.get(name) for name in sizes},
+                "witness_instance": witness and witness.instance,
+                "left": left,
+                "right": right,
+                "sides": witness and witness.checks[statement.name].reason,
+                "repaired": statement.repaired,
+                "proof": statement.proof or None,
+                "command": claim.command(),
+            }
+        )
+    return pd.DataFrame(lines, dtype=object)
+
+
+def claims_text(claims: Sequence[ClaimSummary]) -> str:
+    """The claims as a short table for a terminal; empty without claims."""
+    if not claims:
+        return ""
+    lines = [
+        {
+            "Claim": claim.statement.name,
+            "Proof status": claim.statement.standing,
+            "Verdicts of these runs": claim.summary or "-",
+            "Smallest witness": "-"
+            if claim.witness is None
+            else f"{claim.witness.case} ({claim.size or 'size unknown'}), {claim.witness.algorithm}",
+        }
+        for claim in claims
+    ]
+    return "Claims, and the verdicts of these runs:\n" + align_columns(lines, indent="  ")
+
+
+# Those that fell.
+
+
+def _checked(claims: Sequence[ClaimSummary]) -> list[ClaimSummary]:
+    """The claims that a run can violate; what is asked of whoever runs, and claimed by nobody, is not among them."""
+    return [claim for claim in claims if not (claim.statement.proof or claim.statement.asked)]
+
+
+def _fallen(claims: Sequence[ClaimSummary]) -> list[ClaimSummary]:
+    """Those of them that some run violates, an error of ours first."""
+    fell = [claim for claim in _checked(claims) if claim.counts[Verdict.VIOLATED]]
+    return sorted(fell, key=lambda claim: not claim.is_wrong)
+
+
+def count_fallen(claims: Sequence[ClaimSummary]) -> str:
+    """How many claims fell, and how many hold; empty where none was checked."""
+    checked, fell = _checked(claims), _fallen(claims)
+    if not checked:
+        return ""
+    stand = sum(claim.counts[Verdict.HOLDS] > 0 for claim in checked if claim not in fell)
+    if not fell:
+        held = "1 holds in every run that decides it" if stand == 1 else f"{stand} hold in every run that decides them"
+        return f"Claims: none of {len(checked)} is violated in these runs; {held}."
+    return f"{len(fell)} of {len(checked)} claims are violated, {stand} hold in every run that decides them."
+
+
+def fallen_text(claims: Sequence[ClaimSummary]) -> list[str]:
+    """The same for a terminal: how many fell, the first of them as a table, the names of the others."""
+    lines, fell = [text] if (text := count_fallen(claims)) else [], _fallen(claims)
+    if fell:
+        lines += align_columns(fallen_lines(claims)[:NAMED], indent="  ").splitlines()
+    if len(fell) > NAMED:
+        names = ", ".join(check_title(claim.statement.name) for claim in fell[NAMED:])
+        lines.append(f"  and {make_printable(names, 200)}")
+    return lines
+
+
+def _witness(claim: ClaimSummary) -> str:
+    assert claim.witness is not None
+    case, name = (make_printable(text, 44) for text in (claim.witness.case, claim.witness.name))
+    return f"{case}{f' ({claim.size})' if claim.size else ''}, {name}"
+
+
+def fallen_lines(claims: Sequence[ClaimSummary]) -> Lines:
+    """The claims that a run violates as a table, an error of ours first."""
+    fell = _fallen(claims)
+    separates = any(claim.sound is not None for claim in fell)
+    return [
+        {
+            "Claim": check_title(claim.statement.name),
+            "Proof status": f"{PROVED}: an error of ours" if claim.is_wrong else claim.statement.standing,
+            "runs that violate it": str(claim.counts[Verdict.VIOLATED]),
+            **({"with all assumptions": "-" if claim.sound is None else str(claim.sound)} if separates else {}),
+            "of runs": str(claim.applied),
+            "Smallest witness": _witness(claim) if claim.witness is not None else "-",
+        }
+        for claim in fell
+    ]
+
+
+# The section of the page.
+
+
+def claims_section(claims: Sequence[ClaimSummary], family: Family) -> Iterator[Section]:
+    """Statement, proof status, verdicts here, smallest witness, repaired form; those that fall first."""
+    if not claims:
+        return
+    rows = sorted(claims, key=_order)
+    idle = [claim for claim in rows if not claim.statement.proof and not claim.applied]
+    shown = [claim for claim in rows if claim not in idle]
+    places = [f"claim-{claim.statement.name}" for claim in shown]
+    sizes = ", ".join(dict.fromkeys(name for claim in claims for name in claim.sizes))
+    parts: list[Any] = [
+        "Every claim was checked by exact comparisons on every valid run. If rounding of prices could decide, it is "
+        "undecided; if an assumption fails on a run, it is not applicable there. The proof status is what is known "
+        f"beyond these runs. The witness is the violating run on the smallest instance ({sizes})."
+    ]
+    if shown:
+        parts.append(table_html([_claim_line(claim, family) for claim in shown], "Claims", places))
+    if idle:
+        names = ", ".join(check_title(claim.statement.name) for claim in idle)
+        parts.append(f"To no run here apply: {names}.")
+    if notation := family.notation():
+        parts.append(list_html([f"`{sign}`: {meaning}" for sign, meaning in notation], "method"))
+    yield Section("Claims and verdicts", parts, "claims")
+
+
+def _order(claim: ClaimSummary) -> int:
+    """An error of ours first, then what is violated, what is undecided, what holds, what a proof settles."""
+    if claim.counts[Verdict.VIOLATED]:
+        return 0 if claim.is_wrong else 1
+    return 4 if claim.statement.proof else 2 if claim.counts[Verdict.UNDECIDED] else 3
+
+
+def _claim_line(claim: ClaimSummary, family: Family) -> dict[str, Any]:
+    statement = claim.statement
+    about = [f"assuming {statement.assumptions}"] if statement.assumptions not in ("", "none") else []
+    about += [f"its proof assumes {statement.proof_assumes}"] if statement.proof_assumes else []
+    about += [f"proof: {statement.proof}"] if statement.proof else []
+    verdicts = [claim.summary, *([f"violated by {claim.violated_by}"] if len(claim.violators) > 1 else [])]
+    return {
+        "Claim": _stack([check_title(statement.name)], [statement.source]),
+        "Statement": _stack([statement.statement], about),
+        "Proof status": Markup('<span class="bad">{}, yet violated here</span>').format(PROVED)
+        if claim.is_wrong
+        else statement.standing,
+        "In these runs": _stack(verdicts[:1], verdicts[1:]),
+        "Smallest witness": "-" if claim.witness is None else _stack([_witness(claim)], list(_tell(claim, family))),
+        "Repaired form": statement.repaired or "-",
+    }
+
+
+def _tell(claim: ClaimSummary, family: Family) -> Iterator[Any]:
+    """Both sides on the witness, and the command that shows it, step by step where it is small enough."""
+    left, right = claim.sides
+    if left is not None:
+        yield f"{_short(left)} > {_short(right)}"
+    limits = None if family.explainer is None else family.explainer.limits
+    assert claim.case is not None
+    described = claim.case.describe
+    is_small = limits is not None and all(float(described.get(name, 0)) <= most for name, most in limits.items())
+    yield Markup("<code>{}</code>").format(claim.command("explain" if is_small else "audit"))
+
+
+def _stack(texts: Sequence[Any], small: Sequence[Any]) -> Markup:
+    """Lines of a cell, those behind the first ones in small letters."""
+    lines = [*map(_cell, texts), *(Markup("<small>{}</small>").format(_cell(text)) for text in small if text)]
+    return Markup("<br>").join(lines)
+
+
+def _cell(text: Any) -> Markup:
+    return breakable(text if isinstance(text, Markup) else text.replace("<=", "≤").replace(">=", "≥"))
+
+
+def _short(figure: Any) -> str:
+    """Three decimals, or three digits where those would be zeros."""
+    if figure is None:
+        return "?"
+    value = Fraction(figure)
+    return format_number(value) if not value or abs(value) >= Fraction(1, 100) else f"{float(value):.3g}"

@@ -1,1 +1,0 @@
-"""Claims: how often each holds or is violated, and the smallest witnesses."""

@@ -1,0 +1,387 @@
+"""Algorithms against each other over the cases of a run: performance profile, wins of one's own, tests of pairs.
+
+Sources: Dolan and Moré, Benchmarking optimization software with performance profiles (2002); Demšar, Statistical
+comparisons of classifiers over multiple data sets, JMLR 7 (2006), 1-30; Holm, A simple sequentially rejective multiple
+test procedure, Scandinavian Journal of Statistics 6 (1979), 65-70.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from itertools import combinations
+from textwrap import wrap
+from typing import Any
+
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import COUNTEREXAMPLES
+from ratiobench.bench.report.pictures import Picture, draw_profile
+from ratiobench.bench.results.ratios import format_decimal, is_better
+from ratiobench.bench.results.read import Results
+from ratiobench.bench.results.remarks import is_user_algorithm
+from ratiobench.bench.results.row import Row, is_known
+from ratiobench.bench.show import Lines, align_columns, count_text
+
+ALPHA = 0.05  # Level over all pairs: the chance to call any two different that are not
+EXACT_CASES = 60  # Differences up to which Wilcoxon's test is exact; of more it takes the normal distribution
+FACTORS = tuple(map(Fraction, ("1.05", "1.1", "1.25", "1.5", "2", "5", "10")))  # Those of the profile's table
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The runs of several algorithms on several cases, without counterexamples: each was found against one of them."""
+
+    rows: Mapping[tuple[str, str], Row]  # by case and algorithm, of those that were to run
+    sense: Sense
+    counterexamples: int = 0  # cases that are not among them
+
+    @cached_property
+    def cases(self) -> list[str]:
+        """In the order of the suite."""
+        return list(dict.fromkeys(case for case, _ in self.rows))
+
+    @cached_property
+    def algorithms(self) -> list[str]:
+        """In the order of the suite."""
+        return list(dict.fromkeys(algorithm for _, algorithm in self.rows))
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What the algorithms are called."""
+        return {row.algorithm: row.name for row in self.rows.values()}
+
+    def value(self, case: str, algorithm: str) -> Fraction | None:
+        """The value of a valid run; None of any other."""
+        row = self.rows.get((case, algorithm))
+        return Fraction(row.welfare) if row is not None and row.state == "ok" and is_known(row.welfare) else None
+
+    @cached_property
+    def best(self) -> dict[str, Fraction]:
+        """The best value of each case with a valid run."""
+        best: dict[str, Fraction] = {}
+        for case, algorithm in self.rows:
+            value = self.value(case, algorithm)
+            if value is not None and (case not in best or is_better(value, best[case], self.sense)):
+                best[case] = value
+        return best
+
+    def factor(self, case: str, algorithm: str) -> Fraction | None:
+        """How many times a run is behind the best one of its case, exactly; None where no factor reaches it.
+
+        A quotient says nothing of values that are not positive: such a run is within a factor only if it is the best.
+        """
+        value = self.value(case, algorithm)
+        if value is None or value == self.best[case]:
+            return value if value is None else Fraction(1)
+        if value <= 0 or self.best[case] <= 0:
+            return None
+        return self.best[case] / value if self.sense is Sense.MOST else value / self.best[case]
+
+    def ranks(self, case: str) -> dict[str, int]:
+        """The places of the case's valid runs by their exact values: 0 is best, equal values have equal places."""
+        values = {name: value for name in self.algorithms if (value := self.value(case, name)) is not None}
+        ordered = {
+            value: place for place, value in enumerate(sorted(set(values.values()), reverse=self.sense is Sense.MOST))
+        }
+        return {name: ordered[value] for name, value in values.items()}
+
+
+def compare_runs(results: Results) -> Comparison | None:
+    """The comparison of all algorithms of a run; None where there is nothing to compare."""
+    every = results.first_records
+    rows = {(row.case, row.algorithm): row for row in every if row.group != COUNTEREXAMPLES}
+    left_out = {row.case for row in every if row.group == COUNTEREXAMPLES}
+    comparison = Comparison(rows, results.sense, len(left_out))
+    if len(comparison.cases) < 2 or len(comparison.algorithms) < 2 or not comparison.best:
+        return None
+    return comparison
+
+
+# Performance profiles.
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How often an algorithm is within a factor of the best run of a case."""
+
+    algorithm: str
+    factors: Sequence[Fraction]  # of the cases that some factor reaches, exact, in ascending order
+    endless: int  # valid runs that no factor reaches, for their value is not positive where another one's is better
+    broken: int  # cases whose run is invalid or failed, which no factor reaches either
+    waiting: int  # cases that are not run yet; they do not count
+
+    @property
+    def cases(self) -> int:
+        """Those that count."""
+        return len(self.factors) + self.endless + self.broken
+
+    def within(self, factor: Fraction) -> int:
+        """The cases within a factor of the best run."""
+        return sum(each <= factor for each in self.factors)
+
+
+def take_profiles(comparison: Comparison) -> list[Profile]:
+    """The profile of every algorithm over the cases that it was to run on."""
+    profiles = []
+    for name in comparison.algorithms:
+        rows = [comparison.rows[case, name] for case in comparison.cases if (case, name) in comparison.rows]
+        ran = [row.case for row in rows if comparison.value(row.case, name) is not None]
+        factors = sorted(factor for case in ran if (factor := comparison.factor(case, name)) is not None)
+        waiting = sum(row.state == "missing" for row in rows)
+        profiles.append(Profile(name, factors, len(ran) - len(factors), len(rows) - len(ran) - waiting, waiting))
+    return profiles
+
+
+def draw_profiles(comparison: Comparison, profiles: Sequence[Profile]) -> Picture:
+    """The picture of the profiles."""
+    drawn = [profile for profile in profiles if profile.cases]
+    factors = {comparison.names[each.algorithm]: [float(factor) for factor in each.factors] for each in drawn}
+    cases = {comparison.names[each.algorithm]: each.cases for each in drawn}
+    height = max(3.2, 0.8 + 0.15 * len(drawn))
+    return Picture("Performance profile", partial(draw_profile, profiles=factors, cases=cases), height, "profile")
+
+
+def list_profiles(comparison: Comparison, profiles: Sequence[Profile]) -> Lines:
+    """The profiles as a table: cases within some factors, the largest factor, and those that none reaches."""
+    return [
+        {
+            "algorithm": comparison.names[each.algorithm],
+            "cases": str(each.cases),
+            "best": str(each.within(Fraction(1))),
+            **{f"within {float(factor):g}": str(each.within(factor)) for factor in FACTORS},
+            "largest factor": format_decimal(each.factors[-1], up=True) if each.factors else "-",
+            "unbounded": str(each.endless),
+            "invalid or failed": str(each.broken),
+            "not run yet": str(each.waiting),
+        }
+        for each in profiles
+    ]
+
+
+# One's own algorithm against every other one.
+
+
+def count_wins(rows: Iterable[Row], sense: Sense) -> Lines:
+    """Every algorithm of one's own against all others, the strongest of these first; empty where none is one's own.
+
+    Cases by the exact values of both runs on the same instance. A mean of runs that draw is undecided where the 95 %
+    intervals of what is expected overlap.
+    """
+    runs: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if row.group != COUNTEREXAMPLES:
+            runs.setdefault(row.algorithm, {})[row.case] = row
+    lines = []
+    for own in filter(is_user_algorithm, runs):
+        against = []
+        for other in runs:
+            pairs = [(row, runs[other][case]) for case, row in runs[own].items() if case in runs[other]]
+            valid = [pair for pair in pairs if all(row.state == "ok" and is_known(row.welfare) for row in pair)]
+            if other == own or not valid:
+                continue
+            signs = Counter(_compare(*pair, sense) for pair in valid)
+            names = {"algorithm": valid[0][0].name, "Against": valid[0][1].name}
+            line = {**names, "cases": str(len(valid))}
+            line |= {
+                word: str(signs[sign])
+                for word, sign in (("better", 1), ("worse", -1), ("equal", 0), ("undecided", None))
+            }
+            against.append((signs[1] - signs[-1], line | {"left out": str(len(pairs) - len(valid))}))
+        lines += [line for _, line in sorted(against, key=lambda pair: pair[0])]
+    return lines
+
+
+def _compare(mine: Row, other: Row, sense: Sense) -> int | None:
+    """1, -1 or 0: better, worse or equal; None where intervals leave it open."""
+    one, two = _ends(mine), _ends(other)
+    if one is None or two is None:
+        return None
+    if one == two and one[0] == one[1]:
+        return 0
+    above = 1 if one[0] > two[1] else -1 if one[1] < two[0] else None
+    return above if above is None or sense is Sense.MOST else -above
+
+
+def _ends(row: Row) -> Sequence[Fraction] | None:
+    """Within what the value of a run lies: exact; of a mean of runs the 95 % interval, None where there is none."""
+    if not row.is_mean:
+        return [Fraction(row.welfare)] * 2
+    low, high = row.welfare_low, row.welfare_high
+    return None if low is None or high is None else [Fraction(low), Fraction(high)]
+
+
+# Tests of pairs: Wilcoxon's signed-rank test with Holm's correction.
+
+
+def mid_ranks(keys: Sequence[Any]) -> list[Fraction]:
+    """The ranks of keys, 1 for the least; equal keys share the mean of their ranks."""
+    counts = Counter(keys)
+    below, ranks = 0, {}
+    for key in sorted(counts):
+        ranks[key] = Fraction(2 * below + counts[key] + 1, 2)
+        below += counts[key]
+    return [ranks[key] for key in keys]
+
+
+def signed_rank_test(differences: Sequence[Fraction]) -> float:
+    """The two-sided p-value of Wilcoxon's signed-rank test; differences of 0 are left out."""
+    signed = [difference for difference in differences if difference]
+    if not signed:
+        return 1.0
+    doubled = [int(2 * rank) for rank in mid_ranks([abs(difference) for difference in signed])]
+    total = sum(doubled)
+    positive = sum(rank for rank, difference in zip(doubled, signed, strict=True) if difference > 0)
+    least = min(positive, total - positive)
+    if len(signed) > EXACT_CASES:
+        deviation = math.sqrt(sum(rank * rank for rank in doubled)) / 2
+        return min(1.0, math.erfc((total / 2 - least) / deviation / math.sqrt(2)))
+    ways = [1] + [0] * total
+    for rank in doubled:
+        for place in range(total, rank - 1, -1):
+            ways[place] += ways[place - rank]
+    return float(min(Fraction(1), Fraction(2 * sum(ways[: least + 1]), 2 ** len(signed))))
+
+
+def adjust_holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values: those below a level differ at this level, whatever is true of the others."""
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for place, number in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[number]))
+        adjusted[number] = largest
+    return adjusted
+
+
+def least_cases(count: int) -> int:
+    """The least number of cases from which on the test can tell two of so many algorithms apart at all.
+
+    With fewer, it is not significant with Holm's correction even if one of them is better on every case.
+    """
+    pairs = count * (count - 1) // 2
+    cases = 1
+    while Fraction(2 * pairs, 2**cases) > Fraction(ALPHA):
+        cases += 1
+    return cases
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two algorithms, the first with the better mean rank."""
+
+    a: str
+    b: str
+    a_better: int  # cases on which the exact value of a is better
+    b_better: int
+    equal: int
+    rank_a: Fraction  # exact mean ranks; 1 is best
+    rank_b: Fraction
+    p: float  # Wilcoxon's signed-rank test of the shares of OPT, two-sided
+    p_holm: float  # with Holm's correction for all pairs
+
+    @property
+    def differs(self) -> bool:
+        """Whether the test with Holm's correction tells them apart."""
+        return self.p_holm <= ALPHA
+
+
+@dataclass(frozen=True)
+class Significance:
+    """The tests over the cases that all compared algorithms have."""
+
+    algorithms: Sequence[str]  # those that are compared, in the order of the suite
+    left_out: Sequence[str]  # algorithms that were not to run on all of these cases
+    cases: int
+    skipped: int  # cases that are not compared, since a run is missing, or no algorithm has a valid run
+    counterexamples: int
+    pairs: Sequence[Pair]  # all pairs, those of the algorithm with the best mean rank first; empty with too few cases
+
+    def conclusion(self) -> str:
+        """What the tests say, in a sentence or two."""
+        count = len(self.algorithms)
+        size = f"N = {count_text(self.cases, 'case')}, {count} algorithms"
+        if self.counterexamples:
+            size += f" (without {self.counterexamples} counterexamples, each found by a search against one algorithm)"
+        if not self.pairs:
+            return (
+                f"{size}: too few cases, nothing can be concluded. With {count} algorithms Wilcoxon's test needs "
+                f"{least_cases(count)} cases to find any two different, even if one of them is better on every case."
+            )
+        different = sum(pair.differs for pair in self.pairs)
+        return (
+            f"{size}. Of {count_text(len(self.pairs), 'pair')}, {different} differ by Wilcoxon's "
+            "signed-rank test with Holm's correction, at 5 % over all pairs."
+        )
+
+    def lines(self, names: Mapping[str, str]) -> Lines:
+        """All pairs as a table."""
+        return [
+            {
+                "A": names.get(pair.a, pair.a),
+                "B": names.get(pair.b, pair.b),
+                "cases, A better": str(pair.a_better),
+                "cases, B better": str(pair.b_better),
+                "cases, equal": str(pair.equal),
+                "mean rank of A": f"{float(pair.rank_a):.2f}",
+                "mean rank of B": f"{float(pair.rank_b):.2f}",
+                "p": f"{pair.p:.2g}",
+                "p (Holm)": f"{pair.p_holm:.2g}",
+                "differ": "yes" if pair.differs else "no",
+            }
+            for pair in self.pairs
+        ]
+
+    def text(self, names: Mapping[str, str]) -> str:
+        """What a terminal shows: the conclusion, and the tests of the algorithm with the best mean rank."""
+        lines = ["Significance (paired over cases, N is the number of cases):"]
+        lines += wrap(self.conclusion(), 116, initial_indent="  ", subsequent_indent="  ")
+        best = [line for pair, line in zip(self.pairs, self.lines(names), strict=True) if pair.a == self.pairs[0].a]
+        return "\n".join([*lines, *([align_columns(best, indent="  ").rstrip()] if best else [])]) + "\n"
+
+
+def take_significance(comparison: Comparison) -> Significance | None:
+    """Test the algorithms that were to run on most cases, over the cases that all of them have.
+
+    Ranks are by exact values, those of invalid and failed runs below all others. Wilcoxon's test takes the shares of
+    OPT that are certainly reached, which have the same bound within a case; such a run has a share of 0.
+    """
+    planned = Counter(algorithm for _, algorithm in comparison.rows)
+    most = max(planned.values())
+    names = [name for name in comparison.algorithms if planned[name] == most]
+    if len(names) < 2:
+        return None
+    keys: list[list[int]] = []
+    shares: list[list[Fraction | None]] = []
+    skipped = 0
+    for case in comparison.cases:
+        rows = [comparison.rows.get((case, name)) for name in names]
+        known = [row for row in rows if row is not None and row.state != "missing"]
+        places = comparison.ranks(case)
+        if len(known) < len(names) or not places.keys() & set(names):
+            skipped += 1
+            continue
+        keys.append([places.get(name, len(places)) for name in names])
+        shares.append([row.reached if row.algorithm in places else Fraction(0) for row in known])
+    left_out = [name for name in comparison.algorithms if name not in names]
+    pairs = _test_pairs(names, keys, shares) if len(keys) >= least_cases(len(names)) else []
+    return Significance(names, left_out, len(keys), skipped, comparison.counterexamples, pairs)
+
+
+def _test_pairs(
+    names: Sequence[str], keys: Sequence[Sequence[int]], shares: Sequence[Sequence[Fraction | None]]
+) -> list[Pair]:
+    columns = zip(*map(mid_ranks, keys), strict=True)
+    ranks = [sum(column, Fraction(0)) / len(keys) for column in columns]
+    order = sorted(range(len(names)), key=ranks.__getitem__)
+    pairs: list[Pair] = []
+    for i, j in combinations(order, 2):
+        values = [(row[i], row[j]) for row in shares]
+        p = signed_rank_test([a - b for a, b in values if a is not None and b is not None])
+        better, worse = sum(row[i] < row[j] for row in keys), sum(row[i] > row[j] for row in keys)
+        equal = len(keys) - better - worse
+        pairs.append(Pair(names[i], names[j], better, worse, equal, ranks[i], ranks[j], p, 1.0))
+    adjusted = adjust_holm([pair.p for pair in pairs])
+    return [replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)]

@@ -1,1 +1,0 @@
-"""Comparisons: algorithms of one run, and two folders of results."""

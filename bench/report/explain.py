@@ -1,0 +1,229 @@
+"""An explanation of a run: made for a family, and written out for terminals, pages and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from markupsafe import Markup
+
+from ratiobench.bench.family.capabilities import Explainer
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.explanation import Explanation, Grid, Listing, Moment, Sentence, Square, find_used_signs
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.report.tables import render_page
+from ratiobench.bench.results import ratios
+from ratiobench.bench.show import (
+    SENTENCE,
+    assumptions_text,
+    check_title,
+    escape_lines,
+    figure_text,
+    pad_cells,
+    sentence_text,
+)
+from ratiobench.bench.storage.payload import json_number
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable
+
+WIDTH = 110  # Characters of a line up to which two grids stand side by side
+
+
+def require_explaining(family: Family) -> Explainer:
+    """The family's part; InputError where it has none."""
+    if family.explainer is None:
+        raise InputError("explain", "", f"the family {family.name} explains no runs")
+    return family.explainer
+
+
+def explain_too_large(family: Family, instance: Any) -> str:
+    """Why an instance is too large to be explained; empty where it is not."""
+    described = family.describe(instance)
+    for name, most in require_explaining(family).limits.items():
+        if int(described.get(name, 0)) > most:
+            return f"{described[name]} {name}; a run is explained step by step on at most {most}"
+    return ""
+
+
+def explain(
+    family: Family, instance: Any, algorithm: str = "", claim: str = "", settings: SolveSettings | None = None
+) -> Explanation:
+    """Solve, run, check one claim, and tell it; algorithm and claim are the family's own where they are empty."""
+    part = require_explaining(family)
+    asked, claim = bool(claim), claim or part.claim
+    if claim:
+        _require_claim(family, claim)
+    family.validate_algorithm(algorithm or part.algorithm)
+    problem = explain_too_large(family, instance)
+    if problem:
+        raise InputError(getattr(instance, "name", ""), "", problem)
+    run = family.run(instance, algorithm or part.algorithm)
+    reference = family.solve(instance, settings or SolveSettings())
+    check = None
+    if claim and not run.valid:
+        check = Check(claim, Verdict.NOT_APPLICABLE, None, None, f"the run is invalid: {run.violations[0]}")
+    elif claim:
+        [check] = family.audit(instance, run, reference, [claim])
+    explanation = part.explain(instance, run, reference, check)
+    ratio = " (INVALID run)"
+    if run.valid:
+        ratio = f", {family.sense.ratio} {ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)}"
+    result = [*explanation.result, ratio]
+    about_another = check is not None and check.reason.startswith(ANOTHER)
+    ending = explanation.ending if asked or not about_another else None
+    sources = [each for each in family.sources() if ending is not None and each.name in ending.source]
+    whole = replace(explanation, result=result, ending=ending, sources=sources)
+    return replace(whole, signs=find_used_signs(text(whole), family.notation()))
+
+
+def _require_claim(family: Family, claim: str) -> None:
+    known = [each.name for each in family.statements() if not each.proof]
+    if not known:
+        raise InputError("--claim", "", f"the family {family.name} has no claims")
+    if claim not in known:
+        raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
+
+
+def verdict_text(explanation: Explanation) -> Sentence:
+    """The end first: what became of the claim; empty without one."""
+    ending = explanation.ending
+    if ending is None:
+        return []
+    title = check_title(ending.claim)
+    if ending.verdict is Verdict.NOT_APPLICABLE:
+        return [f"{title} does not apply here: ", *ending.sides]
+    texts = {Verdict.HOLDS: "holds here", Verdict.VIOLATED: "is violated here", Verdict.UNDECIDED: "is undecided here"}
+    proof = [] if ending.failing is None else [f"; proof of the claim: {assumptions_text(ending.failing)}"]
+    return [f"{title} {texts[ending.verdict]}: ", *ending.sides, *proof]
+
+
+def text(explanation: Explanation) -> str:
+    """The explanation for a terminal."""
+    ending = explanation.ending
+    lines = [f"{make_printable(explanation.instance, SENTENCE)}: {make_printable(explanation.algorithm, SENTENCE)}"]
+    verdict = sentence_text(verdict_text(explanation))
+    lines += [sentence_text(explanation.result), *filter(None, [verdict]), ""]
+    if explanation.about:
+        lines += [f"The instance, according to its file: {make_printable(explanation.about, 600)}", ""]
+    for table in explanation.tables:
+        lines += [*_listing(table), ""]
+    lines += [sentence_text(remark) for remark in explanation.remarks]
+    for moment in explanation.moments:
+        lines += ["", *_moment(moment)]
+    if explanation.outcome:
+        lines += ["", "Result", *_beside([list(_grid(grid)) for grid in explanation.outcome])]
+    if ending is not None:
+        lines += ["", f"{check_title(ending.claim)} ({ending.source}; {ending.standing}): {ending.statement}"]
+        lines += [f"  {sentence_text(step)}" for step in ending.steps]
+        lines += ["", verdict]
+    if explanation.signs:
+        lines += ["", "Symbols", *(f"  {sign}: {meaning}" for sign, meaning in explanation.signs)]
+    if explanation.sources:
+        lines += ["", *(f"{source.name}: {source.citation}" for source in explanation.sources)]
+    return escape_lines("\n".join(line.rstrip() for line in lines))
+
+
+def _moment(moment: Moment) -> Iterator[str]:
+    yield f"{moment.heading}: {sentence_text(moment.said)}"
+    for grid in moment.grids:
+        yield from (f"  {line}" for line in _grid(grid))
+    if moment.candidates is not None:
+        yield from (f"  {line}" for line in _listing(moment.candidates))
+    for note in moment.notes:
+        yield f"  {sentence_text(note)}"
+    yield f"  -> {sentence_text(moment.decision)}"
+    yield from (f"     {sentence_text(line)}" for line in moment.after)
+
+
+def _listing(table: Listing) -> list[str]:
+    """A small table; a star marks the row that the algorithm took."""
+    marks = table.chosen is not None
+    body = [
+        [*(["*" if place == table.chosen else ""] if marks else []), *map(figure_text, row)]
+        for place, row in enumerate(table.rows)
+    ]
+    words = [isinstance(cell, str) for cell in (table.rows[0] if table.rows else [""] * len(table.head))]
+    rows = [[*([""] if marks else []), *table.head], *body]
+    return [table.title, *(f"  {line.rstrip()}" for line in pad_cells(rows, [*([True] if marks else []), *words]))]
+
+
+def _grid(grid: Grid) -> Iterator[str]:
+    """A grid of characters; what is chosen stands in brackets, dots where nothing is."""
+
+    def square_text(square: Square) -> str:
+        figure = "." if square.figure is None else figure_text(square.figure)
+        return f"[{figure}]" if square.chosen else figure
+
+    rows = [[grid.corner, *grid.head], *([place, *map(square_text, squares)] for place, squares in grid.rows)]
+    yield grid.title
+    yield from (f"  {line.rstrip()}" for line in pad_cells(rows, [True] + [False] * len(grid.head)))
+
+
+def _beside(blocks: Sequence[Sequence[str]]) -> list[str]:
+    """Blocks of lines side by side where the line holds them, else one below the other."""
+    width = [max(map(len, block)) for block in blocks]
+    if sum(width) + 4 * (len(blocks) - 1) > WIDTH:
+        return [f"  {line}" for block in blocks for line in block]
+    tall = max(map(len, blocks))
+    padded = [[*block, *[""] * (tall - len(block))] for block in blocks]
+    return [
+        "  " + "    ".join(part.ljust(w) for part, w in zip(line, width, strict=True))
+        for line in zip(*padded, strict=True)
+    ]
+
+
+def render_explanation(explanation: Explanation) -> str:
+    """The explanation as one HTML page that needs nothing from a network."""
+    title = f"{explanation.instance}: {explanation.algorithm}"
+    return render_page(title, (), [Markup("<pre>{}</pre>").format(text(explanation))])
+
+
+def explain_document(explanation: Explanation) -> dict[str, Any]:
+    """The explanation as JSON values, for programs that read what happened."""
+    ending = explanation.ending
+    claim = None
+    if ending is not None:
+        claim = {
+            "name": ending.claim,
+            "statement": ending.statement,
+            "source": ending.source,
+            "proof_status": ending.standing,
+            "verdict": ending.verdict.value,
+            "sides": sentence_text(ending.sides),
+            "steps": _texts(ending.steps),
+            "failing": None if ending.failing is None else list(ending.failing),
+        }
+    return {
+        "instance": explanation.instance,
+        "about": explanation.about,
+        "algorithm": explanation.algorithm,
+        "result": sentence_text(explanation.result),
+        "tables": [_table(table) for table in explanation.tables],
+        "remarks": _texts(explanation.remarks),
+        "arrivals": [
+            {
+                "arrival": moment.heading,
+                "asks": sentence_text(moment.said),
+                "candidates": None if moment.candidates is None else _table(moment.candidates),
+                "notes": _texts(moment.notes),
+                "decision": sentence_text(moment.decision),
+                "after": _texts(moment.after),
+            }
+            for moment in explanation.moments
+        ],
+        "claim": claim,
+        "signs": dict(explanation.signs),
+        "sources": {source.name: source.citation for source in explanation.sources},
+    }
+
+
+def _table(table: Listing) -> dict[str, Any]:
+    rows = [
+        [cell if cell is None or isinstance(cell, str) else json_number(cell) for cell in row] for row in table.rows
+    ]
+    return {"title": table.title, "head": list(table.head), "rows": rows, "chosen": table.chosen}
+
+
+def _texts(sentences: Sequence[Sentence]) -> list[str]:
+    return [sentence_text(sentence) for sentence in sentences]

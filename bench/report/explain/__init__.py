@@ -1,1 +1,0 @@
-"""Explanations of single runs, step by step."""

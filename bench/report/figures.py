@@ -1,0 +1,496 @@
+"""The figures that a suite asks for: their data as tables, their pictures, and what pages and terminals show of them.
+
+A kind of figure is a function in `KINDS`; a figure of any other kind shows means of that quantity or measure.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import LEADERBOARD, STUDIED, SWEEP, TAKEN, Plot
+from ratiobench.bench.report import pictures
+from ratiobench.bench.report.bids import draw_study, list_studies
+from ratiobench.bench.report.pictures import Picture
+from ratiobench.bench.results import intervals
+from ratiobench.bench.results.means import OPT_LABEL, QUANTITIES, CaseValues, find_quantity, mean, take_means
+from ratiobench.bench.results.ratios import format_decimal, interval_text
+from ratiobench.bench.results.read import Results
+from ratiobench.bench.results.remarks import label_of_runs, remarks_of_runs
+from ratiobench.bench.results.row import Row, is_known
+from ratiobench.bench.show import Lines, align_columns, check_title, format_number, rows_of
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
+
+APART = 5  # How many times larger one group's figures may be than another's for both to stand on the same axis
+WIDE = 50  # How many times larger the largest mean of a measure is than the smallest where its axis is logarithmic
+LINES = 6  # Algorithms up to which the values over groups are lines in one figure
+METHOD = (
+    "Mean over the cases of each group, the best on top. If the cases are draws of one law with different seeds, the "
+    "thin line is the 95 % interval of the mean by Student's t; fixed cases, such as days of a trace, are a circle "
+    "each. If OPT is an interval, so is the mean (thick)."
+)
+SWEPT = (
+    "A sign is the mean of the ratio over the runs of a value: its thick bar is certified by the intervals on OPT, "
+    "its thin line reaches from the least to the largest ratio of a run. A hollow diamond is the least bound of the "
+    "theorem over the runs, its line reaches to the largest; the theorem's assumptions may fail, as the table says."
+)
+
+
+@dataclass(frozen=True)
+class SuiteFigure:
+    """A figure that a suite asks for."""
+
+    plot: Plot
+    # exact data: ``means``, ``printed`` and ``printed_means`` (what a paper prints), ``leaderboard``, ``studies``
+    frames: Mapping[str, pd.DataFrame]
+    pictures: Sequence[Picture] = ()
+    legend: str = ""  # how figures of this kind are read: once on a page
+    parts: Sequence[str | Lines] = ()  # sentences and tables below the pictures
+    folded: Lines = ()  # the data as a table
+    text: str = ""  # what a terminal shows of it
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether none of the cases that were run belongs to it (`run --only` leaves others out)."""
+        return all(frame.empty for frame in self.frames.values())
+
+
+def make_figure(results: Results, plot: Plot, family: Family) -> SuiteFigure:
+    """The figure that a plot of the suite asks for."""
+    known = (*QUANTITIES, *KINDS)
+    if plot.kind not in known and results.measures and plot.kind not in results.measures:
+        problem = f"{shorten(plot.kind)} is not one of {', '.join((*known, *results.measures))}"
+        raise InputError("suite", f"plots, {plot.name}, kind", problem)
+    if not re.fullmatch(r"[\w-]+", plot.name) or plot.name in TAKEN:
+        taken = ", ".join(TAKEN)
+        problem = f"{shorten(plot.name)} is no name for a file of its own (letters, digits, _ and -; not {taken})"
+        raise InputError("suite", "plots", problem)
+    return KINDS.get(plot.kind, _make_means)(results, plot, family)
+
+
+# Means, and what a paper prints for them.
+
+
+def _make_means(results: Results, plot: Plot, family: Family) -> SuiteFigure:
+    means = take_means(results, plot)
+    printed, beside = _list_gains(results, plot), _list_printed_means(plot, means)
+    lines = _printed_lines(printed, beside)
+    parts: list[str | Lines] = []
+    if lines:
+        parts += [
+            "What the paper prints, and ours over the same cases; intervals of percentages by Fieller's theorem.",
+            lines,
+        ]
+    title = make_printable(plot.title, 200)
+    return SuiteFigure(
+        plot,
+        {"means": means, "printed": printed, "printed_means": beside},
+        list(draw_means(means, plot, family, results.sense)),
+        METHOD,
+        parts,
+        _mean_lines(means),
+        f"{title}: what the paper prints, and ours:\n{align_columns(lines, indent='  ')}" if lines else "",
+    )
+
+
+def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) -> Sequence[Picture]:
+    """One picture of lines where that means something, else one per group; none before anything has run."""
+    drawn = means[[lower is not None for lower in means["mean_lower"]]]
+    if not len(drawn):
+        return []
+    quantity = find_quantity(plot.kind)
+    reached = "ALG / upper bound on OPT" if sense is Sense.MOST else "lower bound on OPT / ALG"
+    ratio = sense.ratio.replace("/", " / ")
+    title = quantity.title.format(objective=family.objective, reached=reached, ratio=ratio)
+    scale = Fraction(1)
+    if quantity.money:
+        scale, unit = family.dollars or scale, family.unit if family.dollars is None else "dollars"
+        title += f", {unit}"
+    lows, highs = ([float(value) for value in drawn[end]] for end in ("mean_lower", "mean_upper"))
+    low, high = min(lows), max(highs)
+    spread = not quantity.linear and high > WIDE * low > 0
+    log = low > 0 and (quantity.timed or (plot.kind == "ratio" and high > 20) or spread)
+    groups = [group for group in plot.groups if group in set(means["group"])]
+    if is_lines(plot, means):
+        draw: Any = partial(
+            pictures.draw_mean_lines, means=means, groups=groups, scale=scale, title=title, axis=plot.axis, log=log
+        )
+        return [Picture(plot.title, draw, 3.6, plot.name)]
+    bars = plot.kind != "ratio" and not log
+    share = _common_limits(drawn, plot.kind, scale)
+    made = []
+    for group in groups:
+        part = sort_means(means[means["group"] == group], plot.kind, sense)
+        draw = partial(_draw_rows, means=part, scale=scale, title=title, log=log, bars=bars, limits=share)
+        name = group.removeprefix(f"{plot.name}: ")
+        slug = re.sub(r"\W+", "-", name).strip("-").lower()
+        made.append(
+            Picture(f"{plot.title}: {name}", draw, pictures.height_of(list(part["name"])), f"{plot.name}-{slug}", name)
+        )
+    return made
+
+
+def _common_limits(drawn: pd.DataFrame, kind: str, scale: Fraction) -> tuple[float, float] | None:
+    """The same axis for all groups, so that they can be compared; None where some are very much smaller."""
+    tops = drawn.groupby("group")["mean_upper"].agg(lambda values: max(map(float, values)))
+    start = 1.0 if kind == "ratio" else 0.0
+    if kind != "reached" and max(tops) - start > APART * (min(tops) - start):
+        return None
+    spans = [span for row in rows_of(drawn) if (span := pictures.interval_of(row)) is not None]
+    parts = [float(part) for parts in drawn["parts"] for part in parts]
+    least = min(map(float, drawn["mean_lower"]))
+    top, bottom = max(map(float, drawn["mean_upper"])), min(least, start)
+    size = top - bottom
+    high = max([top, *(min(high, top + size / 2) for _, high in spans), *(min(part, top + size / 2) for part in parts)])
+    low = min(
+        [bottom, *(max(low, bottom - size / 2) for low, _ in spans), *(max(part, bottom - size / 2) for part in parts)]
+    )
+    margin = 0.03 * (high - low or 1)
+    return float(scale) * (low - margin * (low < 0 or kind == "ratio")), float(scale) * (high + margin)
+
+
+def _draw_rows(axes: Any, *, limits: tuple[float, float] | None, **how: Any) -> None:
+    pictures.draw_mean_rows(axes, **how)
+    if limits is not None and (not how["log"] or limits[0] > 0):
+        axes.set_xlim(*limits)
+
+
+def sort_means(means: pd.DataFrame, kind: str, sense: Sense) -> pd.DataFrame:
+    """The means of a group, OPT above all, then the best mean first; without a mean last.
+
+    Best is the least of ratios and times, and by the sense of what is aimed at; of all else the largest stands first.
+    """
+    is_least = kind == "ratio" or find_quantity(kind).timed or (kind == "welfare" and sense is Sense.LEAST)
+
+    def order(row: Any) -> tuple[bool, float]:
+        value = math.inf if row.mean_upper is None else float(row.mean_upper) * (1 if is_least else -1)
+        return row.algorithm != OPT_LABEL, value
+
+    rows = rows_of(means)
+    return means.iloc[sorted(range(len(rows)), key=lambda place: order(rows[place]))]
+
+
+def is_lines(plot: Plot, means: pd.DataFrame) -> bool:
+    """Whether lines over the groups mean something (the groups differ in a number) and can be told apart."""
+    words = {re.sub(r"[\d.,]+", "", group) for group in plot.groups}
+    numbers = {re.sub(r"[^\d.,]+", "", group) for group in plot.groups}
+    ordered = len(words) == 1 and len(numbers) == len(plot.groups) >= 3 and "" not in numbers
+    return ordered and means["algorithm"].nunique() <= LINES
+
+
+def _mean_lines(means: pd.DataFrame) -> Lines:
+    lines = []
+    for row in rows_of(means):
+        span = pictures.interval_of(row) or (None, None)
+        lines.append(
+            {
+                "group": row.group,
+                "algorithm": (row.label or row.algorithm) + " *" * row.oracle,
+                "cases": str(row.cases),
+                "mean, at least": _mean_text(row.mean_lower),
+                "mean, at most": _mean_text(row.mean_upper, up=True),
+                "95 %, from": _mean_text(span[0]),
+                "to": _mean_text(span[1]),
+                "unbounded": str(row.unbounded),
+                "left out": str(row.left_out),
+            }
+        )
+    return lines
+
+
+def _mean_text(value: Any, up: bool = False) -> str:
+    """Exact figures as ever, floats with six digits."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:.6g}"
+    return format_number(value, up=up)
+
+
+def _list_gains(results: Results, plot: Plot) -> pd.DataFrame:
+    """By how many percent one algorithm is better than another, over the cases of both, beside what a paper prints."""
+    values = CaseValues(results, plot)
+    kind = "welfare" if plot.kind == "ratio" or find_quantity(plot.kind).timed else plot.kind
+    lines = []
+    for printed in plot.printed:
+        ours, others = (
+            {row.case: values.value(row, kind) for row in values.groups.get((printed.group, name), [])}
+            for name in (printed.algorithm, printed.than)
+        )
+        pairs = [(ours[case], others.get(case)) for case in ours]
+        both = [(a[0], b[0]) for a, b in pairs if a is not None and b is not None]
+        gain = intervals.improvement([a for a, _ in both], [b for _, b in both])
+        names = {"plot": plot.name, "group": printed.group, "algorithm": printed.algorithm, "than": printed.than}
+        gains = {"paper_percent": printed.percent, "cases": gain.cases, "percent": gain.mean}
+        lines.append({**names, **gains, "low": gain.low, "high": gain.high})
+    columns = ["plot", "group", "algorithm", "than", "paper_percent", "cases", "percent", "low", "high"]
+    return pd.DataFrame(lines, columns=columns, dtype=object)
+
+
+def _list_printed_means(plot: Plot, means: pd.DataFrame) -> pd.DataFrame:
+    """The means beside those that a paper prints."""
+    ours = {(row.group, row.algorithm): row for row in rows_of(means)}
+    lines = [
+        {
+            "plot": plot.name,
+            "group": printed.group,
+            "algorithm": printed.algorithm,
+            "paper": printed.value,
+            "cases": row.cases,
+            "mean": row.mean_lower,
+            "low": row.low,
+            "high": row.high,
+        }
+        for printed in plot.printed_means
+        if (row := ours.get((printed.group, printed.algorithm))) is not None
+    ]
+    columns = ["plot", "group", "algorithm", "paper", "cases", "mean", "low", "high"]
+    return pd.DataFrame(lines, columns=columns, dtype=object)
+
+
+def _printed_lines(gains: pd.DataFrame, means: pd.DataFrame) -> Lines:
+    lines = [
+        {
+            "group": row.group,
+            "algorithm": row.algorithm,
+            "paper": row.paper,
+            "ours": _rounded(row.mean),
+            "95 % interval": _interval(row, ".6g"),
+        }
+        for row in rows_of(means)
+    ]
+    lines += [
+        {
+            "group": row.group,
+            "algorithm": f"{row.algorithm} over {row.than}",
+            "paper": f"{row.paper_percent} %",
+            "ours": "-" if row.percent is None else f"{_rounded(row.percent)} %",
+            "95 % interval": _interval(row, ".2f"),
+        }
+        for row in rows_of(gains)
+    ]
+    return lines
+
+
+def _rounded(value: Any) -> str:
+    return "-" if value is None else f"{float(value):.2f}"
+
+
+def _interval(row: Any, form: str) -> str:
+    return "-" if row.low is None or row.high is None else f"{row.low:{form}} to {row.high:{form}}"
+
+
+# Sweeps: ratios over the values of a parameter, and the bound of the family's main theorem.
+
+
+def _make_sweep(results: Results, plot: Plot, family: Family) -> SuiteFigure:
+    chosen = replace(plot, kind="ratio")
+    values = CaseValues(results, chosen)
+    check = family.headline if family.headline in results.checks else ""
+    table = take_means(results, chosen)
+    bounds = [_bound(values.groups[row.group, row.algorithm], check) for row in rows_of(table)]
+    table = pd.concat([table, pd.DataFrame(bounds, columns=list(BOUND), dtype=object)], axis=1)
+    table["low"] = [None if least is None else float(least) for least in table["least_lower"]]
+    table["high"] = [None if worst is None else float(worst) for worst in table["worst_upper"]]
+    table["parts"] = [[] for _ in range(len(table))]
+    lines = _sweep_lines(table, plot, results.sense, check)
+    title, facts = make_printable(plot.title, 200), _sweep_facts(results, values)
+    return SuiteFigure(
+        plot,
+        {"means": table},
+        _draw_sweep(table, plot, family, results.sense, check),
+        SWEPT,
+        [facts] if lines else [],
+        lines,
+        f"{title}:\n{align_columns(lines, indent='  ')}{facts}\n" if lines else "",
+    )
+
+
+# Columns of a sweep behind those of its means
+BOUND = {
+    "verdicts": "of the family's main check, with the number of runs",
+    "bound_least": "exact: the least bound on OPT/ALG by that check over the runs; empty where it bounds none",
+    "bound_most": "exact: the largest",
+    "least_lower": "exact: the least ratio of a run, at least",
+    "worst_lower": "exact: the largest ratio of a run, at least",
+    "worst_upper": "exact: at most",
+}
+
+
+def bound_of(row: Row, check: str) -> Fraction | None:
+    """The bound on the ratio by a check of a run; None where it bounds nothing."""
+    result = row.checks.get(check)
+    if result is None or result.right is None or json.loads(result.figures).get("bound") is None:
+        return None
+    return Fraction(result.right)
+
+
+def _bound(rows: Sequence[Row], check: str) -> dict[str, Any]:
+    bounds = [bound for row in rows if check and (bound := bound_of(row, check)) is not None]
+    counted = Counter(str(row.verdict(check)) for row in rows if check and is_known(row.verdict(check)))
+    ended = [row for row in rows if is_known(row.ratio_upper)]
+    return {
+        "verdicts": ", ".join(f"{count} {name}" for name, count in counted.items()),
+        "bound_least": min(bounds, default=None),
+        "bound_most": max(bounds, default=None),
+        "least_lower": min((row.ratio_lower for row in ended), default=None),
+        "worst_lower": max((row.ratio_lower for row in ended), default=None),
+        "worst_upper": max((row.ratio_upper for row in ended), default=None),
+    }
+
+
+def _draw_sweep(table: pd.DataFrame, plot: Plot, family: Family, sense: Sense, check: str) -> Sequence[Picture]:
+    drawn = table[[lower is not None for lower in table["mean_lower"]]]
+    if not len(drawn):
+        return []
+    groups = [group for group in plot.groups if group in set(table["group"])]
+    high = max(map(float, drawn["mean_upper"]))
+    ratio = f"mean of {sense.ratio.replace('/', ' / ')}"
+
+    def draw(axes: Any) -> None:
+        pictures.draw_mean_lines(
+            axes,
+            table,
+            groups,
+            scale=Fraction(1),
+            title=ratio,
+            axis=plot.axis,
+            log=high > 4 and min(drawn["mean_lower"]) > 0,
+        )
+        pictures.draw_bounds(axes, table, groups, f"bound of {check_title(check)}" if check else "")
+
+    return [Picture(plot.title, draw, 4.2, plot.name)]
+
+
+def _sweep_lines(table: pd.DataFrame, plot: Plot, sense: Sense, check: str) -> Lines:
+    places = dict(zip(plot.groups, pictures.shorten_groups(plot.groups), strict=True)) if plot.groups else {}
+    lines = []
+    for row in rows_of(table):
+        mean = "-" if row.mean_lower is None else interval_text(row.mean_lower, row.mean_upper)
+        line = {
+            plot.axis.lower(): places[row.group],
+            "algorithm": f"{row.name}{' *' * row.oracle}",
+            f"mean {sense.ratio}": mean,
+            "least to largest": f"{_rough(row.least_lower)} to {_rough(row.worst_upper, up=True)}",
+            "runs": str(row.cases) + f" + {row.unbounded} unbounded" * bool(row.unbounded),
+        }
+        if check:
+            line |= {check_title(check): row.verdicts or "-", "bound": _bound_text(row.bound_least, row.bound_most)}
+        lines.append(line)
+    return lines
+
+
+def _rough(value: Fraction | None, up: bool = False) -> str:
+    return "-" if value is None else format_decimal(value, 2, up=up)
+
+
+def _bound_text(least: Fraction | None, most: Fraction | None) -> str:
+    """The least and the largest bound, rounded down and up to whole numbers."""
+    if least is None or most is None:
+        return "-"
+    low, high = least // 1, -(-most // 1)
+    return f"{format_number(low)} to {format_number(high)}" if high > low + 1 else format_number(low)
+
+
+def _sweep_facts(results: Results, values: CaseValues) -> str:
+    """How well OPT is known on the instances, and how much work they were."""
+    cases = {row.case: row for row in values.rows}
+    known = [row for row in cases.values() if is_known(row.opt_lower)]
+    if not known:
+        return ""
+    proved = sum(row.opt_lower == row.opt_upper for row in known)
+    gap = max(row.opt_gap or 0.0 for row in known)
+    seconds = results.seconds
+    work = seconds[seconds["case"].isin(cases) & (seconds["stage"] != "deciding")]["seconds"].sum()
+    return (
+        f"OPT is known exactly on {proved} of {len(known)} instances; "
+        f"the widest interval on it is {100 * gap:.3g} % of OPT. {work:.0f} s of work."
+    )
+
+
+# The leaderboard: a row per algorithm, the best first, those that used oracle constants below all others.
+
+
+def _make_leaderboard(results: Results, plot: Plot, family: Family) -> SuiteFigure:
+    values = CaseValues(results, replace(plot, kind="reached"))
+    rows = [_leader(values, algorithm, family) for algorithm in values.algorithms]
+    rows.sort(key=lambda row: ("oracle" in row["constants"].split("+"), -(row["mean_reached"] or Fraction(-1))))
+    lines = [
+        {
+            "Algorithm": row["label"],
+            f"mean {results.sense.reached}": format_number(row["mean_reached"]),
+            "cases from, to": row["range"],
+            **{name: str(text) for name, text in family.proof_status_of(row["algorithm"]).items()},
+            "Constants": row["constants"],
+            "decisions/s": "-" if row["decisions_per_second"] is None else f"{row['decisions_per_second']:,.0f}",
+            **{group: format_number(row[f"mean in {group}"]) for group in plot.groups},
+        }
+        for row in rows
+    ]
+    data = pd.DataFrame(rows, dtype=object).drop(columns=["label", "range"], errors="ignore")
+    return SuiteFigure(plot, {"leaderboard": data}, parts=[lines] if lines else [])
+
+
+def _leader(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
+    rows = [row for row in values.rows if row.algorithm == algorithm]
+    valid = [row for row in rows if row.state == "ok" and row.reached is not None]
+    parts = {group: [Fraction(row.reached) for row in valid if row.group == group] for group in values.plot.groups}
+    every = [share for part in parts.values() for share in part]
+    whole = intervals.mean(every)
+    timed = [row for row in rows if row.state == "ok" and (row.case, algorithm) in values.deciding]
+    seconds = sum(values.deciding[row.case, algorithm] for row in timed)
+    decided = sum(int(values.tasks.get(row.case) or 0) for row in timed)
+    sources = {str(source) for row in rows if is_known(row.constants) for source in row.sources or ("none",)}
+    remarks = [row.remarks for row in valid if row.reached]
+    return {
+        "algorithm": algorithm,
+        "label": label_of_runs(rows[0].name, remarks),
+        "range": f"{float(min(every)):.3f} to {float(max(every)):.3f}" if every else "-",
+        "cases": whole.cases,
+        "mean_reached": whole.mean,
+        "low": whole.low,
+        "high": whole.high,
+        "decisions_per_second": decided / seconds if seconds else None,
+        "constants": "+".join(sorted(sources)) or "none",
+        **family.proof_status_of(algorithm),
+        **{f"mean in {group}": mean(part) for group, part in parts.items()},
+        "said": remarks_of_runs(rows[0].name, remarks),
+    }
+
+
+# Studies of bidders.
+
+
+def _make_studies(results: Results, plot: Plot, family: Family) -> SuiteFigure:
+    wanted = [*plot.algorithms, *results.about.get("algorithms", ())]
+    studies = [
+        study
+        for study in results.studies
+        if study.study.kind == plot.kind
+        and study.group in plot.groups
+        and (not plot.algorithms or study.study.algorithm in wanted)
+    ]
+    missing = [f"{study.case}, {study.study.name}: {study.reason or 'no rows'}" for study in studies if not study.rows]
+    return SuiteFigure(
+        plot,
+        {"studies": list_studies(studies)},
+        [draw_study(study, plot.name, family.unit) for study in studies if study.rows],
+        parts=[f"Without a figure: {'; '.join(missing)}."] if missing else [],
+    )
+
+
+Maker = Callable[[Results, Plot, Family], SuiteFigure]
+KINDS: Mapping[str, Maker] = {
+    **dict.fromkeys(STUDIED, _make_studies),
+    LEADERBOARD: _make_leaderboard,
+    SWEEP: _make_sweep,
+}

@@ -1,1 +1,0 @@
-"""The table of algorithms, the best mean first."""

@@ -1,1 +1,0 @@
-"""Figures of means over the cases of groups."""

@@ -1,0 +1,332 @@
+"""The page of a run: one self-contained HTML document that opens with the answer."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from markupsafe import Markup
+
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import find_suite_if_any
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import is_informed
+from ratiobench.bench.report.answer import list_doubts, name_groups, share_lines, take_shares
+from ratiobench.bench.report.claims import ClaimSummary, claims_section, count_fallen, fallen_lines
+from ratiobench.bench.report.compare import (
+    Comparison,
+    compare_runs,
+    count_wins,
+    draw_profiles,
+    list_profiles,
+    take_profiles,
+    take_significance,
+)
+from ratiobench.bench.report.crosscheck import agreement_text, crosscheck_lines
+from ratiobench.bench.report.figures import SuiteFigure
+from ratiobench.bench.report.pictures import GROUPS, LINE, Picture, draw_shares, draw_times, height_of
+from ratiobench.bench.report.rows import ROWS, row_lines, size_text
+from ratiobench.bench.report.tables import Section, list_html, render_page, table_html
+from ratiobench.bench.results.means import group_shares
+from ratiobench.bench.results.read import Results
+from ratiobench.bench.results.remarks import is_user_algorithm
+from ratiobench.bench.show import Lines, count_text, list_names
+from ratiobench.bench.storage.store import StoredCase
+from ratiobench.formulations.report import Proof
+
+PARTS = (("only", "cases"), ("rows", "algorithms"))  # What may be chosen of a suite, as the store names it
+_PROOFS = {
+    Proof.TRIVIAL: "each arrival alone on an empty system, in integers",
+    Proof.LAGRANGIAN: "dual prices of shared capacity and the exact best answer at them: weak duality, in integers",
+    Proof.BRANCH_AND_BOUND: "the bound that a MIP solver reports, in its floating-point arithmetic",
+    Proof.CP_SAT: "the bound that CP-SAT reports, in integers",
+    Proof.ENUMERATION: "enumeration of all solutions",
+    Proof.DYNAMIC_PROGRAMMING: "the best of every set of arrivals, from those of smaller sets",
+    Proof.CERTIFICATE: "a shipped certificate: a solution and a bound on OPT, both recomputed by the independent "
+    "checker in this run",
+    Proof.THEOREM: "a rule that is proved to be best",
+}
+_PAIRED = (
+    "All algorithms are run on the same cases, and only differences within a case count. The cases are chosen, not "
+    "drawn at random: a p-value says nothing of cases unlike these."
+)
+
+
+def draw_share_picture(results: Results, group: str = "") -> Picture | None:
+    """The share of OPT of each algorithm, in all groups or in one; None before anything has a share."""
+    shares = group_shares(results.records, results.sense) if group else take_shares(results)
+    if group:
+        shares = shares[shares["group"] == group]
+    if not any(value is not None for value in shares["reached"]):
+        return None
+    suite = find_suite_if_any(results.about)
+    shares = shares.assign(group=shares["group"].map(name_groups(shares, {} if suite is None else suite.groups)))
+    names = list(dict.fromkeys(shares["name"]))
+    groups = shares["group"].nunique()
+    each = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
+    legend = 0.2 * -(-groups // 3) if 1 < groups <= GROUPS else 0.0
+    title = f"Share of OPT{f', {group}' if group else ''}"
+    draw = partial(draw_shares, shares=shares)
+    return Picture(title, draw, height_of(names, each, 0.75 + legend), "share-of-opt")
+
+
+def list_pictures(results: Results, figures: Sequence[SuiteFigure]) -> list[Picture]:
+    """All pictures of a run that have a file: the share of OPT, the suite's figures, the performance profile."""
+    share, comparison = draw_share_picture(results), compare_runs(results)
+    own = [picture for figure in figures for picture in figure.pictures]
+    profile = [] if comparison is None else [draw_profiles(comparison, take_profiles(comparison))]
+    return [*([] if share is None else [share]), *own, *profile]
+
+
+def render_run(
+    results: Results,
+    family: Family,
+    claims: Sequence[ClaimSummary],
+    figures: Sequence[SuiteFigure],
+    pictures: Mapping[str, Picture],
+    cited: str,
+) -> str:
+    """The results as one HTML page that needs nothing from a network.
+
+    `pictures`: those that have files, by name; `cited`: how the run is cited.
+    """
+    suite = find_suite_if_any(results.about)
+    words = {} if suite is None else suite.groups
+    sections = [
+        *_figure_sections(results, figures),
+        *_comparison_sections(results, pictures),
+        *claims_section(claims, family),
+        *_row_sections(results, family),
+        *_about_sections(results, family, words, cited),
+    ]
+    if suite is not None and suite.verdicts_first:
+        sections.sort(key=lambda section: section.name != "claims")
+    title = f"{results.about.get('suite', '')}: share of the offline optimum"
+    return render_page(title, sections, list(_lead(results, claims, words, pictures)))
+
+
+def _lead(
+    results: Results, claims: Sequence[ClaimSummary], words: Mapping[str, str], pictures: Mapping[str, Picture]
+) -> Iterator[Any]:
+    """The answer: shares of OPT, claims that fell, what to doubt."""
+    shares = take_shares(results)
+    if "share-of-opt" in pictures:
+        yield pictures["share-of-opt"]
+        yield Markup('<p class="method">{}</p>').format(_how_shares_are_read(results, shares))
+    if len(shares):
+        yield table_html(share_lines(shares, words), "Share of OPT by algorithm")
+    if fallen := count_fallen(claims):
+        yield fallen
+        if lines := fallen_lines(claims):
+            yield table_html(lines, "Claims that fell")
+    if doubts := list_doubts(results):
+        yield list_html(doubts, "doubts")
+    about = results.about
+    if summary := str(about.get("summary", "")):
+        yield summary
+    if (scale := about.get("scale", "full")) != "full":
+        yield f"This is the {scale} scale: instances are smaller than the names of groups and the text state."
+    only = [f"the {kind} {', '.join(about[name])}" for name, kind in PARTS if about.get(name)]
+    if only:
+        yield f"Only {' and '.join(only)} of the suite."
+
+
+def _how_shares_are_read(results: Results, shares: Any) -> str:
+    if shares["group"].nunique() > GROUPS:
+        return "A circle is the mean of a group, the line that of all groups; numbers are the least and the largest."
+    bound = "ALG over the proved bound on OPT" if results.sense is Sense.MOST else "the proved bound on OPT over ALG"
+    return (
+        f"A sign is the mean over the cases of a group of {bound}, so at least this share is reached. Thick: the "
+        "certified interval of the mean. Thin: from the least to the largest case."
+    )
+
+
+def _figure_sections(results: Results, figures: Sequence[SuiteFigure]) -> Iterator[Section]:
+    parts: list[Any] = []
+    legends: dict[str, None] = {}
+    for figure in figures:
+        if figure.is_empty:
+            continue
+        parts.append(Markup('<h3 id="figure-{}">{}</h3>').format(figure.plot.name, figure.plot.title))
+        if figure.legend and figure.legend not in legends:
+            legends[figure.legend] = None
+            parts.append(Markup('<p class="method">{}</p>').format(figure.legend))
+        parts += figure.pictures
+        if not figure.pictures and not figure.parts:
+            parts.append("Nothing has run yet.")
+        parts += [figure.plot.note] if figure.plot.note else []
+        parts += figure.parts
+        parts += [_fold("The figure as a table", figure.folded)] if figure.folded else []
+    missing = [figure.plot.title for figure in figures if figure.is_empty and not results.is_part]
+    if missing and parts:
+        parts.append(f"Without data here, and left out: {'; '.join(missing)}.")
+    if parts:
+        yield Section("Figures", parts, "figures")
+
+
+def _fold(summary: str, lines: Lines) -> Markup:
+    return Markup("<details><summary>{}</summary>{}</details>").format(summary, table_html(lines, summary))
+
+
+def _comparison_sections(results: Results, pictures: Mapping[str, Picture]) -> Iterator[Section]:
+    comparison = compare_runs(results)
+    if comparison is None:
+        return
+    profiles = take_profiles(comparison)
+    parts: list[Any] = [
+        pictures["profile"],
+        Markup('<p class="method">{}</p>').format(
+            "In how many cases an algorithm is within a factor of the best run of the case (Dolan and Moré, 2002). "
+            "Factors are exact quotients of values, without OPT; the best run may itself be far from OPT. Unbounded, "
+            "invalid and failed runs are within no factor. Five lines have a colour: your own, then the best."
+        ),
+        _fold("The profile as a table", list_profiles(comparison, profiles)),
+    ]
+    if wins := count_wins(results.records, results.sense):
+        parts += [
+            "Your algorithm against every other one: cases in which its exact value is better, worse or equal.",
+            wins,
+        ]
+    yield Section("Algorithms against each other", [*parts, *_test_parts(comparison)], "compare")
+
+
+def _test_parts(comparison: Comparison) -> Iterator[Any]:
+    tests = take_significance(comparison)
+    if tests is None:
+        return
+    yield Markup('<h3 id="significance">Significance</h3>')
+    yield tests.conclusion()
+    yield Markup('<p class="method">{}</p>').format(_PAIRED)
+    if tests.left_out:
+        names = ", ".join(comparison.names.get(name, name) for name in tests.left_out)
+        yield f"Not compared, since they were to run on fewer cases: {names}."
+    if tests.pairs:
+        yield _fold(f"All {len(tests.pairs)} pairs", tests.lines(comparison.names))
+
+
+def _row_sections(results: Results, family: Family) -> Iterator[Section]:
+    solvers = [
+        {"Case": case, **line} for case, answers in results.solvers.items() for line in crosscheck_lines(answers)
+    ]
+    if solvers:
+        yield Section("P as printed", [agreement_text(results.solvers), solvers], "solvers", folded=True)
+    spent: dict[str, list[float]] = {}
+    names = {row.algorithm: row.name for row in results.records}
+    columns = (results.seconds[name] for name in ("stage", "algorithm", "seconds"))
+    for stage, algorithm, seconds in zip(*columns, strict=True):
+        if stage in ("opt", "online"):
+            spent.setdefault("OPT" if stage == "opt" else names.get(algorithm, algorithm), []).append(float(seconds))
+    if spent:
+        times = Picture("Run time", partial(draw_times, seconds=spent), height_of(list(spent)))
+        yield Section("Run time", [times], "times")
+    if len(results.records) > ROWS:
+        yield Section("All rows", [f"{len(results.records):,} rows are in `results.csv`."], "rows")
+    elif results.records:
+        ids = [f"row-{place}" for place in range(len(results.records))]
+        text = "Exact figures of all columns, and both sides of every claim, are in `results.csv`."
+        yield Section("All rows", [text, table_html(row_lines(results, family), "All rows", ids)], "rows")
+
+
+def _about_sections(results: Results, family: Family, words: Mapping[str, str], cited: str) -> Iterator[Section]:
+    if readings := family.readings():
+        text = "The paper can be read in more than one way; the figures of this page use these readings:"
+        yield Section("Readings of the paper", [text, list_html(readings)], "readings", folded=True)
+    yield Section("Terms", list(_terms(results, family, words)), "terms", folded=True)
+    yield Section("Reproduce", list(_provenance(results, family, cited)), "reproduce", folded=True)
+    if sources := family.sources():
+        items = [
+            Markup("<b>{}</b>: {}: <i>{}</i>. {}. {} <small>From it: {}.</small>").format(
+                source.name, source.by, source.title, source.where, source.doi or source.link or "", source.gives
+            )
+            for source in sources
+        ]
+        yield Section("Sources", [list_html(items)], "sources", folded=True)
+
+
+def _terms(results: Results, family: Family, words: Mapping[str, str]) -> Iterator[Any]:
+    """What the words of the page mean: terms, proofs, algorithms, groups."""
+    sense, value = results.sense, family.objective
+    used = [proof for proof in Proof if (results.exact["opt_proof"] == proof.value).any()]
+    terms = {
+        "OPT": f"the best {value} in hindsight, with all arrivals known. Its {sense.verified} end is the {value} of a "
+        f"solution that was verified exactly, its {sense.bound} end a proved bound",
+        sense.ratio: "competitive ratio, rounded outward: 1 is optimal; [a, b]: between a and b, because OPT is",
+        "share of OPT": "1 over the ratio, in percent; means are over the cases of a group",
+        "gap": "width of the interval on OPT over its upper end",
+        **{f"proof: {proof.value}": _PROOFS[proof] for proof in used},
+        "*": "constants that an algorithm gets before the first arrival come from the instance under test (oracle)",
+        "at limit 5 of 144, gap 0.32 %": "at 5 of 144 decisions the algorithm's own search ended at its limit of work",
+        "verdict": "of a claim on a run, by exact comparisons: holds, violated, undecided (the interval on OPT, or "
+        "rounding, leaves it open) or not applicable",
+    }
+    yield _definitions(terms)
+    known = {each.name: each.summary for each in family.algorithms()}
+    heads: dict[str, str] = {}
+    for name in results.exact["algorithm"]:
+        own = is_user_algorithm(name)
+        head = ":".join(name.split(":")[:2]) if own else name.partition(":")[0]
+        heads[head] = "yours" if own else re.split(r"; (?=\w+=)", known.get(head, "an algorithm"))[0]
+    yield Markup("<h3>Algorithms</h3>")
+    yield _definitions(heads)
+    cases: dict[str, list[str]] = {}
+    for case in results.cases:
+        cases.setdefault(case.group, []).append(case.name)
+    yield Markup("<h3>Groups</h3>")
+    yield _definitions(
+        {
+            group: f"{words.get(group, '')} {count_text(len(names), 'case')}: {list_names(names, 6)}".strip()
+            for group, names in cases.items()
+        }
+    )
+
+
+def _definitions(entries: Mapping[str, str]) -> Markup:
+    lines = Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(word, text) for word, text in entries.items())
+    return Markup("<dl>{}</dl>").format(lines)
+
+
+def _provenance(results: Results, family: Family, cited: str) -> Iterator[Any]:
+    """How to make the page, and each case, again."""
+    about = results.about
+    command = about.get("command") or f"python -m ratiobench run {shlex.quote(str(about.get('suite', '')))}"
+    yield Markup("<pre>{}</pre>").format(command)
+    yield f"Cite: {cited}"
+    for name in ("code", "packages", "machine"):
+        if pairs := about.get("provenance", {}).get(name, {}):
+            yield f"{name.capitalize()}: {', '.join(f'{key} {value}' for key, value in pairs.items())}."
+    yield (
+        "Each case on its own, in the folder of the results, with NAME as the column `algorithm` of `results.csv` "
+        "gives it. All random draws follow from the names in the recipe."
+    )
+    yield Markup("<pre>{}</pre>").format("\n".join(_case_commands(family)))
+    if results.cases:
+        yield [_case_line(case) for case in results.cases]
+
+
+def _case_commands(family: Family) -> Iterator[str]:
+    yield "CASE=instances/INSTANCE.json.gz"
+    yield "python -m ratiobench opt $CASE SETTINGS"
+    yield "python -m ratiobench simulate $CASE --algorithm NAME" + " --timeline timeline.html" * (
+        family.timeline is not None
+    )
+    yield "python -m ratiobench audit $CASE --algorithm NAME SETTINGS"
+
+
+def _case_line(case: StoredCase) -> dict[str, Any]:
+    settings = [f"--{key} {value}" for key, value in case.solve.items() if value not in ("auto", None, 0.0)]
+    words = dict.fromkeys(is_informed(name) for name, _ in case.algorithms)
+    priors = [
+        f"prior={word}: instances/{case.find_prior(word)}.json.gz" for word in words if word and case.find_prior(word)
+    ]
+    return {
+        "Case": case.name,
+        "Size": size_text(case.describe),
+        "INSTANCE": Markup("<code>{}</code>").format(case.instance),
+        "Recipe": Markup("<code>{}</code>").format(json.dumps(case.recipe)),
+        "SETTINGS": " ".join(settings) or "-",
+        "Other days": ", ".join(priors) or "-",
+    }

@@ -1,1 +1,0 @@
-"""The page of a run: the order of its sections."""

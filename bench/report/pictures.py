@@ -1,0 +1,473 @@
+"""Pictures of a report: each a function that draws into an `Axes` of matplotlib; `Picture` makes SVG, PDF and PNG."""
+
+from __future__ import annotations
+
+import io
+import logging
+import math
+import os
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ratiobench.bench.results.ratios import range_text, share_text
+from ratiobench.bench.results.remarks import is_user_algorithm
+from ratiobench.bench.show import rows_of
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
+from ratiobench.instances.io.files import write_atomically
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Told apart by colour-blind readers and in print: Okabe and Ito's, dark enough for thin lines on white
+COLORS = ("#0072b2", "#b84a00", "#00795a", "#a64d8c", "#7a6200", "#4d4d4d")
+MARKERS, DASHES = "osD^vP", ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
+INK, FAINT, OPT = "#222222", "#767676", "#b84a00"
+WIDTH = 7.5  # Inches
+LINE = 0.19  # Inches of a row of names
+GROUPS = 6  # Groups up to which each has a colour in the picture of shares
+LOSS = -12  # Percent of OPT at which the picture of shares ends where somebody loses
+DOTS = 60  # Cases of a row that are drawn; of more, that many quantiles
+FORMATS = (".svg", ".pdf", ".png")
+Draw = Callable[["Axes"], None]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing that notebooks show and `save` writes."""
+
+    title: str  # what it shows
+    draw: Draw = field(repr=False)
+    height: float = 3.2  # inches
+    name: str = ""  # of its file; empty: it has none
+    note: str = ""  # what stands below it on a page
+
+    def figure(self) -> Figure:
+        """The drawing as a figure of matplotlib."""
+        from matplotlib.figure import Figure
+        from matplotlib.text import Text
+
+        figure = Figure(figsize=(WIDTH, self.height), layout="constrained")
+        axes = figure.add_subplot()
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_axisbelow(True)
+        self.draw(axes)
+        for text in figure.findobj(Text):  # names and titles come from outside
+            text.set_text("\n".join(make_printable(line, 120) for line in text.get_text().split("\n")[:3]))
+        return figure
+
+    def _write(self, into: Any, kind: str) -> None:
+        logging.getLogger("matplotlib").setLevel(logging.ERROR)  # of a home folder that cannot be written
+        import matplotlib as mpl
+
+        style: Any = {
+            "svg.hashsalt": self.title,
+            "svg.fonttype": "none",
+            "font.size": 9,
+            "axes.linewidth": 0.6,
+            "text.parse_math": False,
+        }
+        dates = {"svg": "Date", "pdf": "CreationDate"}
+        with mpl.rc_context(style), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph")  # of names in other scripts, which a browser has fonts for
+            metadata = {dates[kind]: None} if kind in dates else {}
+            self.figure().savefig(into, format=kind, metadata=metadata, dpi=144)
+
+    @cached_property
+    def svg(self) -> str:
+        """The drawing as an element of a page, the same bytes at any time; ids are those that something refers to."""
+        text = io.StringIO()
+        self._write(text, "svg")
+        svg = text.getvalue()
+        svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+        used = set(re.findall(r'(?:url\(#|href="#)([\w.-]+)', svg))
+        svg = re.sub(r' id="([\w.-]+)"', lambda found: found[0] if found[1] in used else "", svg)
+        return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(self.title)}" ', 1).rstrip()
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the picture, whole or not at all.
+
+        `path`: ``NAME.svg``, ``NAME.pdf`` or ``NAME.png``.
+        """
+        file = Path(path)
+        kind = file.suffix.lower() or FORMATS[0]
+        if kind not in FORMATS:
+            raise InputError(str(file), "", f"a picture is saved as {', '.join(FORMATS)}, not as {shorten(kind)}")
+        data = io.BytesIO()
+        if kind == ".svg":
+            data.write(f"{self.svg}\n".encode())
+        else:
+            self._write(data, kind[1:])
+        write_atomically(file, data.getvalue())
+        return file
+
+
+# What pictures have in common.
+
+
+def color_of(number: int) -> str:
+    return COLORS[number % len(COLORS)]
+
+
+def style_of(number: int) -> dict[str, Any]:
+    """Colour, stroke and marker of a line: 36 lines differ in one of them."""
+    other = (number + number // len(COLORS)) % len(MARKERS)
+    return {"color": color_of(number), "linestyle": DASHES[other], "marker": MARKERS[other]}
+
+
+def break_name(name: str, width: int = 42) -> str:
+    """A long name in several lines, broken behind a colon, a comma or a space, but not before a star."""
+    lines = [""]
+    for part in re.findall(r"[^:, ]+[:, ]*", make_printable(name, 80).replace(" *", "\u00a0*")):
+        if lines[-1] and len((lines[-1] + part).rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def height_of(names: Sequence[str], each: float = LINE, above: float = 0.75) -> float:
+    """Inches of a picture with a row per name."""
+    lines = max((1 + break_name(name).count("\n") for name in names), default=1)
+    return above + len(names) * max(each, 0.06 + 0.12 * lines)
+
+
+def name_rows(axes: Axes, names: Sequence[str], own: Sequence[bool] = ()) -> None:
+    """Rows from top to bottom, the names left of them; one's own algorithms are bold."""
+    axes.set_yticks(range(len(names)), [break_name(name) for name in names], fontsize=8)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    for label, is_own in zip(axes.get_yticklabels(), own, strict=False):
+        label.set_fontweight("bold" if is_own else "normal")
+
+
+def write_right(axes: Axes, row: float, text: str, **style: Any) -> None:
+    """A text right of the axes, at the height of a row."""
+    axes.text(1.015, row, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8, **style)
+
+
+def label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], height: float | None = None) -> None:
+    """Names (height, text, colour) right of the axes, at the ends of lines, moved apart where they would touch.
+
+    `height`: of the axes in inches, if they are not those of the whole figure.
+    """
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    step = 0.15 / (height or figure.get_size_inches()[1] - 0.8)
+    to_share = axes.transScale + axes.transLimits
+    places = [float(to_share.transform((axes.get_xlim()[0], end))[1]) for end, _, _ in ends]
+    order = sorted(range(len(ends)), key=places.__getitem__)
+    least = 0.0
+    for behind, number in zip(reversed(range(len(order))), order, strict=True):
+        place = max(least, min(places[number], 1 - step * behind))
+        least = place + step
+        _, text, color = ends[number]
+        axes.text(
+            1.015, place, make_printable(text, 60), transform=axes.transAxes, va="center", color=color,
+            fontsize=8,
+        )  # fmt: skip
+
+
+def pick_quantiles(values: Sequence[Any], count: int = DOTS) -> Sequence[Any]:
+    """At most so many of the values, from the least to the largest, at equal steps of their rank."""
+    if len(values) <= count:
+        return values
+    ranked = sorted(values)
+    return [ranked[round(place * (len(ranked) - 1) / (count - 1))] for place in range(count)]
+
+
+def use_thousands(axes: Axes, which: str, most: int = 8) -> None:
+    """Numbers of an axis with k, M, G or T; of a logarithmic one at most so many round ones."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_formatter(FuncFormatter(lambda value, _: format_compactly(value)))
+    if axis.get_scale() == "log":
+        low, high = axis.get_view_interval()
+        decades = math.log10(high / low)
+        axis.set_major_locator(LogLocator(subs=(1.0,) if 3 * decades > most else (1.0, 2.0, 5.0), numticks=most))
+        axis.set_minor_locator(NullLocator())
+        axis.set_minor_formatter(NullFormatter())
+
+
+# The share of OPT.
+
+
+def list_share_rows(shares: pd.DataFrame) -> list[str]:
+    """The algorithms of shares of OPT, the best mean over the groups first."""
+    known = shares[[value is not None for value in shares["reached"]]]
+    means = {name: [float(value) for value in part] for name, part in known.groupby("algorithm", sort=False)["reached"]}
+    names = list(dict.fromkeys(shares["algorithm"]))
+    return sorted(names, key=lambda name: -sum(means[name]) / len(means[name]) if name in means else math.inf)
+
+
+def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
+    """The share of OPT, a row per algorithm; the interval of the mean thick, from the least to the largest case thin.
+
+    Each group has a colour and a sign; of more than `GROUPS` every group is a circle, and their mean a line.
+    """
+    order = list_share_rows(shares)
+    place = {name: number for number, name in enumerate(order)}
+    groups = list(dict.fromkeys(shares["group"]))
+    rows = shares.set_index("algorithm")
+    firsts = [rows.loc[[name]].iloc[0] for name in order]
+    name_rows(axes, [f"{row['name']}{' *' * row['oracle']}" for row in firsts], list(map(is_user_algorithm, order)))
+    is_loss = any(value is not None and value < 0 for value in shares["reached"])
+    axes.set_xlim(LOSS if is_loss else 0, 101)
+    axes.axvline(100, color=OPT, linewidth=1)
+    axes.set_xlabel("share of OPT, percent (100 is optimal)")
+    if len(groups) > GROUPS:
+        _draw_many(axes, shares, place)
+        return
+    apart = 0.72 / len(groups)
+    for number, group in enumerate(groups):
+        style: dict[str, Any] = {"color": color_of(number)}
+        for row in rows_of(shares[shares["group"] == group]):
+            at = place[row.algorithm] + (number - (len(groups) - 1) / 2) * apart
+            if row.reached is None:
+                axes.text(1, at, "no share", va="center", fontsize=7, style="italic", color=style["color"])
+                continue
+            axes.plot([100 * float(row.parts[0]), 100 * float(row.parts[-1])], [at, at], linewidth=0.7, **style)
+            axes.plot([100 * float(row.lower), 100 * float(row.upper)], [at, at], linewidth=4, alpha=0.45, **style)
+            _mark_share(axes, row.reached, at, markersize=4, **style, marker=MARKERS[number])
+            if len(groups) == 1:
+                write_right(axes, at, share_text(row.lower, row.upper))
+        axes.plot([], [], marker=MARKERS[number], markersize=4, label=make_printable(group, 60), **style)
+    if len(groups) > 1:
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=min(3, len(groups)), frameon=False, fontsize=8)
+
+
+def _mark_share(axes: Axes, share: Fraction, at: float, **style: Any) -> None:
+    """A sign at a share; an arrow at the edge for a loss beyond it."""
+    if 100 * share < LOSS:
+        style["marker"] = "<"
+    axes.plot(max(100 * float(share), LOSS + 1), at, **style)
+
+
+def _draw_many(axes: Axes, shares: pd.DataFrame, place: Mapping[str, int]) -> None:
+    for name in place:
+        part = shares[shares["algorithm"] == name]
+        values = sorted(value for value in part["reached"] if value is not None)
+        if not values:
+            continue
+        at = place[name]
+        for value in pick_quantiles(values):
+            _mark_share(axes, value, at, markersize=4, color=COLORS[0], marker="o", markerfacecolor="none")
+        middle = 100 * float(sum(values, Fraction(0)) / len(values))
+        axes.plot([middle, middle], [at - 0.32, at + 0.32], color=INK, linewidth=2)
+        write_right(axes, at, range_text(values[0], values[-1]))
+
+
+# Figures of means.
+
+
+def draw_mean_rows(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: str, log: bool, bars: bool) -> None:
+    """A row per algorithm of one group, in the order of the table: the mean with its number, and OPT as a band.
+
+    Thick: the certified interval of the mean; thin: its 95 % interval; of fixed cases a circle each.
+    """
+    rows = rows_of(means)
+    name_rows(axes, [f"{row.name}{' *' * row.oracle}" for row in rows], [is_user_algorithm(row.name) for row in rows])
+    axes.set_xlabel(title)
+    if log:
+        axes.set_xscale("log")
+    for at, row in enumerate(rows):
+        if row.mean_lower is None:
+            reason = f"{row.unbounded} unbounded" if row.unbounded else "no figure"
+            axes.text(0.01, at, reason, transform=axes.get_yaxis_transform(), va="center", fontsize=8, style="italic")
+            continue
+        low, high = (float(scale * Fraction(end)) for end in (row.mean_lower, row.mean_upper))
+        is_opt = row.algorithm == "OPT"
+        color = OPT if is_opt else COLORS[0]
+        if is_opt:
+            axes.axvspan(low, high, color=OPT, alpha=0.25, linewidth=0)
+            axes.axvline(high, color=OPT, linewidth=1)
+        if bars:
+            axes.barh(at, low, height=0.6, color=color, alpha=0.35)
+        else:
+            axes.plot((low * high) ** 0.5 if log else (low + high) / 2, at, "o", markersize=4, color=color)
+        if (span := interval_of(row)) is not None:
+            ends = [float(scale * Fraction(end)) for end in span]
+            axes.plot(ends, [at, at], color=INK, linewidth=0.9, marker="|", markersize=5)
+        parts = [float(scale * Fraction(part)) for part in pick_quantiles(row.parts)]
+        axes.plot(
+            parts, [at] * len(parts), "o", markersize=3.2, color=color, markerfacecolor="white", markeredgewidth=0.8
+        )
+        if low != high:
+            axes.plot([low, high], [at, at], color=color, linewidth=3.5, solid_capstyle="butt")
+        beyond = f", {row.unbounded} unbounded" if row.unbounded else ""
+        write_right(axes, at, format_between(low, high) + beyond)
+    axes.margins(x=0.04)
+    if bars and axes.get_xlim()[0] < 0 <= min(
+        [0.0, *(float(row.mean_lower) for row in rows if row.mean_lower is not None)]
+    ):
+        axes.set_xlim(left=0)
+    use_thousands(axes, "x")
+
+
+def interval_of(row: Any) -> tuple[float, float] | None:
+    """The 95 % interval of a mean; of a share none is above 1; None of fixed cases, which are shown one by one."""
+    if row.low is None or row.high is None or len(row.parts):
+        return None
+    return (row.low, min(row.high, 1.0)) if row.kind == "reached" else (row.low, row.high)
+
+
+def format_compactly(value: float) -> str:
+    """Four digits with k, M, G or T behind them; 10,000 is the first with a k."""
+    for least, size, letter in ((1e12, 1e12, " T"), (1e9, 1e9, " G"), (1e6, 1e6, " M"), (9999.5, 1e3, " k")):
+        if abs(value) >= least:
+            return f"{value / size:.4g}{letter}"
+    return f"{value:.4g}"
+
+
+def format_between(low: float, high: float) -> str:
+    """One number, or both ends where they read differently."""
+    one, other = format_compactly(low), format_compactly(high)
+    return one if one == other else f"{one} to {other}"
+
+
+def draw_mean_lines(
+    axes: Axes, means: pd.DataFrame, groups: Sequence[str], *, scale: Fraction, title: str, axis: str, log: bool
+) -> None:
+    """Means over the groups, a line per algorithm with its 95 % intervals, or a circle per fixed case."""
+    if log:
+        axes.set_yscale("log")
+    names = list(dict.fromkeys(means["algorithm"]))
+    first = -("OPT" in names)  # OPT takes no number: an algorithm looks the same in all figures of a page
+    ends = []
+    for number, name in enumerate(names, first):
+        rows = [row for row in rows_of(means[means["algorithm"] == name]) if row.mean_lower is not None]
+        if not rows:
+            continue
+        style = {"color": OPT, "linestyle": "-", "marker": "o"} if name == "OPT" else style_of(number)
+        beside = 0.06 * (number - (len(names) - 1) / 2)  # side by side, so that intervals do not cover each other
+        places = [groups.index(row.group) + beside for row in rows]
+        lows, highs = (
+            [float(scale * Fraction(getattr(row, end))) for row in rows] for end in ("mean_lower", "mean_upper")
+        )
+        heights = [math.sqrt(a * b) if log else (a + b) / 2 for a, b in zip(lows, highs, strict=True)]
+        axes.plot(places, heights, markersize=4, linewidth=1.2, **style)
+        for place, low, high, row in zip(places, lows, highs, rows, strict=True):
+            if (span := interval_of(row)) is not None:
+                edge = [float(scale * Fraction(end)) for end in span]
+                axes.plot([place, place], edge, color=style["color"], linewidth=0.8)
+            parts = [float(scale * Fraction(part)) for part in pick_quantiles(row.parts)]
+            axes.plot([place] * len(parts), parts, "o", markersize=2.4, color=style["color"], markerfacecolor="white")
+            if low != high:
+                axes.plot([place, place], [low, high], color=style["color"], linewidth=3.5, solid_capstyle="butt")
+        ends.append((heights[-1], rows[0].name, style["color"]))
+    axes.set_xticks(range(len(groups)), shorten_groups(groups))
+    axes.set_xlim(-0.5, len(groups) - 0.5)
+    axes.set_xlabel(axis)
+    axes.set_ylabel(title)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    use_thousands(axes, "y")
+    label_ends(axes, ends)
+
+
+def shorten_groups(groups: Sequence[str]) -> list[str]:
+    """What the groups' names do not share, by whole words: ``n = 30``, ``n = 100`` become ``30``, ``100``."""
+    words = [group.split(" ") for group in groups]
+    least = min(map(len, words))
+    before = next((k for k in range(least) if len({parts[k] for parts in words}) > 1), least - 1)
+    rest = [parts[before:] for parts in words]
+    least = min(map(len, rest))
+    behind = next((k for k in range(least - 1) if len({parts[-1 - k] for parts in rest}) > 1), least - 1)
+    return [" ".join(parts[: len(parts) - behind]) for parts in rest]
+
+
+def draw_bounds(axes: Axes, table: pd.DataFrame, groups: Sequence[str], title: str) -> None:
+    """Above the ratios of a sweep a strip with the bound of the theorem, orders of magnitude higher.
+
+    A hollow diamond is the least bound over the runs of a value, its line reaches to the largest.
+    """
+    known = table[[bound is not None for bound in table["bound_least"]]]
+    if not len(known):
+        return
+    strip = axes.inset_axes((0, 1.04, 1, 0.3))
+    strip.spines[["top", "right"]].set_visible(False)
+    strip.set_yscale("log")
+    strip.set_xlim(axes.get_xlim())
+    strip.set_xticks([])
+    strip.grid(axis="y", color="#dddddd", linewidth=0.6)
+    names = list(dict.fromkeys(known["algorithm"]))
+    for number, name in enumerate(names):
+        part = known[known["algorithm"] == name]
+        places = [groups.index(group) + 0.12 * (number - (len(names) - 1) / 2) for group in part["group"]]
+        least, most = ([float(value) for value in part[end]] for end in ("bound_least", "bound_most"))
+        strip.vlines(places, least, most, color=OPT, linewidth=1)
+        strip.plot(places, least, "--D", color=OPT, markerfacecolor="white", markersize=5, linewidth=0.8)
+    strip.text(1.015, 0.5, title, transform=strip.transAxes, va="center", fontsize=8, color=OPT)
+    use_thousands(strip, "y", 4)
+
+
+# Algorithms against each other, and their times.
+
+
+def draw_profile(axes: Axes, profiles: Mapping[str, Sequence[float]], cases: Mapping[str, int]) -> None:
+    """In how many of its cases an algorithm is within a factor of the best run (Dolan and Moré, 2002).
+
+    `profiles`: by name the factors that some run needs, in ascending order. The best five have colours.
+    """
+    high = min(1000.0, max([1.1, *(factor for factors in profiles.values() for factor in factors)])) * 1.02
+    good = {name: sum(1 / factor for factor in factors) / cases[name] for name, factors in profiles.items()}
+    ranked = sorted(profiles, key=lambda name: -good[name])
+    coloured = sorted(ranked, key=lambda name: not is_user_algorithm(name))[:5]
+    axes.set_xscale("log")
+    ends = []
+    for name in reversed(ranked):
+        factors, count = profiles[name], cases[name]
+        number = coloured.index(name) if name in coloured else None
+        style = (
+            {"color": FAINT, "linestyle": "-"}
+            if number is None
+            else {k: v for k, v in style_of(number).items() if k != "marker"}
+        )
+        steps = [(1.0, sum(factor <= 1 for factor in factors) / count)]
+        steps += [(factor, place / count) for place, factor in enumerate(factors, 1) if 1 < factor <= high]
+        last = steps[-1][1]
+        xs, ys = zip(*steps, (high, last), strict=True)
+        axes.step(xs, [100 * y for y in ys], where="post", linewidth=0.8 if number is None else 1.5, **style)
+        ends.append((100 * last - (1 - good[name]), name, style["color"]))
+    axes.set_xlim(1, high)
+    axes.set_ylim(0, 102)
+    axes.set_xlabel("factor of the best run of the case")
+    axes.set_ylabel("share of cases, percent")
+    axes.grid(color="#dddddd", linewidth=0.6)
+    use_factors(axes, high)
+    label_ends(axes, ends)
+
+
+def use_factors(axes: Axes, high: float) -> None:
+    """Round factors as numbers of a logarithmic axis that begins at 1."""
+    from matplotlib.ticker import NullLocator
+
+    known = (1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+    shown: list[float] = []
+    for value in known:
+        if value <= high and (not shown or math.log(value / shown[-1]) > math.log(high) / 12):
+            shown.append(value)
+    axes.set_xticks(shown, [f"{value:g}" for value in shown])
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def draw_times(axes: Axes, seconds: Mapping[str, Sequence[float]]) -> None:
+    """Seconds of every run on a logarithmic axis, a circle per case."""
+    name_rows(axes, list(seconds))
+    axes.set_xscale("log")
+    for place, values in enumerate(seconds.values()):
+        shown = [max(value, 1e-5) for value in pick_quantiles(list(values))]
+        axes.plot(shown, [place] * len(shown), "o", markersize=3.5, alpha=0.6, color=COLORS[0])
+    axes.set_xlabel("seconds of a run, a circle per case")
+    use_thousands(axes, "x")

@@ -1,1 +1,0 @@
-"""The standard set: its table and the growth of its gaps."""

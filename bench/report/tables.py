@@ -1,0 +1,116 @@
+"""Tables, files and pages: lines of cells as HTML, frames as CSV, and one template for all pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
+
+from ratiobench.bench.report.pictures import Picture
+from ratiobench.bench.show import Lines, is_words
+
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?!inf|nan)[A-Za-z(=@]")
+Part = "str | Lines | Picture | Markup"  # A sentence, a table, a picture, or markup as it stands
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a page."""
+
+    title: str
+    parts: Sequence[Any]  # each a `Part`
+    name: str = ""  # its place on the page, which the list of contents names; empty: it is not in that list
+    folded: bool = False  # whether it opens on demand
+
+
+def render_page(title: str, sections: Sequence[Section], lead: Sequence[Any] = ()) -> str:
+    """A page that needs nothing from a network: title, what stands first, contents, sections; all text is escaped."""
+    folder = files("ratiobench.bench.report")
+    sheet, script = (Markup(folder.joinpath(name).read_text("utf-8")) for name in ("page.css", "page.js"))
+    template = _load_template()
+    return template.render(title=title, lead=lead, sections=sections, sheet=sheet, script=script) + "\n"
+
+
+@cache
+def _load_template() -> Template:
+    """The template of all pages, read when the first is made."""
+    environment = Environment(
+        loader=PackageLoader("ratiobench.bench", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["part"] = part_html
+    return environment.get_template("page.html")
+
+
+def part_html(part: Any) -> Markup:
+    """A part of a page as markup."""
+    if isinstance(part, Markup):
+        return part
+    if isinstance(part, str):
+        return Markup("<p>{}</p>").format(mark_code(part))
+    if isinstance(part, Picture):
+        note = Markup("<figcaption>{}</figcaption>").format(part.note) if part.note else ""
+        return Markup("<figure>{}{}</figure>").format(Markup(part.svg), note)
+    return table_html(part)
+
+
+def table_html(lines: Lines, label: str = "", ids: Sequence[str] = ()) -> Markup:
+    """A table that is sorted by its headings, in a box of its own that scrolls; `ids` are places of its rows.
+
+    Cells may be markup. Figures stand to the right, words, whose headings begin with a capital letter, to the left.
+    """
+    names = list(lines[0])
+    classes = {name: "" if is_words(name) else ' class="n"' for name in names}
+    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in names)
+    rows = []
+    for place, line in enumerate(lines):
+        cells = "".join(f"<td{classes[name]}>{breakable(line[name])}</td>" for name in names)
+        rows.append(f'<tr id="{ids[place]}">{cells}</tr>' if ids else f"<tr>{cells}</tr>")
+    caption = escape(label or f"Table of {', '.join(names[:4])}")
+    return Markup(
+        f'<div class="scroll{" tall" if len(lines) > 25 else ""}" tabindex="0" role="region" aria-label="{caption}">'
+        f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>\n"
+        + "\n".join(rows)
+        + "\n</tbody></table></div>"
+    )
+
+
+def breakable(text: Any) -> Markup:
+    """A text in which long names may be broken where their parts end; markup stays as it is."""
+    if isinstance(text, Markup):
+        return text
+    return Markup(re.sub(r"([:,_/]|&amp;)(?=\S)", r"\1<wbr>", str(escape(text))))
+
+
+def list_html(texts: Sequence[Any], css: str = "") -> Markup:
+    """Sentences as a list."""
+    items = Markup("").join(Markup("<li>{}</li>").format(mark_code(text)) for text in texts)
+    return Markup('<ul class="{}">{}</ul>').format(css, items)
+
+
+def mark_code(text: Any) -> Markup:
+    """A sentence whose words between backquotes are code."""
+    return text if isinstance(text, Markup) else Markup(re.sub("`(.*?)`", r"<code>\1</code>", str(escape(text))))
+
+
+def csv_cell(value: Any) -> Any:
+    """The value as a cell of CSV: a quotation mark before what a spreadsheet would run as a formula."""
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def csv_of(frame: pd.DataFrame) -> bytes:
+    """A table as CSV: names of suites, files and algorithms come from outside, and are no formulas."""
+    printable = frame.copy(deep=False)
+    for name in frame.select_dtypes(["object", "string"]).columns:
+        printable[name] = pd.Series([csv_cell(value) for value in frame[name]], index=frame.index, dtype=object)
+    return printable.to_csv(index=False, lineterminator="\n").encode()

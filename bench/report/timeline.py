@@ -1,0 +1,291 @@
+"""The time line of a run: load, prices and arrivals over time, and a Gantt chart of the schedule."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from ratiobench.bench.family.capabilities import Gantt, Timeline, TimeSeries
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.report.pictures import COLORS, FAINT, INK, Picture, label_ends, style_of, use_thousands
+from ratiobench.bench.report.tables import Section, render_page
+from ratiobench.bench.results.ratios import format_number
+from ratiobench.bench.show import Lines, value_text
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.io.errors import InputError
+from ratiobench.online.outcome import OnlineRun
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST = 240  # Times up to which each has a place of its own; of more, neighbours share one
+ASKED = 3.0  # Demand is drawn up to this multiple of the capacity
+LISTED = 2000  # Refusals up to which they are listed one by one
+MOST_ROWS, MOST_BLOCKS = 500, 20_000  # Machines and rectangles up to which a Gantt chart is drawn
+TASKS = (COLORS[0], COLORS[1], COLORS[2], FAINT, "#cccccc")  # Colours of kinds of tasks
+
+
+@dataclass(frozen=True, slots=True)
+class BestSolution:
+    """The best solution known: OPT is in [lower, upper], and the solution is worth `lower`."""
+
+    lower: Exact
+    upper: Exact | None  # None for a solution of which nobody says that it is the best one
+    solution: Any
+
+
+def render_timelines(
+    family: Family, instance: Any, name: str, runs: Sequence[OnlineRun], best: BestSolution | None = None
+) -> str:
+    """The time lines of runs on an instance and OPT's schedule, one below the other, as one self-contained page."""
+    sections = [Section(run.label, list(_run_parts(family, instance, run))) for run in runs]
+    if best is not None:
+        lower = value_text(best.lower, family, up=False)
+        if best.upper is None:
+            title, text = "Solution", f"{family.objective.capitalize()} {lower}."
+        else:
+            bound = f"; OPT is at most {value_text(best.upper, family, up=True)}" * (best.upper != best.lower)
+            title, text = "OPT", f"The best solution that is known, with {family.objective} {lower}{bound}."
+        sections.append(Section(title, [text, *_gantt_parts(family, instance, best.solution)]))
+    return render_page(f"Time line of {name}", sections)
+
+
+def _run_parts(family: Family, instance: Any, run: OnlineRun) -> Iterator[Any]:
+    assert family.timeline is not None
+    timeline = family.timeline(instance, run)
+    if not run.valid:
+        broken = "; ".join(map(str, run.violations[:3]))
+        yield Markup('<p class="bad">This run is invalid: {}</p>').format(broken)
+    reasons = Counter(refusal.reason for refusal in timeline.refused)
+    arrivals = sum(timeline.admitted) + len(timeline.refused)
+    whole = Fraction(run.welfare).denominator == 1
+    exact = f"{format_number(run.welfare) if whole else Fraction(run.welfare)} {family.unit}"
+    value = exact if family.dollars is None else f"{value_text(run.welfare, family)} ({exact})"
+    counts = "".join(f", {reasons[reason]} {reason}" for reason in timeline.reasons if reasons[reason])
+    yield f"{family.objective.capitalize()} {value}; {run.admitted} of {arrivals} arrivals admitted{counts}."
+    yield from draw_timeline(timeline)
+    yield from _gantt_parts(family, instance, run.decisions)
+    if timeline.note:
+        yield timeline.note
+    if meanings := [f"{reason}: {timeline.reasons[reason]}." for reason in timeline.reasons if reasons[reason]]:
+        yield " ".join(meanings)
+    yield list_times(timeline)
+    if timeline.refused:
+        rest = len(timeline.refused) - LISTED
+        yield "Rejected arrivals" + (f"; {rest} more are not listed" if rest > 0 else "") + ":"
+        yield list_refusals(timeline)
+
+
+# Places of a picture: each time has one; of more than `MOST`, neighbours share one.
+
+
+def split_times(timeline: Timeline) -> list[range]:
+    """The times of each place, counted from 0."""
+    count = len(timeline.times)
+    step = -(-count // MOST)
+    return [range(start, min(start + step, count)) for start in range(0, count, step)]
+
+
+def name_times(timeline: Timeline) -> list[str]:
+    """The places in words: ``3``, ``3 to 5``, with when they begin where that is known."""
+    names = []
+    for part in split_times(timeline):
+        first, last = timeline.times[part[0]], timeline.times[part[-1]]
+        begins = f" ({timeline.clock[part[0]]})" if timeline.clock else ""
+        names.append((f"{first}" if first == last else f"{first} to {last}") + begins)
+    return names
+
+
+def shorten_series(timeline: Timeline, series: TimeSeries) -> TimeSeries:
+    """A quantity by place: means of the means, the least and the largest of the others."""
+    parts = split_times(timeline)
+    mean = [sum((series.mean[i] for i in part), Fraction(0)) / len(part) for part in parts]
+    if series.low is None or series.high is None:
+        return TimeSeries(series.name, mean)
+    low = [min(series.low[i] for i in part) for part in parts]
+    return TimeSeries(series.name, mean, low, [max(series.high[i] for i in part) for part in parts])
+
+
+def count_arrivals(timeline: Timeline) -> dict[str, list[int]]:
+    """The arrivals by outcome and place, the admitted first."""
+    counts = {"admitted": list(timeline.admitted), **{name: [0] * len(timeline.times) for name in timeline.reasons}}
+    for refusal in timeline.refused:
+        counts[refusal.reason][refusal.time - timeline.times[0]] += 1
+    parts = split_times(timeline)
+    return {name: [sum(row[i] for i in part) for part in parts] for name, row in counts.items()}
+
+
+# Pictures.
+
+
+def draw_timeline(timeline: Timeline) -> list[Picture]:
+    """Load by part of the capacity, prices, arrivals by outcome."""
+    prices = [
+        Picture(title[:1].upper() + title[1:], partial(draw_series, timeline=timeline, series=series, title=title), 2.6)
+        for title, series in timeline.prices.items()
+    ]
+    load = Picture("Load", partial(draw_series, timeline=timeline, series=timeline.loads, title=""), 2.6, "load")
+    return [load, *prices, Picture("Arrivals", partial(draw_arrivals, timeline=timeline), 2.6, "arrivals")]
+
+
+def draw_series(axes: Axes, timeline: Timeline, series: Sequence[TimeSeries], title: str) -> None:
+    """A line of steps per quantity, a band from the least to the largest; without a title shares of capacity."""
+    short = [shorten_series(timeline, each) for each in series]
+    places = range(len(split_times(timeline)) + 1)
+    scale = 1 if title else 100
+    if not title and timeline.asked:
+        asked = shorten_series(timeline, TimeSeries("asked for", timeline.asked))
+        demand = [100 * min(float(value), ASKED) for value in asked.mean]
+        axes.stairs(demand, places, fill=True, color="#dddddd", label="asked for")
+        axes.axhline(100, color=COLORS[1], linestyle="--", linewidth=0.8)
+    ends = []
+    for number, each in enumerate(short):
+        style = {key: value for key, value in style_of(number).items() if key != "marker"}
+        values = [scale * float(value) for value in each.mean]
+        if each.low is not None and each.high is not None:
+            low, high = ([scale * float(value) for value in side] for side in (each.low, each.high))
+            axes.stairs(high, places, baseline=low, fill=True, color=style["color"], alpha=0.15)
+        axes.stairs(values, places, baseline=None, linewidth=1.2, **style)
+        ends.append((values[-1], each.name, style["color"]))
+    axes.set_ylim(bottom=min([0.0, *(end for end, _, _ in ends)]))
+    axes.set_ylabel(title.rpartition(", ")[2] if title else "capacity used, percent\n(grey: asked for)")
+    if title:
+        use_thousands(axes, "y")
+    _name_time_axis(axes, timeline)
+    label_ends(axes, ends)
+
+
+def draw_arrivals(axes: Axes, timeline: Timeline) -> None:
+    """Stacked columns of the arrivals at each time, by outcome."""
+    counts = count_arrivals(timeline)
+    places = np.arange(len(split_times(timeline))) + 0.5
+    base = np.zeros(len(places))
+    for number, (name, row) in enumerate(counts.items()):
+        hatch = ("", "////", "....", "xxxx")[number % 4]
+        color = COLORS[number % len(COLORS)]
+        fill = color if not number else "white"
+        axes.bar(places, row, 0.85, base, label=name, color=fill, edgecolor=color, hatch=hatch, linewidth=0.4)
+        base += row
+    axes.set_ylabel("arrivals")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False, fontsize=8)
+    _name_time_axis(axes, timeline)
+
+
+def _name_time_axis(axes: Axes, timeline: Timeline) -> None:
+    names = [re.sub(r" to \S+", "", name) for name in name_times(timeline)]
+    step = max(1, -(-len(names) // (5 if timeline.clock else 12)))
+    axes.set_xticks([place + 0.5 for place in range(0, len(names), step)], names[::step])
+    axes.set_xlim(0, len(names))
+    axes.set_xlabel(_time_title(timeline))
+
+
+def _time_title(timeline: Timeline | Gantt) -> str:
+    return f"{timeline.unit}, and when it begins ({timeline.clock_title})" if timeline.clock else timeline.unit
+
+
+def require_drawable(gantt: Gantt) -> None:
+    """Refuse a chart that would be too large for a browser."""
+    blocks = sum(len(task.blocks) for task in gantt.tasks)
+    for count, most, what in ((len(gantt.rows), MOST_ROWS, "nodes"), (blocks, MOST_BLOCKS, "pieces of tasks")):
+        if count > most:
+            raise InputError("", "", f"no Gantt chart of {count:,} {what}: it has at most {most:,}")
+
+
+def _gantt_parts(family: Family, instance: Any, solution: Any) -> Iterator[Any]:
+    if family.gantt is None:
+        return
+    gantt = family.gantt(instance, solution)
+    try:
+        yield draw_gantt(gantt)
+        yield [{"Schedule": task.title} for task in gantt.tasks[:LISTED]] or "No task runs."
+    except InputError as error:
+        yield f"{error.problem[:1].upper()}{error.problem[1:]}."
+
+
+def draw_gantt(gantt: Gantt) -> Picture:
+    """The Gantt chart: machines from top to bottom, time from left to right."""
+    require_drawable(gantt)
+    present = {task.kind for task in gantt.tasks}
+    note = "A block is a task on a node; its height is the share of the node's compute that the task takes. "
+    note += " ".join(f"{kind.capitalize()}: {text}." for kind, text in gantt.kinds.items() if kind in present)
+    height = 1.1 + min(7.0, 0.3 * max(1, len(gantt.rows)))
+    return Picture("Which nodes run which tasks", partial(draw_schedule, gantt=gantt), height, "gantt", note)
+
+
+def draw_schedule(axes: Axes, gantt: Gantt) -> None:
+    """A rectangle per piece of a task, coloured by the kind of the task."""
+    from matplotlib.collections import PolyCollection
+
+    counts = Counter(task.kind for task in gantt.tasks)
+    for number, kind in enumerate(gantt.kinds):
+        blocks = [block for task in gantt.tasks if task.kind == kind for block in task.blocks]
+        if not counts[kind]:
+            continue
+        corners = [
+            [(block.start, low), (block.end, low), (block.end, high), (block.start, high)]
+            for block in blocks
+            for low, high in [(block.row + block.low, block.row + block.high)]
+        ]
+        color = TASKS[number % len(TASKS)]
+        label = f"{kind} ({counts[kind]:,})"
+        axes.add_collection(PolyCollection(corners, facecolor=color, edgecolor="white", linewidth=0.3, label=label))
+    rows = max(1, len(gantt.rows))
+    axes.set_xlim(0, len(gantt.times))
+    axes.set_ylim(rows, 0)
+    step = -(-rows // 25)
+    axes.set_yticks([row + 0.5 for row in range(0, len(gantt.rows), step)], gantt.rows[::step], fontsize=7)
+    first = 0
+    for name, count in gantt.groups:
+        axes.axhline(first, color=INK, linewidth=0.6)
+        beside = 1 - (first + count / 2) / rows
+        axes.text(1.01, beside, name, transform=axes.transAxes, va="center", fontsize=8)
+        first += count
+    texts = gantt.clock or [str(time) for time in gantt.times]
+    step = max(1, -(-len(gantt.times) // 12))
+    axes.set_xticks(range(0, len(gantt.times), step), texts[: len(gantt.times) : step])
+    axes.set_xlabel(gantt.clock_title if gantt.clock else gantt.unit)
+    if counts:
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=8)
+
+
+# Tables.
+
+
+def list_times(timeline: Timeline) -> Lines:
+    """The figures of the pictures, a row per place."""
+    counts = count_arrivals(timeline)
+    loads = [shorten_series(timeline, each) for each in timeline.loads]
+    prices = {title: [shorten_series(timeline, each) for each in series] for title, series in timeline.prices.items()}
+    lines = []
+    for place, name in enumerate(name_times(timeline)):
+        line = {_time_title(timeline): name}
+        line |= {f"load of {each.name}, percent": f"{100 * float(each.mean[place]):.4g}" for each in loads}
+        for title, series in prices.items():
+            for each in series:
+                sides = (("mean", each.mean), ("least", each.low or each.mean), ("most", each.high or each.mean))
+                for word, values in sides:
+                    line[f"{title.partition(',')[0]}, {each.name}, {word}"] = f"{float(values[place]):.6g}"
+        lines.append(line | {outcome: str(row[place]) for outcome, row in counts.items()})
+    return lines
+
+
+def list_refusals(timeline: Timeline) -> Lines:
+    """Whoever was turned away, one by one, at most `LISTED`."""
+    return [
+        {
+            "arrival": str(refusal.number),
+            timeline.unit: str(refusal.time),
+            **({timeline.clock_title: timeline.clock[refusal.time - timeline.times[0]]} if timeline.clock else {}),
+            "Reason": refusal.reason,
+            "Figures": refusal.about,
+        }
+        for refusal in timeline.refused[:LISTED]
+    ]

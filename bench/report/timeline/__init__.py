@@ -1,1 +1,0 @@
-"""Time lines of runs: loads, prices, arrivals."""

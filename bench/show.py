@@ -1,0 +1,276 @@
+"""How figures, names and tables are shown: exact figures rounded outward, one table for terminals, money, sentences."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import zip_longest
+from typing import Any
+
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.explanation import Figure, Sentence
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.results import ratios
+from ratiobench.bench.results.row import Row, is_known
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.io.errors import make_printable
+
+NAMED = 2  # Failing assumptions that a cell names; of more it gives the number
+WIDTH = 118  # Columns of a terminal for tables that wrap
+WORD = 36  # Letters of a word that no column breaks
+CELL, LAST_CELL = 200, 1000  # Characters of a cell in a text table: the last one of a row makes no other row longer
+SENTENCE = 300  # Characters of words in a sentence; more are cut off
+Lines = Sequence[Mapping[str, str]]  # A table: its rows have the same keys, which are the headings
+
+
+def escape_lines(text: str) -> str:
+    """The text with what cannot be printed (terminal escapes) escaped as in Python, line by line."""
+    return "\n".join("".join(c if c.isprintable() else repr(c)[1:-1] for c in line) for line in text.split("\n"))
+
+
+def count_text(count: int, noun: str) -> str:
+    """``1 case``, ``2 cases``."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def list_names(names: Sequence[str], most: int = 3) -> str:
+    """The first names, and how many more there are."""
+    shown = ", ".join(make_printable(name, 80) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def rows_of(table: Any) -> list[Any]:
+    """The rows of a table of shares or means, with a field per column."""
+    return list(table.itertuples(index=False))
+
+
+def format_number(value: Any, *, up: bool = False) -> str:
+    """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down, or up."""
+    return ratios.format_number(Fraction(value), up=up) if is_known(value) else "-"
+
+
+# Rows of results.
+
+
+def ratio_text(row: Row, sense: Sense = Sense.MOST) -> str:
+    """The ratio as the tables print it."""
+    if is_known(row.ratio_lower):
+        if not is_known(row.ratio_upper):
+            return ratios.open_text(row.ratio_lower)
+        about = "about " if row.ratio_kind == ratios.Kind.ESTIMATE else ""
+        return about + ratios.interval_text(row.ratio_lower, row.ratio_upper)
+    if row.ratio_kind == ratios.Kind.UNDEFINED:
+        ends = row.behind_lower, row.behind_upper
+        whole = all(Fraction(end).denominator == 1 for end in ends)
+        return f"{sense.difference} in {ratios.interval_text(*ends, 0 if whole else 6)}"
+    return row.ratio_kind or "-"
+
+
+def expected_text(row: Row) -> str:
+    """The 95 % interval of E[ALG], where the row is a mean of runs, rounded outward."""
+    if row.welfare_low is None or row.welfare_high is None:
+        return "-"
+    ends = (Fraction(row.welfare_low), Fraction(row.welfare_high))
+    if min(map(abs, ends)) >= 1000:
+        ends = (Fraction(math.floor(ends[0])), Fraction(math.ceil(ends[1])))
+    return f"{ratios.format_number(ends[0])} to {ratios.format_number(ends[1], up=True)}"
+
+
+def admitted_text(value: Any) -> str:
+    """How many were admitted: a whole number, of a mean of runs at most three decimals."""
+    if not is_known(value):
+        return "-"
+    return format_number(value) if Fraction(value).denominator > 1 else str(value)
+
+
+def opt_text(row: Row, unit: str) -> str:
+    """The interval on OPT with its proof, in words."""
+    if row.opt_status == "failed":
+        return f"OPT unknown: {make_printable(row.opt_lower_source, LAST_CELL)}"
+    proof, formulation, backend = (
+        make_printable(str(part), CELL) for part in (row.opt_proof, row.opt_formulation, row.opt_backend)
+    )
+    version = make_printable(row.opt_solver, CELL) if row.opt_solver and backend != "none" else ""
+    proof = f"proof: {proof}, {formulation} / {backend} {version}".rstrip()
+    limited = ", time-limited" if row.opt_time_limited else ""
+    if row.opt_status == "optimal":
+        return f"OPT = {ratios.format_truncated(row.opt_upper)} {unit} ({proof}{limited})"
+    interval = f"[{format_number(row.opt_lower)}, {format_number(row.opt_upper, up=True)}]"
+    return f"OPT in {interval} {unit}, gap {ratios.percent(row.opt_gap or 0.0)} ({proof}{limited})"
+
+
+def check_text(row: Row, check: str) -> str:
+    """The verdict of a check on a run: ``holds (bound 1,489; bbar >= 1 fails)``, or the verdict alone.
+
+    A check that separates a claim from the assumptions of its proof shows both, and the right side rounded up; the
+    exact figures have columns of their own.
+    """
+    if not is_known(row.verdict(check)):
+        return "-"
+    failing, right = row.failing(check), row.checks[check].right
+    if failing is None:
+        return str(row.verdict(check))
+    bound = f"bound {bound_text(Fraction(right))}; " if isinstance(right, str) else ""
+    return f"{row.verdict(check)} ({bound}{assumptions_text(failing)})"
+
+
+def bound_text(value: Fraction) -> str:
+    """An upper bound rounded up: to three decimals, from 1,000 on to a whole number."""
+    return format_number(Fraction(math.ceil(value)) if value >= 1000 else value, up=True)
+
+
+def assumptions_text(failing: Sequence[str]) -> str:
+    """``bbar >= 1 fails``; of several the first two and the number of the others; that they hold where none fails."""
+    if not failing:
+        return "assumptions hold"
+    rest = len(failing) - NAMED
+    names = [*failing[:NAMED], *([f"{rest} more"] if rest > 0 else [])]
+    joined = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f"{joined} {'fails' if len(failing) == 1 else 'fail'}"
+
+
+def check_title(check: str) -> str:
+    """``theorem9_repaired`` as `Theorem 9 repaired`, ``theorem_z`` as `Theorem Z`."""
+    words = re.sub(r"^(theorem|lemma|algorithm)(?=\d)", r"\1 ", check.replace("_", " "))
+    words = re.sub(r"^(theorem|lemma) ([a-z])\b", lambda found: f"{found[1]} {found[2].upper()}", words)
+    return words[:1].upper() + words[1:]
+
+
+# The table of terminals.
+
+
+def align_columns(lines: Sequence[Mapping[str, str]], indent: str = "", width: int = 0) -> str:
+    """Rows under their headings; figures to the right, words to the left; every cell safe to print.
+
+    With a `width` headings and cells of words are wrapped so that no line is longer, as far as words allow.
+    """
+    names = list(lines[0])
+    most = {name: LAST_CELL if name == names[-1] or width else CELL for name in names}
+    lines = [{name: make_printable(line[name], most[name]) for name in names} for line in lines]
+    widths = {name: max(len(name), *(len(line[name]) for line in lines)) for name in names}
+    if width:
+        _narrow(widths, lines, width - len(indent) - 2 * (len(names) - 1))
+
+    rows = []
+    for line in ({name: name for name in names}, *lines):
+        cells = [
+            (textwrap.wrap(line[name], widths[name], break_on_hyphens=False) or [""]) if width else [line[name]]
+            for name in names
+        ]
+        rows += [list(row) for row in zip_longest(*cells, fillvalue="")]
+    return "".join(f"{indent}{row}".rstrip() + "\n" for row in pad_cells(rows, [is_words(name) for name in names]))
+
+
+def pad_cells(rows: Sequence[Sequence[str]], words: Sequence[bool]) -> list[str]:
+    """Rows of cells as lines of columns: words to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if is_left else cell.rjust(width)
+            for cell, width, is_left in zip(row, widths, words, strict=True)
+        )
+        for row in rows
+    ]
+
+
+def is_words(heading: str) -> bool:
+    """Whether the column below a heading has words: it begins with a capital letter, unless it is a ratio."""
+    return heading in ("algorithm", "group", "state") or (heading[:1].isupper() and "/" not in heading)
+
+
+def _narrow(widths: dict[str, int], lines: Sequence[Mapping[str, str]], most: int) -> None:
+    """Make the widest columns narrower until all fit; figures are not broken, nor words of up to `WORD` letters."""
+    least: dict[str, int] = {}
+    for name in widths:
+        cells = [line[name] for line in lines]
+        parts = name.split() + ([word for cell in cells for word in cell.split()] if is_words(name) else cells)
+        least[name] = min(WORD, max(map(len, parts), default=1))
+    while sum(widths.values()) > most:
+        wide = [name for name in widths if widths[name] > least[name]]
+        if not wide:
+            return
+        widths[max(wide, key=lambda name: widths[name])] -= 1
+
+
+# Money. What is exact stands in results.csv.
+
+
+def money_text(dollars: Exact, *, up: bool | None = None) -> str:
+    """``$37.95``, ``12.3 c`` below a dollar, ``312 µ$`` (millionths) below a tenth of a cent.
+
+    Whole cents from one dollar on, three digits below; ``$0`` is exactly nothing. Rounded to the nearest, halves away
+    from 0, so that a difference has the same digits in both directions; a bound is rounded to its side, up or down.
+    """
+    amount = Fraction(dollars)
+    size = abs(amount)
+    if not size:
+        return "$0"
+    up_in_size = up if up is None or amount > 0 else not up
+    sign = "-" if amount < 0 else ""
+    if size >= 1:
+        whole, _, places = _rounded(size, 2, up_in_size).partition(".")
+        return f"{sign}${int(whole):,}.{places:0<2}"
+    if size >= Fraction(1, 1000):
+        digits = _digits(100 * size)
+        whole, _, places = _rounded(100 * size, digits, up_in_size).partition(".")
+        return f"{sign}{whole}.{places:0<{digits}} c"
+    micro = 10**6 * size
+    return f"{sign}{_rounded(micro, _digits(micro), up_in_size)} µ$"
+
+
+def _rounded(size: Fraction, digits: int, up: bool | None) -> str:
+    """A figure that is not negative, rounded up, down, or to the nearest, halves up."""
+    near = size + Fraction(1, 2 * 10**digits) if up is None else size
+    return ratios.format_decimal(near, digits, up=up is True)
+
+
+def _digits(size: Fraction) -> int:
+    """How many decimals a figure between 0 and 100 has for three digits in all."""
+    digits, edge = 1, Fraction(10)
+    while size < edge and digits < 15:
+        digits, edge = digits + 1, edge / 10
+    return digits
+
+
+def value_text(value: Exact, family: Family, *, up: bool | None = None) -> str:
+    """A value of the family's objective: money as `money_text` writes it, all else as a number, without its unit.
+
+    Such a number is rounded down where `up` does not say otherwise.
+    """
+    return format_number(value, up=up is True) if family.dollars is None else money_text(value * family.dollars, up=up)
+
+
+# Sentences with exact figures.
+
+
+def figure_text(value: Figure) -> str:
+    """An exact figure for reading, four digits or more, dots where decimals were cut off; words on one line."""
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return make_printable(value, SENTENCE)
+    size = abs(Fraction(value))
+    digits = 3
+    while size and size < Fraction(1, 10) and digits < 12:
+        size, digits = size * 10, digits + 1
+    cut = ratios.format_decimal(abs(Fraction(value)), digits, up=False)
+    whole, point, places = cut.partition(".")
+    dots = "" if Fraction(cut) == abs(value) else "..."
+    return f"{'-' if value < 0 else ''}{int(whole):,}{point}{places}{dots}"
+
+
+def sentence_text(sentence: Sentence) -> str:
+    """A sentence, its figures as text shows them; numbers that differ never read alike: then they are given exactly."""
+    texts = [part if isinstance(part, str) else figure_text(part) for part in sentence]
+    values: dict[str, set[Fraction]] = {}
+    for part, text in zip(sentence, texts, strict=True):
+        if not isinstance(part, str):
+            values.setdefault(text, set()).add(Fraction(part))
+    shown = [
+        text if isinstance(part, str) or len(values[text]) == 1 else str(part)
+        for part, text in zip(sentence, texts, strict=True)
+    ]
+    return "".join(" ".join(text.split("\n")) for text in shown).replace("....", "...")
