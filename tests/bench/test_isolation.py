@@ -130,7 +130,6 @@ def test_a_family_of_ones_own_is_not_isolated(family: Any, capsys: pytest.Captur
     assert main(["generate", "queue", "--out", "gen"]) == 0
     for command in (
         ["run", *words, "other"],
-        ["audit", "gen/queue0.json.gz", "--algorithm", "policies:Mine"],
         ["simulate", "gen/queue0.json.gz", "--algorithm", "policies:Mine"],
     ):
         assert main([*command, "--isolate"]) == 2
