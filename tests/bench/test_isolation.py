@@ -128,10 +128,7 @@ def test_a_family_of_ones_own_is_not_isolated(family: Any, capsys: pytest.Captur
     assert {"policies:Mine (not isolated)"} == set(found.rows["label"])
     assert found.about["provenance"]["machine"]["isolation"] == "none"
     assert main(["generate", "queue", "--out", "gen"]) == 0
-    for command in (
-        ["run", *words, "other"],
-        ["simulate", "gen/queue0.json.gz", "--algorithm", "policies:Mine"],
-    ):
+    for command in (["run", *words, "other"], ["simulate", "gen/queue0.json.gz", "--algorithm", "policies:Mine"]):
         assert main([*command, "--isolate"]) == 2
         assert "a family that is no part of ratiobench" in capsys.readouterr().err
 

@@ -107,6 +107,7 @@ def test_every_block_of_python_has_a_test() -> None:
     run_below["docs/reference/algorithms/tenants.md"] = 1  # in tests/online/tenants/test_table.py
     run_below["docs/paper.md"] = 2  # in tests/bench/test_paper.py
     run_below["docs/guide/backtest.md"] = 1  # in tests/bench/cluster/test_family.py
+    run_below["docs/tutorials/batch.md"] = 1  # there, too
     run_below["docs/evaluate.md"] = 1  # in tests/adapters/test_examples.py
     assert {file: len(_code(file)) for file in TEXTS if file != TEMPLATE and _code(file)} == run_below
 

@@ -34,13 +34,16 @@ def test_an_own_policy_runs_isolated_and_is_judged() -> None:
     assert run.welfare >= FAMILY.solve(log(), SolveSettings(seconds=1)).lower
 
 
-def test_the_policy_of_the_guide_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not worse than the order of submits."""
-    guide = Path(ratiobench.__file__).parents[1] / "docs" / "guide" / "backtest.md"
-    [code] = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), flags=re.DOTALL)
-    (tmp_path / "of_the_guide.py").write_text(code)
+@pytest.mark.parametrize(("page", "name"), [("guide/backtest", "ShortestFirst"), ("tutorials/batch", "LeastArea")])
+def test_the_policies_of_the_pages_run_as_they_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str, name: str
+) -> None:
+    """They are not worse than the order of submits."""
+    text = (Path(ratiobench.__file__).parents[1] / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    (tmp_path / f"of_{name}.py").write_text(code)
     monkeypatch.chdir(tmp_path)
-    run = ratiobench.simulate(log(load=95), "of_the_guide:ShortestFirst")
+    run = ratiobench.simulate(log(load=95), f"of_{name}:{name}")
     assert run.valid, run.violations
     assert run.welfare <= FAMILY.run(log(load=95), "fcfs").welfare
 
