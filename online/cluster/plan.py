@@ -21,8 +21,7 @@ def begin_job(s, j, q):  # type: ignore[no-untyped-def]
     s.job[S.EXTENDED, j] = 0
     for x in range(s.job[S.NODES, j]):
         s.place[s.job[S.OFFSET, j] + x] = s.node[S.CHOSEN, x]
-        S.occupy(s, j, s.node[S.CHOSEN, x], 1)
-    S.account_for(s, j, 1)
+    S.hold(s, j, 1)
     s.job[S.LIVE, s.clock[S.RUNNING]] = j
     s.clock[S.RUNNING] += 1
     if s.clock[S.PLANNED]:
@@ -367,10 +366,7 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
     need = s.job[S.NODES, j]
     gpus = s.job[S.GPUS, j]
     most = s.pool[S.POOL_GPUS, q]
-    free = 0
-    for g in range(gpus, most + 1):
-        free += s.pool[S.COUNT + g, q]
-    if free < need:
+    if S.count_free(s, q, gpus) < need:
         return False
     slot = recall(s, j, q, length)
     if s.memo[slot, S.SECOND] > now:

@@ -63,7 +63,7 @@ def read_result(instance: Instance, state: State) -> Replay:
 
 def make_state(instance: Instance, rule: Rule, room: int) -> State:
     """Make the state at the beginning; `room`: steps of each planned node."""
-    running, n = instance.running, len(instance.jobs)
+    n = len(instance.jobs)
     pool, node, planned = _make_nodes(instance)
     job, place, greatest = _make_jobs(instance)
     choices = (ORDERS.index(rule.order), rule.backfill, BELIEFS.index(rule.belief))
@@ -98,8 +98,6 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
         memo=np.zeros((512, 6), dtype=np.int64),
     )
     state.clock[rows.NOW] = instance.begin
-    for i in range(len(running)):
-        _run_from_before(instance, state, i, rule.belief)
     return state
 
 
@@ -176,30 +174,3 @@ def _make_weights(instance: Instance, accounts: int) -> NDArray[np.float64]:
     for row, table in zip(real[3:], tables, strict=True):
         row[: len(table)] = np.array(table) / max(1, *table, 1)
     return real
-
-
-def _run_from_before(instance: Instance, state: State, i: int, belief: str) -> None:
-    """Put a job that runs at the beginning into the state."""
-    j = len(instance.jobs) + i
-    job: dict[str, int] = {
-        name: int(state.job[getattr(rows, name), j])
-        for name in ("START", "POOL", "NODES", "GPUS", "LIMIT", "RUN", "ACCOUNT", "USER", "PARTITION", "OFFSET")
-    }
-    q, width, account, partition = job["POOL"], job["NODES"] * job["GPUS"], job["ACCOUNT"], job["PARTITION"]
-    length = {"double": 2 * job["LIMIT"], "true": job["RUN"]}.get(belief, job["LIMIT"])
-    state.job[rows.PLANNED_END, j] = min(job["START"] + length, NEVER)
-    state.job[rows.LIVE, i] = j
-    state.clock[rows.RUNNING] += 1
-    for v in state.place[job["OFFSET"] :][: job["NODES"]]:
-        state.pool[rows.COUNT + state.node[rows.FREE, v], q] -= 1
-        state.node[rows.FREE, v] -= job["GPUS"]
-        state.pool[rows.COUNT + state.node[rows.FREE, v], q] += 1
-    if partition >= 0 and job["USER"] >= 0:
-        state.part[partition, 2 + job["USER"]] += width
-    if account < 0:
-        return
-    if partition >= 0:
-        state.part[partition, 2 + len(state.past) + account] += width
-    state.account[account, [2, 4 + 2 * q]] += width
-    half, seconds = instance.priority.half_life, instance.begin - job["START"]
-    state.real[2, account] += width * ((1 - 2.0 ** -(seconds / half)) * half / np.log(2.0) if half else seconds)
