@@ -24,7 +24,7 @@ class Rule:
     backfill: int = EASY
     belief: str = "limit"
     reservations: int = 1
-    shortest_candidates: bool = False  # EASY tries candidates shortest belief first
+    candidates: str = "order"  # Which ones EASY tries first: in the queue's order, or "shortest" belief
     work: int = 0
     guard: int = 0  # Hours
     gpu_hours: int = 0
@@ -53,12 +53,17 @@ def replay(instance: Instance, rule: Rule) -> Replay:
 
 def read_result(instance: Instance, state: State) -> Replay:
     """The schedule in a state in which all jobs have started."""
-    n = len(instance.jobs)
-    start, pool, requeued = (freeze(state.job[row, :n]) for row in (rows.START, rows.POOL, rows.REQUEUED))
-    late = np.flatnonzero(start < 0)
+    schedule = read_schedule(instance, state)
+    late = np.flatnonzero(schedule.start < 0)
     if len(late):
         raise InputError("", f"jobs[{late[0]}]", f"{shorten(instance.jobs.ids[late[0]])} never starts")
-    return Replay(Schedule(start, pool, freeze(state.place[: instance.jobs.nodes.sum()])), requeued)
+    return Replay(schedule, freeze(state.job[rows.REQUEUED, : len(instance.jobs)]))
+
+
+def read_schedule(instance: Instance, state: State) -> Schedule:
+    """The starts and places so far; -1 for a job that has not started."""
+    start, pool = (freeze(state.job[row, : len(instance.jobs)]) for row in (rows.START, rows.POOL))
+    return Schedule(start, pool, freeze(state.place[: int(instance.jobs.nodes.sum())]))
 
 
 def make_state(instance: Instance, rule: Rule, room: int) -> State:
@@ -67,7 +72,7 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
     pool, node, planned = _make_nodes(instance)
     job, place, greatest = _make_jobs(instance)
     choices = (ORDERS.index(rule.order), rule.backfill, BELIEFS.index(rule.belief))
-    easy = (rule.reservations, rule.shortest_candidates)
+    easy = (rule.reservations, rule.candidates == "shortest")
     search = (rule.work, 3600 * rule.guard, rule.gpu_hours, rule.slowdown, rule.spare)
     given = (instance.cycle, instance.depth, instance.begin, n, len(instance.pools))
     earliest = int(instance.jobs.submit[0]) if n else 0
