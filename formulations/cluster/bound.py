@@ -170,16 +170,16 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen):  # type: ignore
             base = at + z
             f = first[z]
             n = offset[z + 1] - at
-            a = k0
-            b = k1
+            a = x = k0  # segments of the border that comes next and of s
+            b = y = k1  # of the same a run later
             s = release[j]
-            waiting = kink[j] > s
+            later = kink[j] > s
             while True:
                 cost = slope[j] * max(0, s - kink[j])
                 if cost >= best:
                     break
-                high = _integral(borders, prices, sums, at, base, f, n, b, s + run[j])
-                value = cost + factor[pair] * (high - _integral(borders, prices, sums, at, base, f, n, a, s))
+                high = _integral(borders, prices, sums, at, base, f, n, y, s + run[j])
+                value = cost + factor[pair] * (high - _integral(borders, prices, sums, at, base, f, n, x, s))
                 if value < best:
                     best = value
                     start[j] = s
@@ -187,23 +187,20 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen):  # type: ignore
                     pay = factor[pair]
                 if a >= f + n:
                     break
-                if waiting:
-                    # Once: the kink, out of order.
-                    waiting = False
+                if later:  # once: the kink, out of order
+                    later = False
                     s = kink[j]
-                    high = _integral(borders, prices, sums, at, base, f, n, _find(borders, s + run[j]), s + run[j])
-                    low = _integral(borders, prices, sums, at, base, f, n, _find(borders, s), s)
-                    if factor[pair] * (high - low) < best:
-                        best = factor[pair] * (high - low)
-                        start[j] = s
-                        chosen[j] = z
-                        pay = factor[pair]
+                    x = _find(borders, s)
+                    y = _find(borders, s + run[j])
+                    continue
                 s = borders[a + 1]  # there is one, since the row's last segment is not passed
                 if b < segments and borders[b + 1] - run[j] < s:
                     b += 1
                     s = borders[b] - run[j]
                 else:
                     a += 1
+                x = a
+                y = b
         total += best
         z = chosen[j]
         k = _find(borders, start[j])
@@ -282,16 +279,11 @@ class Ascent:
         values = pays + slope * np.maximum(0, moments - kink)
         most = float(values.min()) + spare
         fits = values <= most
-        spans = [(int(moments[i]), int(moments[i + 1])) for i in range(len(moments) - 1) if fits[i] or fits[i + 1]]
+        near = np.concatenate(([False], fits[:-1] | fits[1:], [False]))
+        ends = moments[np.flatnonzero(near[:-1] != near[1:])].tolist()
         if fits[-1]:  # beyond the prices only the wait costs
-            spans.append((until, kink + int(most / slope) + 1))
-        merged = spans[:1]
-        for low, high in spans[1:]:
-            if low <= merged[-1][1]:
-                merged[-1] = merged[-1][0], max(merged[-1][1], high)
-            else:
-                merged.append((low, high))
-        return merged
+            ends += [until, kink + int(most / slope) + 1]
+        return list(zip(ends[::2], ends[1::2], strict=True))
 
 
 class PlainAscent(Ascent):
