@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ratiobench.formulations.cluster.packing import make_work, pack_segments
-from ratiobench.formulations.cluster.tables import FloatArray, Problem, greatest_free
+from ratiobench.formulations.cluster.tables import FloatArray, Problem, find_last, greatest_free
 from ratiobench.formulations.kernels import compiled_in_place, inner
 from ratiobench.instances.arrays import IntArray
 
@@ -120,20 +120,6 @@ def carry_prices(old: Grid, prices: FloatArray, new: Grid) -> FloatArray:
 
 
 @inner
-def _find(borders, moment):  # type: ignore[no-untyped-def]
-    """Return the segment of a second, -1 before the first border."""
-    low = -1
-    high = len(borders) - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if borders[middle] <= moment:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-@inner
 def _integral(borders, prices, sums, at, base, first, length, k, moment):  # type: ignore[no-untyped-def]
     """Return the integral of a row's prices up to a second of segment k."""
     if k < first:
@@ -162,8 +148,8 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen):  # type: ignore
     for j in range(len(release)):
         best = np.inf
         pay = 0.0
-        k0 = _find(borders, release[j])
-        k1 = _find(borders, release[j] + run[j])
+        k0 = find_last(borders, len(borders), release[j])
+        k1 = find_last(borders, len(borders), release[j] + run[j])
         for pair in range(pointer[j], pointer[j + 1]):
             z = row[pair]
             at = offset[z]
@@ -190,8 +176,8 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen):  # type: ignore
                 if later:  # once: the kink, out of order
                     later = False
                     s = kink[j]
-                    x = _find(borders, s)
-                    y = _find(borders, s + run[j])
+                    x = find_last(borders, len(borders), s)
+                    y = find_last(borders, len(borders), s + run[j])
                     continue
                 s = borders[a + 1]  # there is one, since the row's last segment is not passed
                 if b < segments and borders[b + 1] - run[j] < s:
@@ -203,7 +189,7 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen):  # type: ignore
                 y = b
         total += best
         z = chosen[j]
-        k = _find(borders, start[j])
+        k = find_last(borders, len(borders), start[j])
         end = start[j] + run[j]
         while k < min(segments, first[z] + offset[z + 1] - offset[z]) and borders[k] < end:
             if k >= first[z]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.cluster.tables import FloatArray, Problem
+from ratiobench.formulations.cluster.tables import FloatArray, Problem, find_last
 from ratiobench.formulations.draws import draw_integer
 from ratiobench.formulations.kernels import compiled, inner
 from ratiobench.instances.arrays import IntArray
@@ -30,14 +30,7 @@ MARKS = 8  # Places of an order from which trials are decoded
 @inner
 def _earliest(times, free, size, slots, release, run, number, gpus, low):  # type: ignore[no-untyped-def]
     """Return the earliest start and its segment of a job on one pool; `low`: least free GPUs of slots in its run."""
-    a = 0
-    high = size - 1
-    while a < high:
-        middle = (a + high + 1) // 2
-        if times[middle] <= release:
-            a = middle
-        else:
-            high = middle - 1
+    a = find_last(times, size, release)
     start = release
     while True:
         for x in range(slots):

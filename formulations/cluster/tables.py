@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ratiobench.formulations.kernels import inner
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.model import Costs, Instance
 
@@ -94,3 +95,17 @@ def greatest_free(problem: Problem, borders: IntArray) -> NDArray[np.int64]:
         level = np.maximum(0, problem.node_gpus[node] - used)
         free[node] = np.maximum.reduceat(level, np.searchsorted(moments, borders[:-1]))
     return free
+
+
+@inner
+def find_last(values, count, most):  # type: ignore[no-untyped-def]
+    """The place of the last of the first `count` values, which ascend, that is at most `most`; -1 if none is."""
+    low = -1
+    high = count - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if values[middle] <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -14,7 +14,7 @@ from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_F
 from ratiobench.online.spec import Entry, Option
 
 ORACLE = "true"  # The belief that knows every length
-DEFAULTS = (
+DEFAULTS = (  # Policies that a table compares; the last one is an oracle
     "fcfs",
     "firstfit",
     "easy",
@@ -103,11 +103,6 @@ def make_rule(text: str) -> Rule:
 def run_policy(instance: Instance, name: str) -> Replay:
     """Replay an instance under a listed policy."""
     return replay(instance, make_rule(name))
-
-
-def policy_names() -> tuple[str, ...]:
-    """Names of the policies that a table compares by default; the last one is an oracle."""
-    return DEFAULTS
 
 
 def knows_lengths(name: str) -> bool:

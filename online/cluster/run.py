@@ -45,7 +45,7 @@ def _show_jobs(instance: Instance, state: rows.State) -> tuple[Job, ...]:
     """The jobs of an instance, and those that run at its beginning, as policies see them."""
     partitions = [partition.name for partition in instance.partitions]
     names = [[*table, ""] for table in (instance.accounts, instance.users, partitions, instance.qos)]
-    jobs = []
+    jobs: list[Job] = []
     for row in state.job[_SHAPES + _LABELS].T.tolist():
         submit, nodes, gpus, limit, allowed, pool, *codes = row
         pools = tuple(q for q in range(len(instance.pools)) if allowed >> q & 1) or (pool,)
@@ -115,17 +115,14 @@ class Simulator:
     def questions(self, batch: bool) -> Iterator[Question]:
         """Tell the releases, then ask, at every pass at which some job waits."""
         state, told = self.state, 0
-        order = np.argsort(self._instance.jobs.release, kind="stable").tolist()
-        release = self._instance.jobs.release[order].tolist()
         while kernel.advance(state, self._asked[0] if self._asked else rows.NEVER):
             now = int(state.clock[rows.NOW])
             while self._asked and self._asked[0] <= now:
                 heapq.heappop(self._asked)
-            first = told
-            while told < len(order) and release[told] <= now:
-                told += 1
-            if told > first:
-                yield Question(order[first:told], [None] * (told - first), None, ARRIVAL)
+            released = state.job[rows.ARRIVALS, told : state.clock[rows.RELEASED]].tolist()
+            told += len(released)
+            if released:
+                yield Question(released, [None] * len(released), None, ARRIVAL)
             waiting = [self.jobs[j] for j in state.job[rows.QUEUE, : state.clock[rows.WAITING]].tolist()]
             yield Question([None], [(now, waiting)], show_cluster(state, self.jobs, self._shown), PASS)
         late = np.flatnonzero(state.job[rows.START, : self.arrivals] < 0)
@@ -272,8 +269,6 @@ def _run_rule(instance: Instance, spec: Spec) -> OnlineRun:
         arithmetic="integer",
         counts={"requeued": int(done.requeued.sum())},
         seconds=max(0.0, seconds),
-        trace=None,
-        history="",
         batch=True,
     )
 

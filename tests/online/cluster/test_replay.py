@@ -13,7 +13,7 @@ from ratiobench.formulations.cluster.check import check
 from ratiobench.instances.cluster.format import FORMAT, parse
 from ratiobench.instances.cluster.model import Instance, Schedule
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.cluster.algorithms import knows_lengths, make_rule, policy_names, run_policy
+from ratiobench.online.cluster.algorithms import DEFAULTS, knows_lengths, make_rule, run_policy
 from ratiobench.online.cluster.protocol import Cluster, Job, adapt
 from ratiobench.online.cluster.registry import REGISTRY
 from ratiobench.online.cluster.replay import Replay, Rule, replay
@@ -150,10 +150,9 @@ def test_names_are_read_and_bad_ones_refused() -> None:
 
 def test_every_policy_of_the_default_table_runs() -> None:
     """Each name is in its one spelling and starts every job of a log; one is an oracle."""
-    names = policy_names()
-    assert [REGISTRY.parse(name).name for name in names] == list(names)
-    assert [name for name in names if knows_lengths(name)] == ["easy:belief=true,candidates=shortest"]
-    for name in names:
+    assert [REGISTRY.parse(name).name for name in DEFAULTS] == list(DEFAULTS)
+    assert [name for name in DEFAULTS if knows_lengths(name)] == ["easy:belief=true,candidates=shortest"]
+    for name in DEFAULTS:
         assert min(starts(run_policy(log(HEAD), name))) == 0
 
 
