@@ -155,7 +155,7 @@ def backtest(
     from ratiobench.bench.family.registry import require_algorithms
     from ratiobench.instances.cluster.format import read
     from ratiobench.instances.cluster.model import Instance
-    from ratiobench.online.cluster.algorithms import policy_names
+    from ratiobench.online.cluster.algorithms import DEFAULTS
     from ratiobench.online.run_context import RunContext, run_context
 
     if out is not None:
@@ -167,7 +167,7 @@ def backtest(
     hidden = () if file is instance else (str(Path(file).absolute().parent),)
     with run_context(RunContext(isolate=FAMILY.choose_isolation(isolate), hidden=hidden)):
         require_algorithms(FAMILY, (today, *policies))
-        result = run_backtest(instance, policies or policy_names(), today, changes, seconds)
+        result = run_backtest(instance, policies or DEFAULTS, today, changes, seconds)
     if out is not None:
         write_text(out, render_page(result))
     return Backtested(result, out)

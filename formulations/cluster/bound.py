@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ratiobench.formulations.cluster.packing import make_work, pack_segments
-from ratiobench.formulations.cluster.tables import FloatArray, Problem, greatest_free
+from ratiobench.formulations.cluster.tables import FloatArray, Problem, find_last, greatest_free
 from ratiobench.formulations.kernels import compiled_in_place, inner
 from ratiobench.instances.arrays import IntArray
 
@@ -120,20 +120,6 @@ def carry_prices(old: Grid, prices: FloatArray, new: Grid) -> FloatArray:
 
 
 @inner
-def _find(borders, moment):  # type: ignore[no-untyped-def]
-    """Return the segment of a second, -1 before the first border."""
-    low = -1
-    high = len(borders) - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if borders[middle] <= moment:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-@inner
 def _integral(borders, prices, sums, at, base, first, length, k, moment):  # type: ignore[no-untyped-def]
     """Return the integral of a row's prices up to a second of segment k."""
     if k < first:
@@ -162,24 +148,24 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen):  # type: ignore
     for j in range(len(release)):
         best = np.inf
         pay = 0.0
-        k0 = _find(borders, release[j])
-        k1 = _find(borders, release[j] + run[j])
+        k0 = find_last(borders, len(borders), release[j])
+        k1 = find_last(borders, len(borders), release[j] + run[j])
         for pair in range(pointer[j], pointer[j + 1]):
             z = row[pair]
             at = offset[z]
             base = at + z
             f = first[z]
             n = offset[z + 1] - at
-            a = k0
-            b = k1
+            a = x = k0  # segments of the border that comes next and of s
+            b = y = k1  # of the same a run later
             s = release[j]
-            waiting = kink[j] > s
+            later = kink[j] > s
             while True:
                 cost = slope[j] * max(0, s - kink[j])
                 if cost >= best:
                     break
-                high = _integral(borders, prices, sums, at, base, f, n, b, s + run[j])
-                value = cost + factor[pair] * (high - _integral(borders, prices, sums, at, base, f, n, a, s))
+                high = _integral(borders, prices, sums, at, base, f, n, y, s + run[j])
+                value = cost + factor[pair] * (high - _integral(borders, prices, sums, at, base, f, n, x, s))
                 if value < best:
                     best = value
                     start[j] = s
@@ -187,26 +173,23 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen):  # type: ignore
                     pay = factor[pair]
                 if a >= f + n:
                     break
-                if waiting:
-                    # Once: the kink, out of order.
-                    waiting = False
+                if later:  # once: the kink, out of order
+                    later = False
                     s = kink[j]
-                    high = _integral(borders, prices, sums, at, base, f, n, _find(borders, s + run[j]), s + run[j])
-                    low = _integral(borders, prices, sums, at, base, f, n, _find(borders, s), s)
-                    if factor[pair] * (high - low) < best:
-                        best = factor[pair] * (high - low)
-                        start[j] = s
-                        chosen[j] = z
-                        pay = factor[pair]
+                    x = find_last(borders, len(borders), s)
+                    y = find_last(borders, len(borders), s + run[j])
+                    continue
                 s = borders[a + 1]  # there is one, since the row's last segment is not passed
                 if b < segments and borders[b + 1] - run[j] < s:
                     b += 1
                     s = borders[b] - run[j]
                 else:
                     a += 1
+                x = a
+                y = b
         total += best
         z = chosen[j]
-        k = _find(borders, start[j])
+        k = find_last(borders, len(borders), start[j])
         end = start[j] + run[j]
         while k < min(segments, first[z] + offset[z + 1] - offset[z]) and borders[k] < end:
             if k >= first[z]:
@@ -282,16 +265,11 @@ class Ascent:
         values = pays + slope * np.maximum(0, moments - kink)
         most = float(values.min()) + spare
         fits = values <= most
-        spans = [(int(moments[i]), int(moments[i + 1])) for i in range(len(moments) - 1) if fits[i] or fits[i + 1]]
+        near = np.concatenate(([False], fits[:-1] | fits[1:], [False]))
+        ends = moments[np.flatnonzero(near[:-1] != near[1:])].tolist()
         if fits[-1]:  # beyond the prices only the wait costs
-            spans.append((until, kink + int(most / slope) + 1))
-        merged = spans[:1]
-        for low, high in spans[1:]:
-            if low <= merged[-1][1]:
-                merged[-1] = merged[-1][0], max(merged[-1][1], high)
-            else:
-                merged.append((low, high))
-        return merged
+            ends += [until, kink + int(most / slope) + 1]
+        return list(zip(ends[::2], ends[1::2], strict=True))
 
 
 class PlainAscent(Ascent):

@@ -7,7 +7,7 @@ which its nodes are free. Best-fit nodes alone do not contain one. It shares not
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb, factorial, lcm
 
 import numpy as np
@@ -53,7 +53,14 @@ def enumerate_optimum(instance: Instance, costs: Costs) -> tuple[Fraction, Sched
     for i, node in zip(held, running.node.tolist(), strict=True):
         busy[node].append((instance.begin, int(running.end[i]), int(running.gpus[i])))
     places = [_places(instance, j) for j in range(len(jobs))]
-    least = _scaled(costs, unit, jobs.release.tolist())
+    columns = (costs.low, costs.weight, costs.add, costs.submit, costs.unit)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+
+    def cost(j: int, start: int) -> int:
+        low, weight, add, submit, part = rows[j]
+        return int(max(low, weight * (start - submit) + add) * (unit // part))
+
+    least = [cost(j, release) for j, release in enumerate(jobs.release.tolist())]
     best: tuple[int, dict[int, tuple[int, int, tuple[int, ...]]]] | None = None
 
     def extend(left: frozenset[int], total: int, starts: dict[int, tuple[int, int, tuple[int, ...]]]) -> None:
@@ -69,42 +76,24 @@ def enumerate_optimum(instance: Instance, costs: Costs) -> tuple[Fraction, Sched
                 start = _earliest(busy, size, nodes, int(jobs.release[j]), run, gpus)
                 for node in nodes:
                     busy[node].append((start, start + run, gpus))
-                cost = max(int(costs.low[j]), int(costs.weight[j]) * (start - int(costs.submit[j])) + int(costs.add[j]))
-                extend(left - {j}, total + cost * (unit // int(costs.unit[j])), starts | {j: (start, pool, nodes)})
+                extend(left - {j}, total + cost(j, start), starts | {j: (start, pool, nodes)})
                 for node in nodes:
                     busy[node].pop()
 
     extend(frozenset(range(len(jobs))), 0, {})
     assert best is not None
-    rows = [best[1][j] for j in range(len(jobs))]
-    schedule = Schedule(
-        np.array([row[0] for row in rows], dtype=np.int64),
-        np.array([row[1] for row in rows], dtype=np.int64),
-        np.array([node for row in rows for node in row[2]], dtype=np.int64),
-    )
-    return Fraction(best[0], unit), schedule
-
-
-def _scaled(costs: Costs, unit: int, start: list[int]) -> list[int]:
-    """Costs of these starts in 1/unit, in Python's integers."""
-    columns = (costs.low, costs.weight, costs.add, costs.unit, costs.submit)
-    rows = zip(start, *(column.tolist() for column in columns), strict=True)
-    return [max(low, w * (s - submit) + add) * (unit // u) for s, low, w, add, u, submit in rows]
+    starts, pools, nodes = zip(*(best[1][j] for j in range(len(jobs))), strict=True) if best[1] else ((), (), ())
+    chosen = (starts, pools, list(chain(*nodes)))
+    return Fraction(best[0], unit), Schedule(*(np.array(column, dtype=np.int64) for column in chosen))
 
 
 def _earliest(busy: list[list[Span]], size: list[int], nodes: tuple[int, ...], start: int, run: int, gpus: int) -> int:
-    """Return the first second from `start` on at which all nodes have the GPUs free for the whole run."""
-    while True:
-        later = max((_blocked(busy[node], size[node] - gpus, start, start + run) for node in nodes), default=start)
-        if later == start:
-            return start
-        start = later
+    """Return the first second from `start` on, the end of a span if it is later, at which the nodes have the GPUs."""
+    ends = {start, *(end for node in nodes for _, end, _ in busy[node] if end > start)}
+    return next(s for s in sorted(ends) if all(_fits(busy[node], size[node] - gpus, s, s + run) for node in nodes))
 
 
-def _blocked(spans: list[Span], room: int, start: int, end: int) -> int:
-    """Return `start` if at most `room` GPUs are in use in [start, end); else the least start that may do."""
-    for moment in sorted({start, *(a for a, _, _ in spans if start < a < end)}):
-        inside = [(b, gpus) for a, b, gpus in spans if a <= moment < b]
-        if sum(gpus for _, gpus in inside) > room:
-            return min(b for b, _ in inside)
-    return start
+def _fits(spans: list[Span], room: int, start: int, end: int) -> bool:
+    """Whether at most `room` GPUs are in use in [start, end)."""
+    moments = [start, *(a for a, _, _ in spans if start < a < end)]
+    return all(sum(gpus for a, b, gpus in spans if a <= moment < b) <= room for moment in moments)

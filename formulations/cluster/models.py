@@ -18,7 +18,7 @@ class IntervalModel(NamedTuple):
     text: str
     unit: int  # the objective is the negated cost times this
     starts: tuple[int, ...]  # of every job
-    literals: tuple[tuple[tuple[int, int, int], ...], ...]  # of every job: pool, slot (-1: any node), variable
+    literals: tuple[tuple[tuple[int, int, int], ...], ...]  # of every job: pool, slot, variable
 
 
 def intervals(problem: Problem, hint: list[int], spans: list[list[tuple[int, int]]]) -> IntervalModel:
@@ -29,24 +29,18 @@ def intervals(problem: Problem, hint: list[int], spans: list[list[tuple[int, int
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
-    costs, pools = problem.costs, problem.instance.pools
-    flat = [pool.gpus == 1 and not pool.closures for pool in pools]
-    first = problem.first_node.tolist()
+    costs, slots = problem.costs, problem.slots.tolist()
     unit = 1 if int(costs.unit.max(initial=1)) == 1 else FRACTIONS
-    # Intervals and GPUs of every pool that is a count, and of every node of the others
-    busy: dict[tuple[int, int], list[tuple[Any, int]]] = {}
-
-    def add_use(q: int, slot: int, interval: Any, gpus: int) -> None:
-        busy.setdefault((q, -1 if flat[q] else slot), []).append((interval, gpus))
-
+    busy: dict[tuple[int, int], list[tuple[Any, int]]] = {}  # Intervals and GPUs of every slot
     for z, (node, start, end, gpus) in enumerate(problem.blocked.tolist()):
         q = int(np.searchsorted(problem.first_node, node, "right")) - 1
-        add_use(q, node - first[q], model.new_fixed_size_interval_var(start, end - start, f"held_{z}"), gpus)
+        slot = min(node - int(problem.first_node[q]), slots[q] - 1)
+        held = model.new_fixed_size_interval_var(start, end - start, f"held_{z}")
+        busy.setdefault((q, slot), []).append((held, gpus))
     terms: list[Any] = []
     starts, literals = [], []
     for j in range(len(problem)):
-        run, m, k = (int(a[j]) for a in (problem.run, problem.nodes, problem.gpus))
-        last = spans[j][-1][1]
+        run, last = int(problem.run[j]), spans[j][-1][1]
         domain = cp_model.Domain.from_intervals([list(span) for span in spans[j]])
         start = model.new_int_var_from_domain(domain, f"start_{j}")
         model.add_hint(start, hint[j])
@@ -60,23 +54,18 @@ def intervals(problem: Problem, hint: list[int], spans: list[list[tuple[int, int
         for q in np.flatnonzero(problem.allowed[j]).tolist():
             use = model.new_bool_var(f"pool_{j}_{q}")
             uses.append(use)
-            if flat[q]:
-                add_use(q, -1, model.new_optional_fixed_size_interval_var(start, run, use, f"run_{j}_{q}"), m)
-                choices.append((q, -1, use.index))
-                continue
-            here = []
-            for slot in range(pools[q].nodes):
-                on = model.new_bool_var(f"node_{j}_{q}_{slot}")
+            names = [f"node_{j}_{q}_{slot}" for slot in range(slots[q])]
+            here = [use] if problem.flat[q] else [model.new_bool_var(name) for name in names]
+            for slot, on in enumerate(here):
                 interval = model.new_optional_fixed_size_interval_var(start, run, on, f"run_{j}_{q}_{slot}")
-                add_use(q, slot, interval, k)
-                here.append(on)
+                busy.setdefault((q, slot), []).append((interval, int(problem.wide[j, q])))
                 choices.append((q, slot, on.index))
-            model.add(sum(here) == m * use)
+            if not problem.flat[q]:
+                model.add(sum(here) == int(problem.nodes[j]) * use)
         model.add_exactly_one(uses)
         literals.append(tuple(choices))
     for (q, _), used in busy.items():
-        size = pools[q].nodes if flat[q] else pools[q].gpus
-        model.add_cumulative([interval for interval, _ in used], [gpus for _, gpus in used], size)
+        model.add_cumulative(*zip(*used, strict=True), int(problem.room[q]))
     model.maximize(-sum(terms))
     return IntervalModel(str(model.proto), unit, tuple(starts), tuple(literals))
 
@@ -89,6 +78,5 @@ def read_plan(problem: Problem, search: Search, model: IntervalModel, values: An
     for j, choices in enumerate(model.literals):
         chosen = [(q, at) for q, at, index in choices if values[index] > 0.5]
         pool[j] = chosen[0][0]
-        if chosen[0][1] >= 0:
-            slot[search.place[j] : search.place[j + 1]] = [at for _, at in chosen]
+        slot[search.place[j] : search.place[j + 1]] = [at for _, at in chosen]
     return Plan(start, pool, slot)

@@ -1,12 +1,11 @@
 """The upper end of OPT: schedules decoded from orders of jobs, then improved window by window.
 
 A decoder starts each job of an order at its earliest feasible second, on best-fit nodes of the pool where it starts
-first. Pools of one-GPU nodes that are never closed are one slot with a count: nodes are given to their jobs at the end.
+first. Where a pool is one slot (`tables`), nodes are given to its jobs at the end.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.cluster.tables import FloatArray, Problem, sum_in_doubles
+from ratiobench.formulations.cluster.tables import FloatArray, Problem, find_last
 from ratiobench.formulations.draws import draw_integer
 from ratiobench.formulations.kernels import compiled, inner
 from ratiobench.instances.arrays import IntArray
@@ -31,14 +30,7 @@ MARKS = 8  # Places of an order from which trials are decoded
 @inner
 def _earliest(times, free, size, slots, release, run, number, gpus, low):  # type: ignore[no-untyped-def]
     """Return the earliest start and its segment of a job on one pool; `low`: least free GPUs of slots in its run."""
-    a = 0
-    high = size - 1
-    while a < high:
-        middle = (a + high + 1) // 2
-        if times[middle] <= release:
-            a = middle
-        else:
-            high = middle - 1
+    a = find_last(times, size, release)
     start = release
     while True:
         for x in range(slots):
@@ -81,19 +73,16 @@ def _split(times, free, size, slots, a, moment):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _place(j, jobs, pools, profile, low, start, pool, slot):  # type: ignore[no-untyped-def]
+def _place(j, jobs, slots, profile, low, start, pool, slot):  # type: ignore[no-untyped-def]
     """Start a job at its earliest feasible second, on best-fit slots; return that second."""
-    release, run, nodes, gpus, _, _, allowed, place = jobs
-    flat, slots = pools
+    release, run, pieces, wide, _, _, allowed, place = jobs
     times, free, size = profile
     best = np.int64(1) << 61
     at = 0
     i = 0
     for q in range(len(slots)):
         if allowed[j, q]:
-            number = 1 if flat[q] else nodes[j]
-            wide = nodes[j] * gpus[j] if flat[q] else gpus[j]
-            s, a = _earliest(times[q], free[q], size[q], slots[q], release[j], run[j], number, wide, low)
+            s, a = _earliest(times[q], free[q], size[q], slots[q], release[j], run[j], pieces[j, q], wide[j, q], low)
             if s < best:
                 best = s
                 at = q
@@ -101,8 +90,6 @@ def _place(j, jobs, pools, profile, low, start, pool, slot):  # type: ignore[no-
     start[j] = best
     pool[j] = at
     end = best + run[j]
-    number = 1 if flat[at] else nodes[j]
-    wide = nodes[j] * gpus[j] if flat[at] else gpus[j]
     i, size[at] = _split(times[at], free[at], size[at], slots[at], i, best)
     for x in range(slots[at]):
         low[x] = free[at, i, x]
@@ -113,15 +100,15 @@ def _place(j, jobs, pools, profile, low, start, pool, slot):  # type: ignore[no-
             low[x] = min(low[x], free[at, last, x])
     if last + 1 == size[at] or times[at, last + 1] > end:
         _, size[at] = _split(times[at], free[at], size[at], slots[at], last, end)
-    for y in range(number):
+    for y in range(pieces[j, at]):
         chosen = -1
         for x in range(slots[at]):
-            if low[x] >= wide and (chosen < 0 or low[x] < low[chosen]):
+            if low[x] >= wide[j, at] and (chosen < 0 or low[x] < low[chosen]):
                 chosen = x
         low[chosen] = -1
         slot[place[j] + y] = chosen
         for k in range(i, last + 1):
-            free[at, k, chosen] -= wide
+            free[at, k, chosen] -= wide[j, at]
     return best
 
 
@@ -137,23 +124,23 @@ def _copy_profile(to, profile, slots):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def decode_order(order, jobs, pools, profile, start, pool, slot):  # type: ignore[no-untyped-def]
+def decode_order(order, jobs, slots, profile, start, pool, slot):  # type: ignore[no-untyped-def]
     """Fill a schedule from an order of jobs, and the profile; return its cost without base costs."""
     low = np.empty(profile[1].shape[2], np.int64)
     cost = 0.0
     for j in order:
-        cost += jobs[4][j] * max(0, _place(j, jobs, pools, profile, low, start, pool, slot) - jobs[5][j])
+        cost += jobs[4][j] * max(0, _place(j, jobs, slots, profile, low, start, pool, slot) - jobs[5][j])
     return cost
 
 
 @compiled
-def improve_order(order, jobs, pools, base, saved, paid, start, pool, slot, cost, until, rounds, heat, state):  # type: ignore[no-untyped-def]
+def improve_order(order, jobs, slots, base, saved, paid, start, pool, slot, cost, until, rounds, heat, state):  # type: ignore[no-untyped-def]
     """Improve an order of jobs by simulated annealing over moves; return the cost of the best, which is left in it.
 
     saved: profiles before every `stride`-th job of the current order and of the trial, so that a trial is decoded from
     its first change on; paid: (2, marks) the costs up to there.
     """
-    _, run, nodes, _, slope, kink, _, place = jobs
+    _, run, _, _, slope, kink, _, place = jobs
     times, free, size = saved
     n = len(order)
     stride = (n + paid.shape[1] - 1) // paid.shape[1]
@@ -163,14 +150,14 @@ def improve_order(order, jobs, pools, base, saved, paid, start, pool, slot, cost
     least = np.empty(n)  # cost of a job to which the others leave everything
     work = (times[0, 0].copy(), free[0, 0].copy(), size[0, 0].copy())
     for j in range(n):
-        _copy_profile(work, base, pools[1])
-        least[j] = slope[j] * max(0, _place(j, jobs, pools, work, low, start, pool, slot) - kink[j])
+        _copy_profile(work, base, slots)
+        least[j] = slope[j] * max(0, _place(j, jobs, slots, work, low, start, pool, slot) - kink[j])
     # Of the current order
     begun = start.copy()
     put = pool.copy()
     held = slot.copy()
     side = np.zeros(paid.shape[1], np.int64)
-    _copy_profile((times[0, 0], free[0, 0], size[0, 0]), base, pools[1])
+    _copy_profile((times[0, 0], free[0, 0], size[0, 0]), base, slots)
     paid[0, 0] = 0.0
     now = np.inf
     best = cost
@@ -204,7 +191,7 @@ def improve_order(order, jobs, pools, base, saved, paid, start, pool, slot, cost
             trial[y] = current[x]
         mark = min(x, y) // stride
         z = first = mark * stride
-        _copy_profile(work, (times[side[mark], mark], free[side[mark], mark], size[side[mark], mark]), pools[1])
+        _copy_profile(work, (times[side[mark], mark], free[side[mark], mark], size[side[mark], mark]), slots)
         value = paid[side[mark], mark]
         rest = 0.0
         for a in range(z, n):
@@ -213,20 +200,20 @@ def improve_order(order, jobs, pools, base, saved, paid, start, pool, slot, cost
         while z < n:
             if z % stride == 0 and z > first:
                 a = z // stride
-                _copy_profile((times[1 - side[a], a], free[1 - side[a], a], size[1 - side[a], a]), work, pools[1])
+                _copy_profile((times[1 - side[a], a], free[1 - side[a], a], size[1 - side[a], a]), work, slots)
                 paid[1 - side[a], a] = value
             if same and z > max(x, y):
                 value = now  # all that comes starts as before
                 break
             j = trial[z]
-            second = _place(j, jobs, pools, work, low, start, pool, slot)
+            second = _place(j, jobs, slots, work, low, start, pool, slot)
             value += slope[j] * max(0, second - kink[j])
             rest -= least[j]
             if value + rest > now + 6.0 * warm + 1e-9 or second + run[j] > until:
                 value = np.inf
                 break
             same = same and second == begun[j] and pool[j] == put[j]
-            for a in range(place[j], place[j] + nodes[j]):
+            for a in range(place[j], place[j + 1]):
                 same = same and slot[a] == held[a]
             z += 1
         if t == 0 and z < n:
@@ -241,7 +228,7 @@ def improve_order(order, jobs, pools, base, saved, paid, start, pool, slot, cost
                 if a < z:
                     begun[j] = start[j]
                     put[j] = pool[j]
-                    for b in range(place[j], place[j] + nodes[j]):
+                    for b in range(place[j], place[j + 1]):
                         held[b] = slot[b]
             if value < best * (1 - 1e-12):
                 best = value
@@ -256,7 +243,13 @@ class Plan:
 
     start: IntArray
     pool: IntArray
-    slot: IntArray
+    slot: IntArray  # of all jobs, as many as they take nodes; of a job in a pool of one slot the first counts
+
+
+def spread(jobs: IntArray, number: IntArray, place: IntArray) -> tuple[IntArray, IntArray]:
+    """Repeat each job by its number; and its first places, as many, in a list of places of all jobs."""
+    owner = np.repeat(jobs, number)
+    return owner, np.repeat(place[jobs] - (np.cumsum(number) - number), number) + np.arange(len(owner))
 
 
 class Search:
@@ -264,15 +257,9 @@ class Search:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, n = problem, len(problem)
-        pools = problem.instance.pools
-        self.flat = np.array([pool.gpus == 1 and not pool.closures for pool in pools])
-        self.slots = np.array(
-            [1 if flat else pool.nodes for flat, pool in zip(self.flat, pools, strict=True)], dtype=np.int64
-        )
         self.place = np.concatenate(([0], np.cumsum(problem.nodes))).astype(np.int64)
-        columns = (problem.release, problem.run, problem.nodes, problem.gpus, problem.slope, problem.kink)
-        self._jobs = (*(np.array(column) for column in columns), np.array(problem.allowed), self.place)
-        self._pools = (self.flat, self.slots)
+        shapes = (problem.pieces, problem.wide, problem.slope, problem.kink, problem.allowed)
+        self._jobs = tuple(np.array(column) for column in (problem.release, problem.run, *shapes))
         self._base_cost = float(problem.base.sum())
         self._whole = self._profile(np.zeros(0, np.int64), None, 2 * n)
         self.best: Plan | None = None
@@ -282,11 +269,11 @@ class Search:
 
     def decode(self, keys: Any) -> float:
         """Decode the order of these keys; keep the schedule if it is the best. Return its cost."""
-        order = np.argsort(np.asarray(keys), kind="stable").astype(np.int64)
+        problem, order = self.problem, np.argsort(np.asarray(keys), kind="stable").astype(np.int64)
         profile = tuple(array.copy() for array in self._whole)
         plan = self._blank(len(order), int(self.place[-1]))
         cost = self._base_cost + float(
-            decode_order(order, self._jobs, self._pools, profile, plan.start, plan.pool, plan.slot)
+            decode_order(order, (*self._jobs, self.place), problem.slots, profile, plan.start, plan.pool, plan.slot)
         )
         if cost < self.cost:
             self.best, self.cost = plan, cost
@@ -294,48 +281,40 @@ class Search:
 
     def begin_from(self, schedule: Schedule) -> None:
         """Take a valid schedule if it is the best."""
-        slot = schedule.node - np.repeat(self.problem.first_node[schedule.pool], self.problem.nodes)
-        slot[np.repeat(self.flat[schedule.pool], self.problem.nodes)] = 0
+        pool = np.repeat(schedule.pool, self.problem.nodes)
+        slot = np.where(self.problem.flat[pool], 0, schedule.node - self.problem.first_node[pool])
         self.adopt(Plan(schedule.start.copy(), schedule.pool.copy(), slot))
 
     def adopt(self, plan: Plan) -> None:
         """Take a feasible plan if it is the best."""
-        cost = sum_in_doubles(self.problem, plan.start)
+        problem = self.problem
+        cost = float((problem.base + problem.slope * np.maximum(0, plan.start - problem.kink)).sum())
         if cost < self.cost:
             self.best, self.cost = plan, cost
 
     def _profile(self, fixed: IntArray, plan: Plan | None, spare: int) -> tuple[IntArray, NDArray[np.int64], IntArray]:
         """Free GPUs of every slot over time beside these jobs; `spare`: further segments that there is room for."""
-        problem, pools = self.problem, len(self.slots)
-        tables = []
-        for q in range(pools):
+        problem, tables = self.problem, []
+        for q, slots in enumerate(problem.slots.tolist()):
             first, last = problem.first_node[q], problem.first_node[q + 1]
             held = problem.blocked[(problem.blocked[:, 0] >= first) & (problem.blocked[:, 0] < last)]
-            node = np.zeros(len(held), np.int64) if self.flat[q] else held[:, 0] - first
-            begin, end, wide = held[:, 1], held[:, 2], held[:, 3]
+            slot, begin, end, wide = held.T - np.array([[first], [0], [0], [0]])
+            slot = np.minimum(slot, slots - 1)
             if plan is not None:
                 mine = fixed[plan.pool[fixed] == q]
-                if self.flat[q]:
-                    repeat, at = mine, np.zeros(len(mine), np.int64)
-                    more = (problem.nodes * problem.gpus)[mine]
-                else:
-                    repeat = np.repeat(mine, problem.nodes[mine])
-                    ends = np.cumsum(problem.nodes[mine])
-                    inside = np.arange(len(repeat)) - np.repeat(ends - problem.nodes[mine], problem.nodes[mine])
-                    at = plan.slot[self.place[repeat] + inside]
-                    more = problem.gpus[repeat]
-                node, wide = np.concatenate((node, at)), np.concatenate((wide, more))
-                begin = np.concatenate((begin, plan.start[repeat]))
-                end = np.concatenate((end, plan.start[repeat] + problem.run[repeat]))
+                owner, places = spread(mine, problem.pieces[mine, q], self.place)
+                slot = np.concatenate((slot, plan.slot[places]))
+                begin = np.concatenate((begin, plan.start[owner]))
+                end = np.concatenate((end, plan.start[owner] + problem.run[owner]))
+                wide = np.concatenate((wide, problem.wide[owner, q]))
             moments = np.unique(np.concatenate(([PAST], begin, end)))
-            change = np.zeros((len(moments), int(self.slots[q])), np.int64)
-            np.add.at(change, (np.searchsorted(moments, begin), node), -wide)
-            np.add.at(change, (np.searchsorted(moments, end), node), wide)
-            size = int(problem.node_gpus[first]) * (int(last - first) if self.flat[q] else 1)
-            tables.append((moments, size + np.cumsum(change, axis=0)))
+            change = np.zeros((len(moments), slots), np.int64)
+            np.add.at(change, (np.searchsorted(moments, begin), slot), -wide)
+            np.add.at(change, (np.searchsorted(moments, end), slot), wide)
+            tables.append((moments, problem.room[q] + np.cumsum(change, axis=0)))
         most = max(len(moments) for moments, _ in tables) + spare + 2
-        times = np.zeros((pools, most), np.int64)
-        free = np.zeros((pools, most, int(self.slots.max())), np.int64)
+        times = np.zeros((len(tables), most), np.int64)
+        free = np.zeros((len(tables), most, int(problem.slots.max())), np.int64)
         for q, (moments, table) in enumerate(tables):
             times[q, : len(moments)] = moments
             free[q, : len(moments), : table.shape[1]] = table
@@ -375,7 +354,7 @@ class Search:
         saved = tuple(np.zeros((*sides, *array.shape), np.int64) for array in base)
         place = np.concatenate(([0], np.cumsum(problem.nodes[members])))
         trial = self._blank(len(members), int(place[-1]))
-        common = (*(column[members] for column in self._jobs[:-1]), place), self._pools, base
+        common = (*(column[members] for column in self._jobs), place), problem.slots, base
         order, before = np.arange(len(members)), float(pay[members].sum())
         state = np.array([seed | 1], dtype=np.uint64)
         ways = (trial.start, trial.pool, trial.slot)
@@ -384,8 +363,7 @@ class Search:
         if cost < before * (1 - 1e-12):
             self.cost += float(decode_order(order, *common, *ways)) - before
             plan.start[members], plan.pool[members] = trial.start, trial.pool
-            inside = np.arange(place[-1]) - np.repeat(place[:-1] - self.place[members], problem.nodes[members])
-            plan.slot[inside] = trial.slot
+            plan.slot[spread(members, problem.nodes[members], self.place)[1]] = trial.slot
 
     @staticmethod
     def _blank(jobs: int, places: int) -> Plan:
@@ -395,23 +373,13 @@ class Search:
         """The best schedule with nodes."""
         assert self.best is not None
         problem, plan = self.problem, self.best
-        node = np.zeros(int(self.place[-1]), np.int64)
-        idle: list[list[int]] = []
-        ends: list[list[tuple[int, int]]] = []
-        for q in range(len(self.slots)):
-            first, last = int(problem.first_node[q]), int(problem.first_node[q + 1])
-            held = {row[0]: row[2] for row in problem.blocked.tolist() if first <= row[0] < last}
-            idle.append([x for x in range(first, last) if x not in held])
-            ends.append(sorted((end, x) for x, end in held.items()))
-        for j in np.argsort(plan.start, kind="stable").tolist():
-            q, start = int(plan.pool[j]), int(plan.start[j])
-            low, high = int(self.place[j]), int(self.place[j + 1])
-            if not self.flat[q]:
-                node[low:high] = problem.first_node[q] + plan.slot[low:high]
-                continue
-            while ends[q] and ends[q][0][0] <= start:
-                heapq.heappush(idle[q], heapq.heappop(ends[q])[1])
-            for at in range(low, high):
-                node[at] = heapq.heappop(idle[q])
-                heapq.heappush(ends[q], (start + int(problem.run[j]), int(node[at])))
+        node = problem.first_node[np.repeat(plan.pool, problem.nodes)] + plan.slot
+        idle_from = np.full(len(problem.node_gpus), problem.instance.begin)
+        idle_from[problem.blocked[:, 0]] = problem.blocked[:, 2]
+        order = np.argsort(plan.start, kind="stable")
+        for j in order[problem.flat[plan.pool[order]]].tolist():
+            first, last = problem.first_node[plan.pool[j] : plan.pool[j] + 2]
+            idle = first + np.flatnonzero(idle_from[first:last] <= plan.start[j])[: problem.nodes[j]]
+            node[self.place[j] : self.place[j + 1]] = idle
+            idle_from[idle] = plan.start[j] + problem.run[j]
         return Schedule(plan.start.copy(), plan.pool.copy(), node)

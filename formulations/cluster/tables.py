@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ratiobench.formulations.kernels import inner
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.model import Costs, Instance
 
@@ -28,11 +28,16 @@ class Problem:
     base: FloatArray  # (jobs,) cost
     slope: FloatArray  # (jobs,) cost per second
     kink: IntArray  # (jobs,) second, at least the release
+    # A pool of one-GPU nodes that are never closed is one slot with all its GPUs; in any other one each node is a slot
+    flat: NDArray[np.bool_]  # (pools,) whether the pool is one slot
+    slots: IntArray  # (pools,)
+    room: IntArray  # (pools,) GPUs of a slot
+    pieces: IntArray  # (jobs, pools) slots that the job takes
+    wide: IntArray  # (jobs, pools) GPUs of each
     first_node: IntArray  # (pools + 1,)
     node_gpus: IntArray  # (all nodes,)
-    blocked: (
-        IntArray  # (spans, 4) node, start, end, GPUs that are not free: closed nodes, jobs running at the beginning
-    )
+    # (spans, 4) node, start, end, GPUs that are not free: closed nodes, jobs running at the beginning
+    blocked: IntArray
 
     def __len__(self) -> int:
         return len(self.release)
@@ -55,6 +60,8 @@ def make_problem(instance: Instance, costs: Costs) -> Problem:
     closures = instance.closures
     if len(closures):
         spans.append(np.column_stack((closures[:, :3], instance.node_gpus[closures[:, 0]])))
+    size, number = np.array([pool.gpus for pool in pools]), np.array([pool.nodes for pool in pools])
+    flat = np.array([pool.gpus == 1 and not pool.closures for pool in pools])
     return Problem(
         instance=instance,
         costs=costs,
@@ -66,6 +73,11 @@ def make_problem(instance: Instance, costs: Costs) -> Problem:
         base=costs.numerators(kink) / costs.unit,
         slope=costs.weight / costs.unit,
         kink=kink,
+        flat=flat,
+        slots=np.where(flat, 1, number),
+        room=np.where(flat, number, size),
+        pieces=np.where(flat, 1, jobs.nodes[:, None]),
+        wide=np.where(flat, jobs.width[:, None], jobs.gpus[:, None]),
         first_node=instance.first_node,
         node_gpus=instance.node_gpus,
         blocked=np.concatenate(spans).astype(np.int64).reshape(-1, 4),
@@ -75,20 +87,25 @@ def make_problem(instance: Instance, costs: Costs) -> Problem:
 def greatest_free(problem: Problem, borders: IntArray) -> NDArray[np.int64]:
     """(nodes, segments) the greatest number of free GPUs of every node in every segment [borders_i, borders_i+1)."""
     free = np.repeat(problem.node_gpus[:, None], len(borders) - 1, axis=1)
-    spans: dict[int, list[list[int]]] = {}
-    for row in problem.blocked.tolist():
-        spans.setdefault(row[0], []).append(row)
-    for node, rows in spans.items():
-        moments = sorted({int(borders[0]), int(borders[-1]), *(t for row in rows for t in row[1:3])})
-        level = [max(0, int(problem.node_gpus[node]) - sum(r[3] for r in rows if r[1] <= t < r[2])) for t in moments]
-        low = np.searchsorted(borders, moments[:-1], "right") - 1
-        high = np.searchsorted(borders, moments[1:], "left")
-        free[node] = 0
-        for value, a, b in zip(level, low.tolist(), high.tolist(), strict=False):
-            free[node, max(0, a) : max(0, b)] = np.maximum(free[node, max(0, a) : max(0, b)], value)
+    for node in np.unique(problem.blocked[:, 0]).tolist():
+        start, end, gpus = problem.blocked[problem.blocked[:, 0] == node, 1:, None].transpose(1, 0, 2)
+        ends = end[(end > borders[0]) & (end < borders[-1])]  # free GPUs rise there alone
+        moments = np.union1d(borders[:-1], ends)
+        used = np.sum(gpus * ((start <= moments) & (moments < end)), axis=0)
+        level = np.maximum(0, problem.node_gpus[node] - used)
+        free[node] = np.maximum.reduceat(level, np.searchsorted(moments, borders[:-1]))
     return free
 
 
-def sum_in_doubles(problem: Problem, start: Any) -> float:
-    """The total cost of starts, in doubles."""
-    return float((problem.base + problem.slope * np.maximum(0, np.asarray(start) - problem.kink)).sum())
+@inner
+def find_last(values, count, most):  # type: ignore[no-untyped-def]
+    """The place of the last of the first `count` values, which ascend, that is at most `most`; -1 if none is."""
+    low = -1
+    high = count - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if values[middle] <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.io.errors import InputError, shorten
@@ -13,7 +14,7 @@ from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_F
 from ratiobench.online.spec import Entry, Option
 
 ORACLE = "true"  # The belief that knows every length
-DEFAULTS = (
+DEFAULTS = (  # Policies that a table compares; the last one is an oracle
     "fcfs",
     "firstfit",
     "easy",
@@ -69,14 +70,13 @@ _POLICIES = (
 
 
 def _make(name: str, backfill: int, options: Mapping[str, str]) -> Rule:
-    numbers = {}
+    values: dict[str, Any] = dict(options)
     for key in options.keys() & _NUMBERS.keys():
         text, (_, least, most, _) = options[key], _NUMBERS[key]
         if not (text.isascii() and text.isdecimal() and least <= int(text[:9]) <= most):
             raise InputError("algorithm", f"{name}:{key}", f"{shorten(text)} is not a number in {least}..{most}")
-        numbers[key] = int(text[:9])
-    order, shortest = options.get("order", "submit"), options.get("candidates") == "shortest"
-    return Rule(order, backfill, options["belief"], shortest_candidates=shortest, **numbers)
+        values[key] = int(text[:9])
+    return Rule(backfill=backfill, **values)
 
 
 for _name, _backfill, _keys, _summary in _POLICIES:
@@ -103,21 +103,6 @@ def make_rule(text: str) -> Rule:
 def run_policy(instance: Instance, name: str) -> Replay:
     """Replay an instance under a listed policy."""
     return replay(instance, make_rule(name))
-
-
-def policy_names() -> tuple[str, ...]:
-    """Names of the policies that a table compares by default; the last one is an oracle."""
-    return DEFAULTS
-
-
-def describe(name: str) -> str:
-    """One line that says what a listed policy does, with the options that are not at their defaults."""
-    spec = REGISTRY.parse(name)
-    rule = make_rule(name)
-    assert spec.entry is not None
-    changed = [f"{key}={value}" for key, value in spec.options.items() if value != spec.entry.options[key].default]
-    oracle = " (oracle: knows the lengths)" if rule.belief == ORACLE else ""
-    return f"{spec.entry.summary}{'; ' if changed else ''}{', '.join(changed)}{oracle}"
 
 
 def knows_lengths(name: str) -> bool:

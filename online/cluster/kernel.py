@@ -184,15 +184,21 @@ def _backfill(s, head, last, most):  # type: ignore[no-untyped-def]
 
 
 @inner
-def make_pass(s):  # type: ignore[no-untyped-def]
-    """One pass over the waiting jobs by the rule."""
+def _begin_pass(s):  # type: ignore[no-untyped-def]
+    """Forget the plan of the pass before, and put the waiting jobs into their order."""
     s.clock[S.PLANNED] = 0
     s.clock[S.RESERVED] = 0
     s.clock[S.STAMP] += 1
     _find_known(s)
-    backfill = s.rule[S.BACKFILL]
-    if backfill != S.REPLAN:
+    if s.rule[S.BACKFILL] != S.REPLAN:
         _sort_queue(s)
+
+
+@inner
+def _make_pass(s):  # type: ignore[no-untyped-def]
+    """One pass over the waiting jobs by the rule."""
+    _begin_pass(s)
+    backfill = s.rule[S.BACKFILL]
     last = s.clock[S.WAITING]
     if s.rule[S.CYCLE] > 0 and (s.clock[S.NOW] - s.rule[S.BEGIN]) % s.rule[S.CYCLE] != 0:
         backfill = S.NO_BACKFILL
@@ -228,14 +234,35 @@ def make_pass(s):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _fade(s, seconds):  # type: ignore[no-untyped-def]
+    """Weight of what was used so many seconds ago, and the weighted GPU-seconds of one GPU since then."""
+    half = s.real[0, 7]
+    if half == 0.0:
+        return 1.0, float(seconds)
+    weight = 2.0 ** -(seconds / half)
+    return weight, (1.0 - weight) * half / math.log(2.0)
+
+
+@inner
 def _age_usage(s, now):  # type: ignore[no-untyped-def]
     """Decay the GPU-seconds of accounts to a second; those since the last event are added."""
-    seconds = float(now - s.clock[S.NOW])
-    half = s.real[0, 7]
-    decay = 2.0 ** -(seconds / half) if half > 0.0 else 1.0
-    grown = (1.0 - decay) * half / math.log(2.0) if half > 0.0 else seconds
+    decay, grown = _fade(s, now - s.clock[S.NOW])
     for a in range(len(s.account)):
         s.real[2, a] = s.real[2, a] * decay + s.account[a, 2] * grown
+
+
+@inner
+def _resume(s):  # type: ignore[no-untyped-def]
+    """The jobs that run at the beginning hold their nodes, and count in the use of their accounts."""
+    for j in range(s.rule[S.JOBS], s.job.shape[1]):
+        s.job[S.PLANNED_END, j] = min(s.job[S.START, j] + S.believe(s, j), S.NEVER)
+        S.hold(s, j, 1)
+        s.job[S.LIVE, s.clock[S.RUNNING]] = j
+        s.clock[S.RUNNING] += 1
+        if s.job[S.ACCOUNT, j] >= 0:
+            grown = _fade(s, s.clock[S.NOW] - s.job[S.START, j])[1]
+            s.real[2, s.job[S.ACCOUNT, j]] += s.job[S.NODES, j] * s.job[S.GPUS, j] * grown
+    s.clock[S.RESUMED] = 1
 
 
 @inner
@@ -260,14 +287,6 @@ def _find_next(s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _leave(s, j):  # type: ignore[no-untyped-def]
-    """The job leaves its nodes."""
-    for x in range(s.job[S.NODES, j]):
-        S.occupy(s, j, s.place[s.job[S.OFFSET, j] + x], -1)
-    S.account_for(s, j, -1)
-
-
-@inner
 def _end_jobs(s):  # type: ignore[no-untyped-def]
     """Ends of this second, in the order of the file; planned ends that have passed are extended."""
     now = s.clock[S.NOW]
@@ -288,7 +307,7 @@ def _end_jobs(s):  # type: ignore[no-untyped-def]
                     s.job[S.PLANNED_END, j] = min(s.job[S.PLANNED_END, j] + S.EXTENSIONS[s.job[S.EXTENDED, j]], limit)
                     s.job[S.EXTENDED, j] += 1
             continue
-        _leave(s, j)
+        S.hold(s, j, -1)
         s.job[S.ORDER, ended] = j
         ended += 1
     s.clock[S.RUNNING] = kept
@@ -335,7 +354,7 @@ def _turn_nodes(s):  # type: ignore[no-untyped-def]
                 s.job[S.LIVE, left] = j
                 left += 1
                 continue
-            _leave(s, j)
+            S.hold(s, j, -1)
             s.job[S.START, j] = -1
             s.job[S.REQUEUED, j] += 1
             s.job[S.QUEUE, s.clock[S.WAITING]] = j
@@ -351,6 +370,8 @@ def _turn_nodes(s):  # type: ignore[no-untyped-def]
 @inner
 def _step(s, until):  # type: ignore[no-untyped-def]
     """All events of the next second at which there is one, or of `until` if that is before; whether there was one."""
+    if not s.clock[S.RESUMED]:
+        _resume(s)
     now = min(_find_next(s), until)
     if now >= S.NEVER:
         return False
@@ -371,10 +392,7 @@ def advance(s, until):  # type: ignore[no-untyped-def]
     """Go on to the next pass, or to `until` if some job waits then; False after the last event."""
     while _step(s, until):
         if s.clock[S.WAITING] > 0:
-            s.clock[S.PLANNED] = 0
-            s.clock[S.STAMP] += 1
-            _find_known(s)
-            _sort_queue(s)
+            _begin_pass(s)
             return True
         if s.clock[S.NOW] >= until:
             until = S.NEVER
@@ -413,7 +431,7 @@ def replay(s):  # type: ignore[no-untyped-def]
     """Replay to the end of the last job's start; False if the plan needs more room."""
     while _step(s, S.NEVER):
         if s.clock[S.WAITING] > 0:
-            make_pass(s)
+            _make_pass(s)
             if s.clock[S.OVERFLOW]:
                 return False
         elif s.clock[S.RELEASED] == s.rule[S.JOBS] and s.clock[S.CLOSED] == s.closures.shape[1]:

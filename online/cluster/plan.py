@@ -6,6 +6,7 @@ node, by counts; in any other pool a reservation has nodes of its own.
 
 from __future__ import annotations
 
+from ratiobench.formulations.cluster.tables import find_last
 from ratiobench.formulations.kernels import inner
 from ratiobench.online.cluster import state as S
 
@@ -21,29 +22,19 @@ def begin_job(s, j, q):  # type: ignore[no-untyped-def]
     s.job[S.EXTENDED, j] = 0
     for x in range(s.job[S.NODES, j]):
         s.place[s.job[S.OFFSET, j] + x] = s.node[S.CHOSEN, x]
-        S.occupy(s, j, s.node[S.CHOSEN, x], 1)
-    S.account_for(s, j, 1)
+    S.hold(s, j, 1)
     s.job[S.LIVE, s.clock[S.RUNNING]] = j
     s.clock[S.RUNNING] += 1
     if s.clock[S.PLANNED]:
         nodes, gpus = demand(s, j, q)
         for x in range(nodes):
-            p = s.pool[S.FIRST_PLAN, q] if s.pool[S.BY_COUNT, q] else s.node[S.PLAN_OF, s.node[S.CHOSEN, x]]
-            change(s, p, now, now + length, -gpus)
+            change(s, s.node[S.PLAN_OF, s.node[S.CHOSEN, x]], now, now + length, -gpus)
 
 
 @inner
 def _step_at(s, p, t):  # type: ignore[no-untyped-def]
     """The step of a planned node in which a second lies, which is not before the first one."""
-    low = 0
-    high = s.node[S.STEPS, p]
-    while high - low > 1:
-        middle = (low + high) // 2
-        if s.step[0, p, middle] <= t:
-            low = middle
-        else:
-            high = middle
-    return low
+    return find_last(s.step[0, p], s.node[S.STEPS, p], t)
 
 
 @inner
@@ -367,10 +358,7 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
     need = s.job[S.NODES, j]
     gpus = s.job[S.GPUS, j]
     most = s.pool[S.POOL_GPUS, q]
-    free = 0
-    for g in range(gpus, most + 1):
-        free += s.pool[S.COUNT + g, q]
-    if free < need:
+    if S.count_free(s, q, gpus) < need:
         return False
     slot = recall(s, j, q, length)
     if s.memo[slot, S.SECOND] > now:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.cluster.model import Closure, Instance
+from ratiobench.instances.cluster.model import Closure
 from ratiobench.online.answers import InvalidAnswer, read_part
 
 __all__ = ["Answer", "Cluster", "Job", "Policy", "RunningJob", "adapt", "plain"]
@@ -151,37 +151,13 @@ class _Adapter:
 
 
 def adapt(policy: Any) -> Any:
-    """Wrap a policy for the referee.
-
-    Parameters
-    ----------
-    policy : an object with `schedule`.
-
-    Returns
-    -------
-    An object that the referee can call.
-    """
+    """Wrap a policy for the referee."""
     return _Adapter(policy)
 
 
 def plain(answer: Any) -> Any:
-    """Copy an answer in builtin types.
+    """Copy an answer in builtin types: pairs of a job's index and its nodes; of an `Answer` these and the seconds.
 
-    Parameters
-    ----------
-    answer : of a policy, or of the object that `adapt` makes of it.
-
-    Returns
-    -------
-    Pairs of a job's index and its nodes (None: by best fit); of an `Answer` these and the seconds; None of None.
-
-    Raises
-    ------
-    TypeError : it is no sequence.
-    InvalidAnswer : a part is not allowed; names it.
-
-    Examples
-    --------
     >>> from ratiobench.online.cluster.protocol import plain
     >>> plain([3, (1, [0, 2])])
     ((3, None), (1, (0, 2)))
@@ -203,31 +179,3 @@ def _read_start(part: Any) -> Start:
             raise InvalidAnswer("nodes of a job are no list")
         nodes = None if given is None else tuple(read_part("a node", node, NUMBER_LIMIT) for node in given)
     return read_part("a job", part.index if isinstance(part, Job) else part, NUMBER_LIMIT), nodes
-
-
-def make_jobs(instance: Instance) -> tuple[Job, ...]:
-    """The jobs of an instance, and those that run at its beginning, as policies see them."""
-    parts = instance.partitions
-    tables = (instance.accounts, instance.users, tuple(part.name for part in parts), instance.qos)
-    found: list[Job] = []
-    for source, running in ((instance.jobs, False), (instance.running, True)):
-        columns: Any = source
-        for i in range(len(source)):
-            codes = [int(getattr(columns, name)[i]) for name in ("account", "user", "partition")]
-            codes.append(-1 if running else int(columns.qos[i]))
-            limit = int(columns.limit[i])
-            if limit < 0 and codes[2] >= 0:
-                limit = parts[codes[2]].limit
-            pools = [int(columns.pool[i])] if running else np.flatnonzero(columns.allowed[i]).tolist()
-            found.append(
-                Job(
-                    len(found),
-                    int(columns.start[i] if running else columns.submit[i]),
-                    int(columns.nodes[i]),
-                    int(columns.gpus[i]),
-                    limit if limit >= 0 else None,
-                    tuple(pools),
-                    *(table[code] if code >= 0 else "" for table, code in zip(tables, codes, strict=True)),
-                )
-            )
-    return tuple(found)

@@ -60,6 +60,19 @@ def _expect(s, j, limit):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _split(table, size, step, at):  # type: ignore[no-untyped-def]
+    """Begin a step at a second in, or at the end of, the step before `step`; return how many steps there are."""
+    if step < size and table[0, step] == at:
+        return size
+    for g in range(table.shape[0]):
+        for y in range(size, step, -1):
+            table[g, y] = table[g, y - 1]
+        table[g, step] = table[g, step - 1]
+    table[0, step] = at
+    return size + 1
+
+
+@inner
 def _count_nodes(s, q):  # type: ignore[no-untyped-def]
     """Sum the plan of a pool's nodes into steps: how many have at least g free GPUs; return how many steps."""
     table = s.profile[BASE_PLAN, q]
@@ -76,12 +89,9 @@ def _count_nodes(s, q):  # type: ignore[no-untyped-def]
             while table[0, y - 1] > t:
                 y -= 1
             if table[0, y - 1] != t:
-                for g in range(table.shape[0]):
-                    for z in range(n, y, -1):
-                        table[g, z] = table[g, z - 1]
+                n = _split(table, n, y, t)
+                for g in range(1, table.shape[0]):
                     table[g, y] = 0
-                table[0, y] = t
-                n += 1
                 y += 1
             if by_count:
                 table[1, y - 1] += level - before  # changes first
@@ -108,19 +118,6 @@ def _find(table, size, start, length, nodes, gpus, before):  # type: ignore[no-u
             start = table[0, first] if first < size else S.NEVER
         x += 1
     return first, start
-
-
-@inner
-def _split(table, size, step, at):  # type: ignore[no-untyped-def]
-    """Begin a step at a second in, or at the end of, the step before `step`; return how many steps there are."""
-    if step < size and table[0, step] == at:
-        return size
-    for g in range(table.shape[0]):
-        for y in range(size, step, -1):
-            table[g, y] = table[g, y - 1]
-        table[g, step] = table[g, step - 1]
-    table[0, step] = at
-    return size + 1
 
 
 @inner

@@ -24,7 +24,7 @@ class Rule:
     backfill: int = EASY
     belief: str = "limit"
     reservations: int = 1
-    shortest_candidates: bool = False  # EASY tries candidates shortest belief first
+    candidates: str = "order"  # Which ones EASY tries first: in the queue's order, or "shortest" belief
     work: int = 0
     guard: int = 0  # Hours
     gpu_hours: int = 0
@@ -53,21 +53,26 @@ def replay(instance: Instance, rule: Rule) -> Replay:
 
 def read_result(instance: Instance, state: State) -> Replay:
     """The schedule in a state in which all jobs have started."""
-    n = len(instance.jobs)
-    start, pool, requeued = (freeze(state.job[row, :n]) for row in (rows.START, rows.POOL, rows.REQUEUED))
-    late = np.flatnonzero(start < 0)
+    schedule = read_schedule(instance, state)
+    late = np.flatnonzero(schedule.start < 0)
     if len(late):
         raise InputError("", f"jobs[{late[0]}]", f"{shorten(instance.jobs.ids[late[0]])} never starts")
-    return Replay(Schedule(start, pool, freeze(state.place[: instance.jobs.nodes.sum()])), requeued)
+    return Replay(schedule, freeze(state.job[rows.REQUEUED, : len(instance.jobs)]))
+
+
+def read_schedule(instance: Instance, state: State) -> Schedule:
+    """The starts and places so far; -1 for a job that has not started."""
+    start, pool = (freeze(state.job[row, : len(instance.jobs)]) for row in (rows.START, rows.POOL))
+    return Schedule(start, pool, freeze(state.place[: int(instance.jobs.nodes.sum())]))
 
 
 def make_state(instance: Instance, rule: Rule, room: int) -> State:
     """Make the state at the beginning; `room`: steps of each planned node."""
-    running, n = instance.running, len(instance.jobs)
+    n = len(instance.jobs)
     pool, node, planned = _make_nodes(instance)
     job, place, greatest = _make_jobs(instance)
     choices = (ORDERS.index(rule.order), rule.backfill, BELIEFS.index(rule.belief))
-    easy = (rule.reservations, rule.shortest_candidates)
+    easy = (rule.reservations, rule.candidates == "shortest")
     search = (rule.work, 3600 * rule.guard, rule.gpu_hours, rule.slowdown, rule.spare)
     given = (instance.cycle, instance.depth, instance.begin, n, len(instance.pools))
     earliest = int(instance.jobs.submit[0]) if n else 0
@@ -98,8 +103,6 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
         memo=np.zeros((512, 6), dtype=np.int64),
     )
     state.clock[rows.NOW] = instance.begin
-    for i in range(len(running)):
-        _run_from_before(instance, state, i, rule.belief)
     return state
 
 
@@ -176,30 +179,3 @@ def _make_weights(instance: Instance, accounts: int) -> NDArray[np.float64]:
     for row, table in zip(real[3:], tables, strict=True):
         row[: len(table)] = np.array(table) / max(1, *table, 1)
     return real
-
-
-def _run_from_before(instance: Instance, state: State, i: int, belief: str) -> None:
-    """Put a job that runs at the beginning into the state."""
-    j = len(instance.jobs) + i
-    job: dict[str, int] = {
-        name: int(state.job[getattr(rows, name), j])
-        for name in ("START", "POOL", "NODES", "GPUS", "LIMIT", "RUN", "ACCOUNT", "USER", "PARTITION", "OFFSET")
-    }
-    q, width, account, partition = job["POOL"], job["NODES"] * job["GPUS"], job["ACCOUNT"], job["PARTITION"]
-    length = {"double": 2 * job["LIMIT"], "true": job["RUN"]}.get(belief, job["LIMIT"])
-    state.job[rows.PLANNED_END, j] = min(job["START"] + length, NEVER)
-    state.job[rows.LIVE, i] = j
-    state.clock[rows.RUNNING] += 1
-    for v in state.place[job["OFFSET"] :][: job["NODES"]]:
-        state.pool[rows.COUNT + state.node[rows.FREE, v], q] -= 1
-        state.node[rows.FREE, v] -= job["GPUS"]
-        state.pool[rows.COUNT + state.node[rows.FREE, v], q] += 1
-    if partition >= 0 and job["USER"] >= 0:
-        state.part[partition, 2 + job["USER"]] += width
-    if account < 0:
-        return
-    if partition >= 0:
-        state.part[partition, 2 + len(state.past) + account] += width
-    state.account[account, [2, 4 + 2 * q]] += width
-    half, seconds = instance.priority.half_life, instance.begin - job["START"]
-    state.real[2, account] += width * ((1 - 2.0 ** -(seconds / half)) * half / np.log(2.0) if half else seconds)

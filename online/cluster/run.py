@@ -23,9 +23,9 @@ from ratiobench.online import run as runs
 from ratiobench.online.answers import refusal
 from ratiobench.online.cluster import kernel
 from ratiobench.online.cluster import state as rows
-from ratiobench.online.cluster.protocol import Answer, Cluster, Job, RunningJob, Start, make_jobs, plain
+from ratiobench.online.cluster.protocol import Answer, Cluster, Job, RunningJob, Start, plain
 from ratiobench.online.cluster.registry import REGISTRY
-from ratiobench.online.cluster.replay import Rule, make_state, replay
+from ratiobench.online.cluster.replay import Rule, make_state, read_schedule, replay
 from ratiobench.online.outcome import OnlineRun, Violation
 from ratiobench.online.referee.simulator import ARRIVAL, Log, Question, RuleViolation
 from ratiobench.online.remarks import Remarks
@@ -37,6 +37,21 @@ MOST_ASKED = 100_000  # Seconds that a policy may name, and ten more for each jo
 
 
 _PLACES = np.array([[rows.START], [rows.POOL], [rows.OFFSET]])
+_SHAPES = [rows.SUBMIT, rows.NODES, rows.GPUS, rows.LIMIT, rows.ALLOWED, rows.POOL]
+_LABELS = [rows.ACCOUNT, rows.USER, rows.PARTITION, rows.QOS]
+
+
+def _show_jobs(instance: Instance, state: rows.State) -> tuple[Job, ...]:
+    """The jobs of an instance, and those that run at its beginning, as policies see them."""
+    partitions = [partition.name for partition in instance.partitions]
+    names = [[*table, ""] for table in (instance.accounts, instance.users, partitions, instance.qos)]
+    jobs: list[Job] = []
+    for row in state.job[_SHAPES + _LABELS].T.tolist():
+        submit, nodes, gpus, limit, allowed, pool, *codes = row
+        pools = tuple(q for q in range(len(instance.pools)) if allowed >> q & 1) or (pool,)
+        labels = (table[code] for table, code in zip(names, codes, strict=True))
+        jobs.append(Job(len(jobs), submit, nodes, gpus, limit if limit < rows.NEVER else None, pools, *labels))
+    return tuple(jobs)
 
 
 def show_cluster(state: rows.State, jobs: tuple[Job, ...], shown: dict[int, RunningJob]) -> Cluster:
@@ -92,7 +107,7 @@ class Simulator:
         self.public = tuple(Pool(pool.name, pool.nodes, pool.gpus) for pool in instance.pools)
         self.arrivals = len(instance.jobs)
         self.state = make_state(instance, Rule(backfill=rows.NO_BACKFILL), 1)
-        self._instance, self._jobs = instance, make_jobs(instance)
+        self._instance, self.jobs = instance, _show_jobs(instance, self.state)
         self._shown: dict[int, RunningJob] = {}
         self._asked: list[int] = []
         self._named = 0
@@ -100,19 +115,16 @@ class Simulator:
     def questions(self, batch: bool) -> Iterator[Question]:
         """Tell the releases, then ask, at every pass at which some job waits."""
         state, told = self.state, 0
-        order = np.argsort(self._instance.jobs.release, kind="stable").tolist()
-        release = self._instance.jobs.release[order].tolist()
         while kernel.advance(state, self._asked[0] if self._asked else rows.NEVER):
             now = int(state.clock[rows.NOW])
             while self._asked and self._asked[0] <= now:
                 heapq.heappop(self._asked)
-            first = told
-            while told < len(order) and release[told] <= now:
-                told += 1
-            if told > first:
-                yield Question(order[first:told], [None] * (told - first), None, ARRIVAL)
-            waiting = [self._jobs[j] for j in state.job[rows.QUEUE, : state.clock[rows.WAITING]].tolist()]
-            yield Question([None], [(now, waiting)], show_cluster(state, self._jobs, self._shown), PASS)
+            released = state.job[rows.ARRIVALS, told : state.clock[rows.RELEASED]].tolist()
+            told += len(released)
+            if released:
+                yield Question(released, [None] * len(released), None, ARRIVAL)
+            waiting = [self.jobs[j] for j in state.job[rows.QUEUE, : state.clock[rows.WAITING]].tolist()]
+            yield Question([None], [(now, waiting)], show_cluster(state, self.jobs, self._shown), PASS)
         late = np.flatnonzero(state.job[rows.START, : self.arrivals] < 0)
         if len(late):
             raise RuleViolation("every job", int(late[0]), "never starts")
@@ -139,7 +151,7 @@ class Simulator:
         now = int(self.state.clock[rows.NOW])
         waiting = set(self.state.job[rows.QUEUE, : self.state.clock[rows.WAITING]].tolist())
         for start in booked[0]:
-            _start_job(self.state, self._jobs, waiting, start)
+            _start_job(self.state, self.jobs, waiting, start)
         self._named += len(booked[1])
         if self._named > (most := MOST_ASKED + 10 * self.arrivals):
             raise RuleViolation("protocol", None, f"asks for more than {most} seconds")
@@ -151,8 +163,7 @@ class Simulator:
 
     def schedule(self) -> Schedule:
         """The starts and places so far; -1 for a job that has not started."""
-        start, pool = (freeze(self.state.job[row, : self.arrivals]) for row in (rows.START, rows.POOL))
-        return Schedule(start, pool, freeze(self.state.place[: int(self._instance.jobs.nodes.sum())]))
+        return read_schedule(self._instance, self.state)
 
 
 class ClusterEnvironment(Environment[Instance]):
@@ -193,23 +204,22 @@ class ClusterEnvironment(Environment[Instance]):
         return Judgement(schedule, list(violations) or _name(report), _value(instance, report), _started(schedule))
 
     def small(self) -> Instance:
-        """Two pools, a partition, a closed node and eight jobs."""
-        jobs: dict[str, Any] = {
-            "id": [str(j) for j in range(8)],
-            "submit": [j // 2 for j in range(8)],
-            "run": [3, 9, 2, 7, 5, 1, 4, 6],
-            "limit": [4, 10, 2, 5, 9, 9, 9, 9],
-            "nodes": [1, 2, 1, 1, 2, 1, 1, 1],
-            "gpus": [1, 2, 2, 1, 1, 2, 1, 2],
-            "pools": [0, 1, 0, 2, 1, 2, 0, 2],
-            "account": [0, 1] * 4,
-            "user": [0, 1, 2, 0, 1, 2, 0, 1],
-            "partition": [0] * 8,
+        """Two pools, a closed node and four jobs with accounts and users."""
+        jobs = {
+            "id": ["1", "2", "3", "4"],
+            "submit": [0, 0, 1, 1],
+            "run": [3, 9, 2, 7],
+            "limit": [4, 10, 2, 5],
+            "nodes": [1, 2, 1, 1],
+            "gpus": [1, 2, 2, 1],
+            "pools": [0, 1, 0, 2],
+            "account": [0, 1, 0, 1],
+            "user": [0, 1, 2, 0],
         }
-        pools = [{"name": "a", "nodes": 1, "gpus": 2}, {"name": "b", "nodes": 3, "gpus": 2}]
-        pools[1]["closures"] = [{"node": 0, "start": 6, "end": 9}]
-        names = {"accounts": ["x", "y"], "users": ["u", "v", "w"], "partitions": [{"name": "p", "pools": ["a", "b"]}]}
+        closed = {"node": 0, "start": 6, "end": 9}
+        pools = [{"name": "a", "nodes": 1, "gpus": 2}, {"name": "b", "nodes": 3, "gpus": 2, "closures": [closed]}]
         head = {"format": FORMAT, "name": "warm", "begin": 0, "pool_sets": [[0], [1], [0, 1]]}
+        names = {"accounts": ["x", "y"], "users": ["u", "v", "w"]}
         return parse({**head, "pools": pools, "jobs": jobs, **names}, "warm")
 
 
@@ -259,8 +269,6 @@ def _run_rule(instance: Instance, spec: Spec) -> OnlineRun:
         arithmetic="integer",
         counts={"requeued": int(done.requeued.sum())},
         seconds=max(0.0, seconds),
-        trace=None,
-        history="",
         batch=True,
     )
 

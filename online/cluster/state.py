@@ -24,6 +24,7 @@ ORDER_RULE, BACKFILL, BELIEF_RULE, RESERVATIONS, SHORTEST_FIRST, WORK, GUARD, GP
 CYCLE, DEPTH, BEGIN, JOBS, POOLS, GREATEST, EARLIEST = range(10, 17)
 # Entries of State.clock, which change: the second, and how many there are
 NOW, WAITING, RUNNING, RELEASED, CLOSED, ACTIVE, KNOWN, OVERFLOW, PLANNED, RESERVED, ORDERED, DRAWS, STAMP = range(13)
+RESUMED = 13  # Whether the jobs that run at the beginning hold their nodes
 # Rows of State.job. LIMIT is the partition's where the job has none, else NEVER; ALLOWED has bit q for pool q; OFFSET
 # is that of its nodes in State.place; PLANNED_END is by what is believed, EFFECTIVE as of this pass; HOLDS: reserved.
 # Lists of jobs: QUEUE (waiting, in the order of the last pass), LIVE (running), ORDER (candidates), ARRIVALS
@@ -172,32 +173,32 @@ def is_blocked(s, v, begin, end):  # type: ignore[no-untyped-def]
 
 
 @inner
+def count_free(s, q, gpus):  # type: ignore[no-untyped-def]
+    """How many open nodes of a pool have so many free GPUs."""
+    nodes = 0
+    for g in range(gpus, s.pool[POOL_GPUS, q] + 1):
+        nodes += s.pool[COUNT + g, q]
+    return nodes
+
+
+@inner
 def has_room(s, j):  # type: ignore[no-untyped-def]
     """Whether some pool has enough nodes with enough free GPUs, closures left aside: a quick test."""
     for q in range(s.rule[POOLS]):
-        if s.job[ALLOWED, j] >> q & 1:
-            nodes = 0
-            for g in range(s.job[GPUS, j], s.pool[POOL_GPUS, q] + 1):
-                nodes += s.pool[COUNT + g, q]
-            if nodes >= s.job[NODES, j]:
-                return True
+        if s.job[ALLOWED, j] >> q & 1 and count_free(s, q, s.job[GPUS, j]) >= s.job[NODES, j]:
+            return True
     return False
 
 
 @inner
-def occupy(s, j, v, sign):  # type: ignore[no-untyped-def]
-    """The job takes (sign 1) or leaves (-1) its GPUs of a node."""
-    q = s.node[POOL_OF, v]
-    if not s.node[IS_CLOSED, v]:
-        s.pool[COUNT + s.node[FREE, v], q] -= 1
-    s.node[FREE, v] -= sign * s.job[GPUS, j]
-    if not s.node[IS_CLOSED, v]:
-        s.pool[COUNT + s.node[FREE, v], q] += 1
-
-
-@inner
-def account_for(s, j, sign):  # type: ignore[no-untyped-def]
-    """Add the job's GPUs to what runs (sign 1), or take them away (-1)."""
+def hold(s, j, sign):  # type: ignore[no-untyped-def]
+    """The job takes (sign 1) or leaves (-1) its GPUs, which count for its account, user and partition."""
+    for x in range(s.job[NODES, j]):
+        v = s.place[s.job[OFFSET, j] + x]
+        levels = s.pool[COUNT:, s.node[POOL_OF, v]]
+        levels[s.node[FREE, v]] -= not s.node[IS_CLOSED, v]
+        s.node[FREE, v] -= sign * s.job[GPUS, j]
+        levels[s.node[FREE, v]] += not s.node[IS_CLOSED, v]
     width = sign * s.job[NODES, j] * s.job[GPUS, j]
     a = s.job[ACCOUNT, j]
     p = s.job[PARTITION, j]

@@ -13,7 +13,7 @@ from ratiobench.bench.evaluation.cases import TINY
 from ratiobench.environments.episodes import ReplayedEnvironment, check_action, find_episodes
 from ratiobench.instances.cluster.model import make_costs
 from ratiobench.online.cluster.kernel import can_start, start_waiting
-from ratiobench.online.cluster.protocol import Job, make_jobs
+from ratiobench.online.cluster.protocol import Job
 from ratiobench.online.cluster.run import ENVIRONMENT, PASS, Simulator, show_cluster
 from ratiobench.online.cluster.state import NOW, RUNNING
 from ratiobench.online.referee.simulator import LogEntry, Question
@@ -59,7 +59,7 @@ class ClusterEnvironment(ReplayedEnvironment):
     def _begin(self) -> None:
         self._simulator = Simulator(self._instance)
         self._questions: Iterator[Question] = self._simulator.questions(True)
-        self._jobs, self._costs = make_jobs(self._instance), make_costs(self._instance.jobs, self._instance.cost)
+        self._costs = make_costs(self._instance.jobs, self._instance.cost)
         self._log: list[LogEntry] = []
         self._cost = 0.0
         self._ask()
@@ -142,7 +142,7 @@ class ClusterEnvironment(ReplayedEnvironment):
                 1 / (1 + HOUR / limit),
                 waited / (waited + HOUR),
             )
-        cluster = show_cluster(self._simulator.state, self._jobs, {})
+        cluster = show_cluster(self._simulator.state, self._simulator.jobs, {})
         at = JOB_FEATURES * self._k
         for q, pool in enumerate(instance.pools):
             free = int(cluster.free[cluster.pool == q].sum())

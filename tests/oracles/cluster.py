@@ -300,7 +300,7 @@ class Simulation:
                     reservations.append((j, t, q))
                     put += self.block(j, q, self.fitting(j, q, t)[: self.m[j]], t)
         self.remove(put)
-        if self.rule.shortest_candidates:
+        if self.rule.candidates == "shortest":
             rest.sort(key=lambda j: b if (b := self.believe(j)) < NEVER else self.greatest)
         for j in rest:
             if j not in held and self.considered(j):
