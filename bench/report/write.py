@@ -37,7 +37,7 @@ def read_folder(folder: Path, labels: Mapping[str, str] | None = None) -> tuple[
 
 
 def label_rows(results: Results, labels: Mapping[str, str]) -> Results:
-    """The results with algorithms called as a reader knows them: `pdftsp` as `Ours`."""
+    """The results with algorithms called as a reader knows them: `mine:Policy` as `Ours`."""
     known = dict.fromkeys(row.algorithm for row in results.records)
     for name in labels:
         if name not in known:

@@ -83,7 +83,9 @@ def test_the_paper_has_the_printed_programme_and_both_forms_of_its_baselines() -
     baselines = {"eft", "ntm", "eft:admit=all", "ntm:admit=all"}
     ours = set(PDFTSP)
     swept = {case.name for case in SUITES["sweep"].axes[0].small}
-    assert all(baselines | ours <= set(case.algorithms) for case in SUITES["quick"].cases if case.name not in swept)
+    for case in SUITES["quick"].cases:
+        readings = ours if case.group != "day" else {"pdftsp"}  # the day's others are in `paper`
+        assert case.name in swept or baselines | readings <= set(case.algorithms)
     assert all(baselines <= set(case.algorithms) for case in SUITES["leaderboard"].cases)
     for name in ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "fig12", "fig13"):
         assert all({*ALGORITHMS} <= set(case.algorithms) for case in SUITES[name].cases)
