@@ -168,6 +168,7 @@ class LazyKernel:
         fails where a type of another file has another name.
         """
         from numba import njit
+        from numba.core.sigutils import normalize_signature
         from numba.extending import overload
 
         while _alternatives:
@@ -185,7 +186,15 @@ class LazyKernel:
                 except (AttributeError, ImportError):
                     return {}
 
+            load_overload = made._cache.load_overload
+
+            def load_matching(types: Any, target: Any) -> Any:
+                """Two processes that compile at once may save code of other types under one name."""
+                found = load_overload(types, target)
+                return found if found is None or found.signature.args == normalize_signature(types)[0] else None
+
             file._source_stamp, file._load_index = self.stamp, load_index
+            made._cache.load_overload = load_matching
         return made
 
 

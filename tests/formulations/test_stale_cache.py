@@ -66,3 +66,14 @@ def test_a_kernel_follows_the_numbers_that_it_imports(tmp_path: Path, imported: 
         f"@compiled\ndef double(x):\n    return x * {name}\n"
     )
     assert outputs_of(tmp_path, "types_here.py", [f"made = {each}\n" for each in (3, 3, 4)]) == ["9 0", "9 1", "16 0"]
+
+
+def test_code_of_other_types_under_the_name_of_a_kernel_is_not_run(tmp_path: Path) -> None:
+    """As two processes leave it that compile a kernel for different types at the same time."""
+    (tmp_path / "kernel.py").write_text(
+        "from ratiobench.formulations.kernels import compiled\n\n\n@compiled\ndef double(x):\n    return 2 * x\n"
+    )
+    assert outputs_of(tmp_path, "types_here.py", ["made = 3\n", "made = 0.5\n"]) == ["6 0", "1.0 0"]
+    first, second = sorted((tmp_path / "cache").rglob("*.nbc"))
+    first.write_bytes(second.read_bytes())
+    assert outputs_of(tmp_path, "types_here.py", ["made = 3\n"]) == ["6 0"]
