@@ -109,7 +109,8 @@ def suites() -> tuple[Suite, ...]:
         Suite(
             "quick",
             "Real arrivals from PAI, Philly and Helios (40, 60, 100 tasks, and a day of 7,200), five tiny instances "
-            "solved to proven optimality, and two on which Theorem 5 is violated; at the end a small sweep over nodes",
+            "solved to proven optimality, and two on which Theorem 5 is violated; at the end a small sweep over nodes. "
+            "Whole days under pdFTSP's readings `search=printed` and `units=given`, its strongest, are in `paper`",
             (
                 *traces,
                 Case(

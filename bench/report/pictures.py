@@ -245,7 +245,8 @@ def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
                 write_right(axes, at, share_text(row.lower, row.upper))
         axes.plot([], [], marker=MARKERS[number], markersize=4, label=make_printable(group, 60), **style)
     if len(groups) > 1:
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=min(3, len(groups)), frameon=False, fontsize=8)
+        columns = max(1, min(len(groups), 70 // max(map(len, groups))))
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, frameon=False, fontsize=8)
 
 
 def _mark_share(axes: Axes, share: Fraction, at: float, **style: Any) -> None:
