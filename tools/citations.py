@@ -16,7 +16,7 @@ _PARTICLES = ("De",)
 
 def every_source() -> list[Source]:
     """Of all families, the main paper first."""
-    found = [source for family in families().values() for source in family.sources()]
+    found = [source for family in families().values() for source in family.sources]
     return sorted(found, key=lambda source: source.name != "main paper")
 
 
@@ -49,8 +49,8 @@ def page_list() -> str:
     papers: list[Source] = []
     others: list[Source] = []
     for family in families().values():
-        papers += family.sources()[:PAPERS]
-        others += family.sources()[PAPERS:]
+        papers += family.sources[:PAPERS]
+        others += family.sources[PAPERS:]
     papers.sort(key=lambda source: source.name != "main paper")
     lines = [f"- **{source.name[0].upper()}{source.name[1:]}**: {source.citation}" for source in papers]
     known = dict.fromkeys(source.citation for source in others)

@@ -174,3 +174,5 @@ def backtest(
 
 
 backtest.name, backtest.busy = "backtest", "replaying the log"  # type: ignore[attr-defined]
+
+COMMANDS = (import_logs, backtest)

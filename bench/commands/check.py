@@ -85,7 +85,7 @@ def run(options: Check) -> CheckOutcome:
         verdict = family.check(instance, document, source)
         drawn = None
         if options.timeline and verdict["valid"]:
-            drawn = instance, family.parse_solution(instance, document, source)
+            drawn = instance, family.parse_solution(document, source)
         return CheckOutcome(family, verdict, False, drawn=drawn)
     certificates = require_certificates(family)
     sum_text, verdict = certificates.sum_text, certificates.check(instance, document, source)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] = {
     "suites": lambda family: family.suites(),
     "algorithms": lambda family: family.algorithms(),
-    "formulations": lambda family: family.formulations(),
-    "traces": lambda family: family.traces(),
-    "logs": lambda family: family.log_formats(),
-    "constructions": lambda family: family.constructions(),
+    "formulations": lambda family: NamedSummary.several(family.formulations()),
+    "traces": lambda family: NamedSummary.several(family.traces()),
+    "logs": lambda family: NamedSummary.several(family.log_formats),
+    "constructions": lambda family: NamedSummary.several(family.constructions()),
     "recipes": lambda family: list(family.recipes().values()),
     "claims": lambda family: [
         NamedSummary(each.name, f"{each.statement} ({each.source}; {each.standing})")
@@ -36,7 +36,7 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] 
     "backends": lambda family: _backends(family),
     "problems": lambda family: [_describe_problem(family)],
     "sources": lambda family: [
-        NamedSummary(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()
+        NamedSummary(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources
     ],
 }
 
@@ -142,11 +142,11 @@ def _describe_problem(family: Family) -> NamedSummary:
 def _backends(family: Family) -> list[NamedSummary]:
     found = []
     for name in backends.backends():
-        solved = [each.name for each in family.formulations() if re.search(rf"\[.*\b{name}\b.*\]", each.summary)]
+        solved = [each for each, summary in family.formulations() if re.search(rf"\[.*\b{name}\b.*\]", summary)]
         if solved:
             extra = "; optional, with the extra of this name" * (name in backends.EXTRAS)
             found.append(NamedSummary(name, f"solves {', '.join(solved)}{extra}"))
-    linear = [each.name for each in family.formulations() if re.search(r"\[.*\bhighs\b.*\]", each.summary)]
+    linear = [name for name, summary in family.formulations() if re.search(r"\[.*\bhighs\b.*\]", summary)]
     for name, plugin in find_plugins(BACKENDS).items() if linear else ():
         found.append(NamedSummary(name, f"solves {', '.join(linear)}; plug-in of {plugin.origin}"))
     return found

@@ -118,7 +118,7 @@ def folders_of(*given: Any) -> tuple[str, ...]:
 
 def require_formulation(name: str, family: Family) -> None:
     """Refuse a name that is no formulation's, with what was probably meant."""
-    known = dict.fromkeys(["auto", *(each.name for each in family.formulations())])
+    known = dict.fromkeys(["auto", *dict(family.formulations())])
     if name not in known:
         raise InputError("--formulation", "", explain_unknown_name(name, known))
 

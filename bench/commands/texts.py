@@ -115,7 +115,7 @@ def format_missing(value: Any) -> Any:
 def proof_status_text(family: Family, run: OnlineRun) -> str:
     """What the run was shown of earlier days, and what is proved of its algorithm; empty where nothing is known."""
     text = [f"history: {run.history}"] if run.history else []
-    text += [f"{name}: {value}" for name, value in family.proof_status_of(run.algorithm).items()]
+    text += [f"{name}: {value}" for name, value in family.proof_status(run.algorithm).items()]
     return "; ".join(text)
 
 

@@ -95,7 +95,7 @@ def _restored(family: Family, stage: str, found: Mapping[str, Any]) -> Evaluatio
     lower, upper = read_exact(found["lower"]), read_exact(found["upper"])
 
     def solution() -> Any:
-        return family.parse_solution(instance, found["solution"], found["name"])
+        return family.parse_solution(found["solution"], found["name"])
 
     return _case(family, found["name"], stage, instance, lower, upper, solution)
 
@@ -190,7 +190,7 @@ def set_case(chosen: StandardSet, entry: Entry, stage: str) -> EvaluationCase:
 
     def solution() -> Any:
         text = gzip.decompress(piece.solution or b"")
-        return family.parse_solution(instance, family.load_document(instance, text, address), address)
+        return family.parse_solution(family.load_document(instance, text, address), address)
 
     lower, upper = (read_exact(piece.payload[end]) for end in ("lower", "upper"))
     return _case(family, entry.name, stage, instance, lower, upper, solution)

@@ -1,27 +1,4 @@
-"""The optional capabilities of a family: each is a member of `Family` that is None or empty where there is none.
-
-Member of `Family` -> what is lost without it:
-
-* ``certificates`` -> `opt --certificate`, `check --certificate`
-* ``crosscheck``, ``solve_printed`` -> `crosscheck`; solvers' own answers beside OPT
-* ``export`` -> `export`
-* ``without_migration`` -> `--no-migration`
-* ``claims`` -> `audit`; the page's section on what is claimed and what holds
-* ``counterexample_search`` -> `search`
-* ``limits`` -> `limit`
-* ``bidding`` -> `audit --task`, `audit --curve`
-* ``readings`` -> the page's sentences on how a paper is read
-* ``measures`` -> figures beside the objective; ``measure_names`` -> wrong names in files found before a run
-* ``accounts`` -> cost and profit of a run
-* ``studies`` -> figures about bidding
-* ``compilation_steps`` -> `warm` compiles side by side, and only what the suites need
-* ``proof_status`` -> what is proved of an algorithm, on leaderboards
-* ``join`` -> histories of several days
-* ``explainer`` -> `explain`, and the links from claims to their explained witnesses
-* ``timeline`` -> `simulate --timeline`
-* ``gantt`` -> the Gantt chart of `simulate --timeline`; `opt --timeline`
-* ``evaluation`` -> `evaluate`
-"""
+"""What the optional parts of a family are made of (`ratiobench.bench.family.contract` lists the parts)."""
 
 from __future__ import annotations
 
@@ -29,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.instances.io.display import format_decimal
@@ -46,26 +23,21 @@ if TYPE_CHECKING:
 __all__ = [
     "AUDITS",
     "SOLVES",
-    "AccountFunction",
-    "AuditFunction",
     "BidCurve",
     "Bidding",
     "Certificates",
     "Claims",
-    "CompilationSteps",
     "CounterexampleSearch",
     "EvaluationSupport",
     "Explainer",
     "Gantt",
     "GanttBlock",
-    "GanttFunction",
     "GanttTask",
     "LimitCase",
     "LimitPrefix",
     "Limits",
     "Loss",
     "LossReport",
-    "MeasureFunction",
     "Refusal",
     "SearchResult",
     "SearchSettings",
@@ -75,7 +47,6 @@ __all__ = [
     "Studies",
     "TimeSeries",
     "Timeline",
-    "TimelineFunction",
 ]
 
 
@@ -218,21 +189,9 @@ class Claims:
     notation: Sequence[tuple[str, str]]
     # the claims in words: those settled by proof, then those that audits check, in the order of the audits.
     statements: Sequence[Statement]
-    audit: AuditFunction  # checks the claims on one run
-
-
-class AuditFunction(Protocol):
-    """Checks claims on one run."""
-
-    def __call__(
-        self, instance: Any, run: OnlineRun, reference: SolveReport, names: Collection[str] | None = None, /
-    ) -> Sequence[Check]:
-        """Check claims on one run.
-
-        `names`: the claims to check, without the work of the others; None for all. A claim about another algorithm is
-        then `not applicable`.
-        """
-        ...
+    # (instance, run, interval on OPT, names): checks the claims on one run; names of the claims to check, without the
+    # work of the others, None for all. A claim about another algorithm is then `not applicable`.
+    audit: Callable[[Any, OnlineRun, SolveReport, Collection[str] | None], Sequence[Check]]
 
 
 class LimitPrefix(NamedTuple):
@@ -272,28 +231,6 @@ class Limits:
     gains: Callable[[Any, OnlineRun], Sequence[Exact]]
 
 
-class MeasureFunction(Protocol):
-    """Exact figures about a run beside its objective."""
-
-    def __call__(self, instance: Any, run: OnlineRun, checks: Sequence[Check], /) -> Mapping[str, Fraction | None]:
-        """Compute the measures of a run.
-
-        Returns exact figures by name, the same names for every run; None where a figure is undefined.
-        """
-        ...
-
-
-class AccountFunction(Protocol):
-    """What a run earned and spent."""
-
-    def __call__(self, instance: Any, run: OnlineRun, /) -> Mapping[str, Exact]:
-        """Recount from the decisions what a run earned and spent.
-
-        Returns ``bids`` of the admitted arrivals, ``vendors`` and ``energy``, in the family's unit.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Studies:
     """Tables about one algorithm on one instance, for figures."""
@@ -302,25 +239,6 @@ class Studies:
     make: Callable[[Any, Study, Any], Sequence[Mapping[str, str]]]
     # the kinds of studies, and whether one is about a single task; None: not known before a run.
     kinds: Mapping[str, bool] | None = None
-
-
-class TimelineFunction(Protocol):
-    """What happened over time."""
-
-    def __call__(self, instance: Any, run: OnlineRun, /) -> Timeline:
-        """Make the timeline of a run, with the reasons of rejections."""
-        ...
-
-
-class CompilationSteps(Protocol):
-    """What `warm` compiles."""
-
-    def __call__(self, algorithms: Collection[str] | None, /) -> Sequence[Step]:
-        """List the steps that compile all kernels of some algorithms and their audits.
-
-        `algorithms`: their names; None for all algorithms with all options.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,14 +320,6 @@ class Gantt:
     kinds: Mapping[str, str]  # classes of tasks, with their meaning
     clock: Sequence[str] = ()  # clock, clock_title: as of `Timeline`
     clock_title: str = ""
-
-
-class GanttFunction(Protocol):
-    """Which machines run what."""
-
-    def __call__(self, instance: Any, solution: Any, /) -> Gantt:
-        """Make the Gantt chart of a solution."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

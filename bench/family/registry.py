@@ -116,7 +116,7 @@ def find_suite(name: str) -> tuple[Family, Suite]:
         if os.path.exists(name):
             raise InputError(name, "", _NO_SUITE[os.path.isdir(name)])
         recipes = {each for family in families().values() for each in family.recipes()}
-        heads = [each.name.partition(":")[0] for family in families().values() for each in family.constructions()]
+        heads = [name.partition(":")[0] for family in families().values() for name, _ in family.constructions()]
         near = suggest_name(name, known) or suggest_name(name.partition(":")[0], {*recipes, *heads})
         where = f"`list suites` prints {len(known)} suites, `list recipes` {len({*recipes, *heads})} recipes"
         raise InputError("suite", "", f"{shorten(name)} is no suite, recipe or FILE.toml{near or ';'} {where}")

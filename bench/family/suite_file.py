@@ -285,7 +285,7 @@ class _Reader:
         """What is wrong with the key `formulation` or `backend`; empty where nothing is."""
         if formulation == backend == "auto":
             return ""
-        known = {"auto": "", **{each.name: each.summary for each in self.family.formulations()}}
+        known = {"auto": "", **dict(self.family.formulations())}
         if key == "formulation":
             return "" if formulation in known else explain_unknown_name(formulation, known)
         able = {each: _SOLVERS.findall(summary) for each, summary in known.items()}
@@ -317,7 +317,7 @@ def _require_kind(source: str, field: str, plot: Plot, family: Family, cases: Se
     """InputError for a kind of figure that would show nothing: no quantity, no measure, no studies of that kind."""
     studies = family.study_kinds
     shows = [kind for kind in STUDIED if studies is None or kind in studies]
-    measures = family.measure_names
+    measures = () if family.measures is None else family.measure_names
     known = [*QUANTITIES, LEADERBOARD, SWEEP, *shows, *(measures or ())]
     if plot.kind not in known and measures is not None:
         raise InputError(source, f"{field}.kind", explain_unknown_name(plot.kind, known))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from ratiobench.bench.family.capabilities import Studies
 from ratiobench.bench.family.suite import Study
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
 from ratiobench.bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
@@ -15,7 +16,7 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 
-STUDIES = {"curve": True, "charges": False}  # Kinds of studies, and whether one is about a single task
+KINDS = {"curve": True, "charges": False}  # Kinds of studies, and whether one is about a single task
 
 
 def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> Sequence[Mapping[str, str]]:
@@ -25,8 +26,8 @@ def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> S
     the paper shows of one task). ``charges``: valuation, bid, payment (exact under pdFTSP's rules, else as booked), and
     the provider's outlay (vendor and operation) of every admitted task (Figure 11 shows ten). Micro-dollars.
     """
-    if wanted.kind not in STUDIES:
-        raise InputError("study", "kind", explain_unknown_name(wanted.kind, STUDIES))
+    if wanted.kind not in KINDS:
+        raise InputError("study", "kind", explain_unknown_name(wanted.kind, KINDS))
     played = run(instance, wanted.algorithm, prior=prior)
     if wanted.kind == "charges":
         return [
@@ -61,3 +62,6 @@ def _charges(instance: Instance, played: OnlineRun) -> list[Charge]:
         )
         for i, decision in charged
     ]
+
+
+STUDIES = Studies(study, KINDS)

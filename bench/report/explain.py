@@ -72,7 +72,7 @@ def explain(
     result = [*explanation.result, ratio]
     about_another = check is not None and check.reason.startswith(ANOTHER)
     ending = explanation.ending if asked or not about_another else None
-    sources = [each for each in family.sources() if ending is not None and each.name in ending.source]
+    sources = [each for each in family.sources if ending is not None and each.name in ending.source]
     whole = replace(explanation, result=result, ending=ending, sources=sources)
     return replace(whole, signs=find_used_signs(text(whole), family.notation()))
 

@@ -429,7 +429,7 @@ def _make_leaderboard(results: Results, plot: Plot, family: Family) -> SuiteFigu
             "Algorithm": row["label"],
             f"mean {results.sense.reached}": format_number(row["mean_reached"]),
             "cases from, to": row["range"],
-            **{name: str(text) for name, text in family.proof_status_of(row["algorithm"]).items()},
+            **{name: str(text) for name, text in family.proof_status(row["algorithm"]).items()},
             "Constants": row["constants"],
             "decisions/s": "-" if row["decisions_per_second"] is None else f"{row['decisions_per_second']:,.0f}",
             **{group: format_number(row[f"mean in {group}"]) for group in plot.groups},
@@ -461,7 +461,7 @@ def _leader(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any
         "high": whole.high,
         "decisions_per_second": decided / seconds if seconds else None,
         "constants": "+".join(sorted(sources)) or "none",
-        **family.proof_status_of(algorithm),
+        **family.proof_status(algorithm),
         **{f"mean in {group}": mean(part) for group, part in parts.items()},
         "said": remarks_of_runs(rows[0].name, remarks),
     }

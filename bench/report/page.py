@@ -232,12 +232,12 @@ def _row_sections(results: Results, family: Family) -> Iterator[Section]:
 
 
 def _about_sections(results: Results, family: Family, words: Mapping[str, str], cited: str) -> Iterator[Section]:
-    if readings := family.readings():
+    if readings := family.readings:
         text = "The paper can be read in more than one way; the figures of this page use these readings:"
         yield Section("Readings of the paper", [text, list_html(readings)], "readings", folded=True)
     yield Section("Terms", list(_terms(results, family, words)), "terms", folded=True)
     yield Section("Reproduce", list(_provenance(results, family, cited)), "reproduce", folded=True)
-    if sources := family.sources():
+    if sources := family.sources:
         items = [
             Markup("<b>{}</b>: {}: <i>{}</i>. {}. {} <small>From it: {}.</small>").format(
                 source.name, source.by, source.title, source.where, source.doi or source.link or "", source.gives

@@ -625,7 +625,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 },
                 [case.name for case in cases],
             )
-            solvers_key = family.printed_key if suite.crosscheck else ""
+            solvers_key = family.printed_key() if suite.crosscheck else ""
             planned = {case.name: list_work_kinds(case, repeats, bool(solvers_key)) for case in cases}
             progress = Progress(planned, pool.parallel(), options.quiet)
             for note in list_left_out(suite, options):

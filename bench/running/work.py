@@ -176,7 +176,7 @@ def solve_printed(family: str, data: bytes, identity: str, key: str) -> StoredRe
     try:
         contract = families()[family]
         with excluded_from_timing():
-            _ = contract.printed_key  # loads what solves
+            _ = contract.printed_key()  # loads what solves
         watch = Stopwatch()
         answers = [row.document() for row in contract.solve_printed(_instance(family, data))]
         return StoredResult("solvers", identity, key, True, {"answers": answers}, None, watch.seconds())
@@ -243,7 +243,7 @@ def _measure(
         instance = _instance(family, data)
         checks: Sequence[Check] = ()
         if audited:
-            solution = contract.parse_solution(instance, _document(reference), "reference")
+            solution = contract.parse_solution(_document(reference), "reference")
             checks = contract.audit(instance, run, restore_report(reference, solution))
         found: dict[str, Any] = {"checks": [check.document() for check in checks]}
         if contract.measures is not None:

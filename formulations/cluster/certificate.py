@@ -109,6 +109,11 @@ def join(solved: Certificate, bounded: Certificate) -> Certificate:
     return msgspec.structs.replace(joined, sha256=seal(joined))
 
 
+def join_documents(solved: Any, bounded: Any) -> dict[str, Any]:
+    """Join decoded certificates."""
+    return document(join(parse(solved), parse(bounded)))
+
+
 def require_instance(certificate: Certificate, instance: Instance) -> None:
     """CertificateError unless there is an entry for every job."""
     n = len(instance.jobs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +26,28 @@ class CheckReport:
 
     violations: tuple[ConstraintViolation, ...]
     cost: Fraction | None  # None for a schedule that is not valid
+    jobs: int = 0  # of the instance
 
     @property
     def valid(self) -> bool:
         """Whether no rule is violated."""
         return not self.violations
+
+    def document(self) -> dict[str, Any]:
+        """Convert to JSON values; `welfare` is the cost."""
+        violations = [str(violation) for violation in self.violations]
+        admitted = self.jobs if self.valid else 0
+        return {
+            "valid": self.valid,
+            "admitted": admitted,
+            "welfare": self.cost or Fraction(0),
+            "violations": violations,
+        }
+
+
+def check_solution(instance: Instance, schedule: Schedule) -> CheckReport:
+    """Check a schedule by the instance's own cost."""
+    return check(instance, instance.cost, schedule)
 
 
 def check(instance: Instance, cost: str, schedule: Schedule) -> CheckReport:
@@ -40,8 +58,8 @@ def check(instance: Instance, cost: str, schedule: Schedule) -> CheckReport:
     """
     violations = list(_find_violations(instance, schedule))[:MOST_VIOLATIONS]
     if violations:
-        return CheckReport(tuple(violations), None)
-    return CheckReport((), sum_costs(instance, cost, schedule.start.tolist()))
+        return CheckReport(tuple(violations), None, len(instance.jobs))
+    return CheckReport((), sum_costs(instance, cost, schedule.start.tolist()), len(instance.jobs))
 
 
 def _find_violations(instance: Instance, schedule: Schedule) -> list[ConstraintViolation]:

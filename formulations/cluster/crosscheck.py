@@ -19,7 +19,9 @@ from ratiobench.instances.io.errors import InputError
 NEGATED = "the negated cost"
 
 
-def crosscheck(instance: Instance, effort: int, seconds: float | None, tell: Callable[[str], None]) -> CrossCheck:
+def crosscheck(
+    instance: Instance, *, effort: int = 1, seconds: float | None = None, tell: Callable[[str], None] = lambda _: None
+) -> CrossCheck:
     """Solve by every formulation that takes so many jobs, and compare."""
     if instance.cost == "slowdown":
         raise InputError("crosscheck", "cost", "slowdown is no integer; take wait, wait-gpus or wait-gpu-hours")

@@ -26,6 +26,7 @@ from ratiobench.instances.io.documents import Documents
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import are_integers, integer, items
 from ratiobench.instances.io.files import line_of, sha256_of
+from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution, parse_solution, solution_document
 
 FORMAT = "ratiobench/lora-certificate/2"
@@ -229,6 +230,11 @@ def _row(source: str, path: str, values: Any) -> tuple[int, ...]:
     if are_integers(values, -PRICE_LIMIT, PRICE_LIMIT):
         return tuple(values)
     return tuple(integer(source, f"{path}[{t}]", value, -PRICE_LIMIT, PRICE_LIMIT) for t, value in enumerate(values))
+
+
+def value_limit(instance: Instance) -> int:
+    """How many JSON values a certificate may have: prices and a tree, and a cell in each slot for each task."""
+    return 2**22 + instance.tasks * instance.slots  # a week uses a tenth
 
 
 FILES = Documents(parse, document, line_of)

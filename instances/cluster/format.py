@@ -36,6 +36,7 @@ from ratiobench.instances.cluster.model import (
 from ratiobench.instances.io.documents import Documents, convert, hash_once, require_format
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source, shorten
 from ratiobench.instances.io.fields import origin_of
+from ratiobench.instances.io.files import sha256_of
 
 FORMAT = "ratiobench/cluster/1"
 WEIGHT_LIMIT = 2**36  # GPU-seconds of a job: its cost over four years of waiting stays below 2^63
@@ -379,6 +380,12 @@ def _content(instance: Instance) -> dict[str, Any]:
 def content_hash(instance: Instance) -> str:
     """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
     return hash_once(instance.cache, FORMAT, lambda: _content(instance))
+
+
+def identity(instance: Instance) -> str:
+    """Tell instances apart as stored results do: by content and cost."""
+    content = content_hash(instance)
+    return content if instance.cost == "wait" else sha256_of([content, instance.cost])
 
 
 FILES = Documents(parse, document)

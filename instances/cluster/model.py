@@ -8,7 +8,7 @@ Parts that stand in files as they are here (pools, partitions) are validated by 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -18,7 +18,7 @@ from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from ratiobench.instances.arrays import IntArray, freeze
-from ratiobench.instances.io.errors import make_printable
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable
 
 NONE = -1  # No limit, no label, no start in the log
 DAY = 86_400
@@ -277,3 +277,10 @@ def make_costs(jobs: Jobs, name: str) -> Costs:
         low, add, unit = zero, zero, one
         total_weight = int(weight.sum())
     return Costs(name, freeze(low), freeze(weight), freeze(add), freeze(unit), jobs.submit, total_weight)
+
+
+def with_cost(instance: Instance, cost: str) -> Instance:
+    """Choose the cost by which schedules of an instance are judged."""
+    if cost not in COSTS:
+        raise InputError("--cost", "", explain_unknown_name(cost, COSTS))
+    return replace(instance, cost=cost, cache={})

@@ -112,3 +112,18 @@ def _table(by: str, rows: list[WaitRow]) -> Iterator[str]:
         yield f"{make_printable(row.name, 16) or '(none)':>16} {row.jobs:8} {row.gpu_hours:11,.0f} {minutes}"
     if len(rows) > _MOST:
         yield f"{'and':>16} {len(rows) - _MOST:8} more"
+
+
+def describe(instance: Instance) -> dict[str, Any]:
+    """Figures to show beside an instance."""
+    jobs = instance.jobs
+    span = int(jobs.submit.max(initial=instance.begin)) - instance.begin
+    asked = int((jobs.width * jobs.run)[jobs.submit >= instance.begin].sum())
+    return {
+        "jobs": len(jobs),
+        "gpus": instance.capacity,
+        "pools": len(instance.pools),
+        "days": round(span / 86_400, 2),
+        "load": round(asked / (span * instance.capacity), 3) if span > 0 else None,
+        "cost": instance.cost,
+    }

@@ -54,3 +54,6 @@ def write_swf(instance: Instance, schedule: Schedule) -> str:
         *(" ".join(map(str, row)) for row in np.column_stack(fields).tolist()),
     ]
     return "\n".join(lines) + "\n"
+
+
+FORMATS = {".swf": write_swf}

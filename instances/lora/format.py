@@ -22,6 +22,7 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 
 FORMAT = "ratiobench/lora/1"
 FORMAT_2 = "ratiobench/lora/2"
+OLDER_FORMATS = (FORMAT_2,)
 BID_SUM_LIMIT = 2**52
 SLOT_LIMIT = 20_000
 SCHEMA = Path(__file__).with_name("schema.json")

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.lora import FAMILY
 from ratiobench.bench.lora import FAMILY as LORA_FAMILY
-from ratiobench.bench.lora import LoraFamily
 from ratiobench.formulations.lora.models.formulation import registry
 from ratiobench.instances.io.errors import DEBUG
 from ratiobench.instances.lora.format import read
@@ -229,7 +229,7 @@ def test_audit_looks_for_the_class_before_it_solves(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A module that exists without the class in it costs one line, not the optimum."""
-    monkeypatch.setattr(LoraFamily, "solve", lambda *_: pytest.fail("solved first"))
+    monkeypatch.setattr(FAMILY, "solve", lambda *_: pytest.fail("solved first"))
     assert main(["audit", LORA, "--algorithm", "tests.support.contestants:Nobody"]) == 2
     assert "has no attribute 'Nobody'" in capsys.readouterr().err
 
@@ -276,7 +276,7 @@ def test_claims_that_do_not_exist_are_found_before_the_work_and_those_not_asked_
 ) -> None:
     """Status 2 before anything is solved; the same check as in the whole audit; an existing name is never unknown."""
     with monkeypatch.context() as patch:
-        patch.setattr(LoraFamily, "solve", lambda *_: pytest.fail("solved first"))
+        patch.setattr(FAMILY, "solve", lambda *_: pytest.fail("solved first"))
         assert main(["audit", LORA, "--algorithm", "pdftsp", "--claim", "lemma5"]) == 2
         assert "--claim: 'lemma5' is not known; did you mean 'lemma4'? `list claims` " in capsys.readouterr().err
         # Settled by proof: no run can show it.

@@ -283,12 +283,14 @@ def test_the_page_of_algorithms_explains_every_option(
         for each in family.algorithms():
             assert f"`{each.name}`" in part
             section = part.partition(f"### `{each.name}`\n")[2].partition("\n### ")[0]
-            for name, meaning in family.option_meanings(each.name).items():
+            for row in family.describe_options(each.name):
+                name, meaning = row["name"], row["meaning"]
                 assert f"| `{name}` |" in section
                 assert meaning.replace("|", "\\|").replace("<", "&lt;") in section
     assert main(["list", "algorithms", "learned"]) == 0
     told = capsys.readouterr().out
-    meanings = families()["lora"].option_meanings("learned")
+    rows = families()["lora"].describe_options("learned")
+    meanings = {row["name"]: row["meaning"] for row in rows}
     assert list(meanings)[:4] == ["guard", "wish", "total", "every"]
     assert all(meaning in told for meaning in meanings.values())
     assert "history  FILE|FILE;FILE|FOLDER|yesterday|history" in told

@@ -608,7 +608,7 @@ def test_how_the_paper_is_read_is_a_page() -> None:
     shown = readme_tables.block(READINGS_PAGE, "readings").rstrip("\n")
     assert tuple(" ".join(each.split()) for each in shown.removeprefix("- ").split("\n- ")) == READINGS
     family = families()["lora"]
-    assert tuple(family.readings()) == READINGS
+    assert tuple(family.readings) == READINGS
     assert RUNS in " ".join(_text(PAPER).split())
 
 

@@ -2,39 +2,55 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.contract import Family, Part
 from ratiobench.bench.family.registry import families
+from ratiobench.instances.io.errors import InputError
 from tests.support.toy_family import ToyFamily
 
 MEMBERS = {name: member for name, member in vars(Family).items() if not name.startswith("_")}
 
 
 def test_every_member_is_documented() -> None:
-    """Methods and properties have a docstring, attributes stand in the class's."""
     for name, member in MEMBERS.items():
-        assert member.__doc__ if callable(member) or isinstance(member, property) else name in str(Family.__doc__), name
+        assert member.__doc__, name
 
 
 @pytest.mark.parametrize("name", sorted(families()))
-def test_families_define_members_of_the_contract_and_no_others(name: str) -> None:
-    bases = type(families()[name]).mro()
-    own = {each for base in bases[: bases.index(Family)] for each in vars(base) if not each.startswith("_")}
-    assert own - {"name", "unit"} <= set(MEMBERS)
+def test_families_have_every_part_and_no_place_that_leads_nowhere(name: str) -> None:
+    """Required parts are there; what `places` names, and each module, has the member that the contract looks for."""
+    family = families()[name]
+    for part, member in MEMBERS.items():
+        if isinstance(member, Part):
+            value = getattr(family, part)
+            assert part not in family.places or value is not member.default, part
 
 
 def test_what_a_family_lacks_is_named() -> None:
-    class Half(Family):
-        """Without most members."""
+    with pytest.raises(TypeError, match=r"half does not give .*solver_version.*check_solution"):
+        Family("half", "units")
+    with pytest.raises(TypeError, match="half gives solvr, claimz, which the contract does not have"):
+        Family("half", "units", solvr=None, places={"claimz": "bench.claims:THEORY"})
 
-    with pytest.raises(TypeError, match=r"(?s)abstract.*check_solution.*solver_version"):
-        Half()  # type: ignore[abstract]
+
+def test_a_module_that_cannot_be_imported_is_no_part_that_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of a family that misses another one says so; it is not taken for a family without this part."""
+    monkeypatch.delitem(sys.modules, "ratiobench.bench.tenants.claims", raising=False)
+    monkeypatch.setitem(sys.modules, "ratiobench.bench.theory.claim", None)
+    with pytest.raises(ModuleNotFoundError):
+        _ = Family("tenants", "units").claims
 
 
 def test_a_family_without_options_loses_no_more_than_these() -> None:
     plain = ToyFamily()
     assert plain.certificates is plain.counterexample_search is plain.explainer is plain.gantt is None
-    assert plain.bidding is plain.timeline is plain.proof_status is None
-    assert (*plain.traces(), *plain.constructions(), *plain.sources()) == ()
+    assert plain.bidding is plain.timeline is None
+    assert (*plain.traces(), *plain.constructions(), *plain.sources, *plain.proof_status("first")) == ()
     assert set(plain.recipes()) == {"file"}
+    with pytest.raises(InputError, match="the family toy joins no days"):
+        plain.join([])
+    with pytest.raises(InputError, match="in the family toy no task moves"):
+        plain.without_migration(None)

@@ -46,3 +46,18 @@ def test_no_shared_room_knows_a_word_of_a_family(family: str) -> None:
         if pattern.search(line)
     ]
     assert not found
+
+
+def test_families_do_not_know_each_other() -> None:
+    """No file of a family imports another one; what all share is under the test above. Algorithms import no run."""
+    found = []
+    for name in families():
+        others = "|".join(other for other in families() if other != name)
+        run = r"ratiobench\.online\.(\w+\.)?run\b(?!_)"
+        for floor in FLOORS:
+            for path in sorted((ROOT / floor / name).rglob("*.py")):
+                text = path.read_text(encoding="utf-8")
+                foreign = rf"ratiobench\.({'|'.join(FLOORS)})\.({others})\b"
+                forbidden = f"{foreign}|(from|import) {run}" if "algorithms" in path.parts else foreign
+                found += [f"{path.relative_to(ROOT)}: {match[0]}" for match in re.finditer(forbidden, text)]
+    assert not found

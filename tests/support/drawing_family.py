@@ -17,7 +17,7 @@ from tests.support.toy_family import Numbers, ToyFamily
 class DrawingFamily(ToyFamily):
     """Takes a part of the numbers, drawn anew in every repetition."""
 
-    name, format = "drawing", "ratiobench/drawing/1"
+    format = "ratiobench/drawing/1"
 
     def own_suites(self) -> Sequence[Suite]:
         """Two cases, and one with an algorithm that fails."""
@@ -44,4 +44,4 @@ class DrawingFamily(ToyFamily):
         return replace(found, algorithm=algorithm, remarks=Remarks(algorithm), version=self.algorithm_key(algorithm))
 
 
-FAMILY = DrawingFamily()
+FAMILY = DrawingFamily("drawing")

@@ -62,10 +62,11 @@ class _Verified:
 
 
 class ToyFamily(Family):
-    name, unit, headline, whole_values = "toy", "points", "half", True
     format = "ratiobench/toy/1"
     solver_version = "1"
-    environment = None
+
+    def __init__(self, name: str = "toy") -> None:
+        super().__init__(name, "points", headline="half", whole_values=True)
 
     def parse(self, data: Any, source: str) -> Numbers:
         """The instance in a document."""
@@ -112,11 +113,12 @@ class ToyFamily(Family):
     def algorithms(self) -> Sequence[NamedSummary]:
         return [NamedSummary(name, name) for name in ("first", "above", "one", "raises", "dies", "hangs", "cheats")]
 
-    def formulations(self) -> Sequence[NamedSummary]:
-        return [NamedSummary("sort", "sorting (none)")]
+    def formulations(self) -> Sequence[tuple[str, str]]:
+        return [("sort", "sorting (none)")]
 
-    def solve(self, instance: Numbers, settings: SolveSettings, start: Any = None) -> SolveReport:
+    def solver(self, instance: Numbers, start: Any = None, certified: bool = False, **chosen: Any) -> SolveReport:
         """The largest numbers; effort 2 proves it, effort 1 leaves a gap of 1."""
+        settings = SolveSettings(**chosen)
         self.solve_key(settings)
         _log(f"opt {self.identity(instance)} {settings.effort}")
         _nap()
@@ -132,7 +134,7 @@ class ToyFamily(Family):
         """A solution as JSON values."""
         return {"decisions": list(solution)}
 
-    def parse_solution(self, instance: Numbers, data: Any, source: str) -> tuple[int, ...]:
+    def parse_solution(self, data: Any, source: str) -> tuple[int, ...]:
         if not isinstance(data, dict) or "decisions" not in data:
             raise InputError(source, "decisions", "the field is missing")
         return tuple(data["decisions"])
@@ -213,9 +215,7 @@ class ToyFamily(Family):
         spent = 2 * run.admitted
         return {"vendors": spent, "energy": 0, "bids": int(run.welfare) + spent}
 
-    def readings(self) -> Sequence[str]:
-        """What is said of every run."""
-        return ("Numbers: `room` counts those < 9 too.",)
+    readings = ("Numbers: `room` counts those < 9 too.",)
 
     @property
     def studies(self) -> Studies:

@@ -14,11 +14,13 @@ from contextlib import ExitStack
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
+from ratiobench.bench.family.capabilities import CounterexampleSearch, SearchResult, SearchSettings
+from ratiobench.bench.family.suite import NamedSummary
 from ratiobench.bench.lora.counterexamples.exhaustive import search_all
-from ratiobench.bench.lora.counterexamples.search import LocalSearch
+from ratiobench.bench.lora.counterexamples.search import LocalSearch, search_counterexample
 from ratiobench.bench.lora.counterexamples.targets import ClaimInapplicable, Measure, Target, Trial, measure_tiny
 from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, bound_optimum, instance, memory_unit
+from ratiobench.bench.lora.theory.claims import list_searches
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.run import ENVIRONMENT, run
@@ -219,3 +221,10 @@ def _told(
         target.name, target.statement, target.algorithm, ratio is None, search.tries, fresh, seconds,
         best, earned, ratio, found, None, tuple(notes), against,
     )  # fmt: skip
+
+
+COUNTEREXAMPLES = CounterexampleSearch(
+    lambda: [NamedSummary(name, how.statement) for name, how in list_searches().items()],
+    search_counterexample,
+    search_worst_case,
+)

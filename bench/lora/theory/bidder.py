@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ratiobench.bench.family.capabilities import BidCurve
+from ratiobench.bench.family.capabilities import BidCurve, Bidding
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claims import CLAIMS
@@ -18,6 +18,7 @@ from ratiobench.formulations.report import Proof, SolveReport, Status, Terminati
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.run import run
 from ratiobench.online.outcome import OnlineRun
 
 # None of these claims is about OPT
@@ -56,3 +57,11 @@ def require_task(instance: Instance, task: int) -> None:
     """InputError where there is no task of this index."""
     if not 0 <= task < instance.tasks:
         raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
+
+
+def run_curve(instance: Instance, algorithm: str, task: int) -> BidCurve:
+    """Its curve; constants that come from the bids follow the bid."""
+    return curve(instance, run(instance, algorithm), task)
+
+
+BIDDING = Bidding(run_curve, audit_bidder)

@@ -114,7 +114,7 @@ def test_the_command_asks_one_bidder_without_solving(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its three claims, or those named, in text and JSON; those that are no claims about one bidder say so."""
-    monkeypatch.setattr("ratiobench.bench.lora.LoraFamily.solve", lambda *_: pytest.fail("solved"))
+    monkeypatch.setattr("ratiobench.bench.lora.FAMILY.solve", lambda *_: pytest.fail("solved"))
     monkeypatch.setattr(bidder_view, "ONE", 4)
     command = ["audit", str(path("truth_alpha_underbid")), "--algorithm", "pdftsp", "--task", "1"]
     assert main([*command, "--json"]) == 0
