@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.family.contract import Family
@@ -17,6 +20,7 @@ from ratiobench.bench.results import ratios
 from ratiobench.bench.results.row import Row, is_known
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import make_printable
+from ratiobench.instances.io.files import write_atomically
 
 NAMED = 2  # Failing assumptions that a cell names; of more it gives the number
 WIDTH = 118  # Columns of a terminal for tables that wrap
@@ -193,6 +197,17 @@ def _narrow(widths: dict[str, int], lines: Sequence[Mapping[str, str]], most: in
         if not wide:
             return
         widths[max(wide, key=lambda name: widths[name])] -= 1
+
+
+def write_csv(path: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows as a CSV file, exact figures as integers and fractions; columns in the order of their first row."""
+    if path is None:
+        return
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    write_atomically(path, text.getvalue().encode())
 
 
 # Money. What is exact stands in results.csv.

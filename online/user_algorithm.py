@@ -40,9 +40,14 @@ _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # In the text of what has none of 
 _TRACKER = re.compile(r"[0-9a-f]{32}")
 
 
-def name_algorithms(
-    given: Iterable[object], future: Iterable[type] = ()
-) -> tuple[tuple[str, ...], dict[str, UserAlgorithm]]:
+def list_algorithms(algorithms: object) -> list[object]:
+    """One algorithm or several: what cannot be gone through is one."""
+    if isinstance(algorithms, str | type) or not isinstance(algorithms, Iterable):
+        return [algorithms]
+    return list(algorithms)
+
+
+def name_algorithms(given: object, future: Iterable[type] = ()) -> tuple[tuple[str, ...], dict[str, UserAlgorithm]]:
     """The names under which algorithms run, and what stands behind the names that are no text and no import path.
 
     Text is a name already. A class that its module can be asked for has its import path, any other ``own:CLASS``, and
@@ -50,7 +55,7 @@ def name_algorithms(
     """
     names: list[str] = []
     own: dict[str, UserAlgorithm] = {}
-    for each in given:
+    for each in list_algorithms(given):
         name = each if isinstance(each, str) else _import_path(each)
         if name is None:
             name = _own_name(each)

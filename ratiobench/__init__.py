@@ -1,9 +1,8 @@
 """Measures online scheduling and pricing algorithms against a certified offline optimum.
 
-The commands are functions: `run`, `results`, `backtest`, `opt`, `simulate`, `instance` (see `ratiobench.bench.api`),
-`audit`, `check`, `compare`, `crosscheck`, `generate`, `imported`, `limit`, `search` (`ratiobench.bench.api_tools`),
-`evaluate`, `play` (`ratiobench.bench.api_policies`). They are loaded at their first use, so that importing one part of
-the package costs that part alone. `ratiobench.testing` is for the tests of other projects.
+Every command is a function, and the command line is that function (`ratiobench.bench.commands`). A function is loaded
+at its first use, so that importing one part of the package costs that part alone. `ratiobench.testing` is for the tests
+of other projects.
 
 The four parts are `ratiobench.bench`, `ratiobench.online`, `ratiobench.formulations` and `ratiobench.instances`. In a
 checkout they are folders at the top level; the links in this folder are for type checkers and editors.
@@ -23,20 +22,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ratiobench.bench.api import (
-        InputError,
-        OnlineRun,
-        Results,
-        SolveReport,
-        backtest,
-        instance,
-        opt,
-        results,
-        run,
-        simulate,
-    )
-    from ratiobench.bench.api_policies import evaluate, play
-    from ratiobench.bench.api_tools import audit, check, compare, crosscheck, generate, imported, limit, search
+    from ratiobench.bench.cluster.commands import backtest
+    from ratiobench.bench.cluster.commands import import_logs as imported
+    from ratiobench.bench.commands.policies import evaluate, play
+    from ratiobench.bench.commands.run import compare, run
+    from ratiobench.bench.commands.search import search
+    from ratiobench.bench.commands.simulate import audit, simulate
+    from ratiobench.bench.commands.solve import check, crosscheck, generate, instance, opt
+    from ratiobench.bench.lora.commands import limit
+    from ratiobench.bench.report.notebook import Results, results
+    from ratiobench.formulations.report import SolveReport
+    from ratiobench.instances.io.errors import InputError
+    from ratiobench.online.outcome import OnlineRun
 
 __all__ = [
     "InputError",
@@ -61,7 +58,19 @@ __all__ = [
     "simulate",
 ]
 
-_POLICIES = ("evaluate", "play")
+_MODULES = {
+    "bench.cluster.commands": ("backtest", "imported"),
+    "bench.commands.policies": ("evaluate", "play"),
+    "bench.commands.run": ("compare", "run"),
+    "bench.commands.simulate": ("audit", "simulate"),
+    "bench.commands.solve": ("check", "crosscheck", "generate", "instance", "opt"),
+    "bench.commands.search": ("search",),
+    "bench.lora.commands": ("limit",),
+    "bench.report.notebook": ("Results", "results"),
+    "formulations.report": ("SolveReport",),
+    "instances.io.errors": ("InputError",),
+    "online.outcome": ("OnlineRun",),
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -69,12 +78,10 @@ def __getattr__(name: str) -> Any:
 
     if name in ("bench", "formulations", "instances", "online", "testing"):
         return importlib.import_module(f"ratiobench.{name}")
-    if name not in __all__:
+    module = next((module for module, names in _MODULES.items() if name in names), None)
+    if module is None:
         raise AttributeError(f"module 'ratiobench' has no attribute {name!r}")
-    if name in _POLICIES:  # without pandas, which programs that evaluate policies need not load
-        return getattr(importlib.import_module("ratiobench.bench.api_policies"), name)
-    api = importlib.import_module("ratiobench.bench.api")
-    return getattr(api if name in api.__all__ else importlib.import_module("ratiobench.bench.api_tools"), name)
+    return getattr(importlib.import_module(f"ratiobench.{module}"), "import_logs" if name == "imported" else name)
 
 
 def __dir__() -> list[str]:

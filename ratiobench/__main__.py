@@ -23,7 +23,7 @@ def main() -> int:
     patient = signal.getsignal(signal.SIGINT) is not signal.default_int_handler  # ignored, as `nohup` wants it
     if not patient:
         signal.signal(signal.SIGINT, _leave)  # an exception would pass through anything's import
-    from ratiobench.bench.cli.main import main as run
+    from ratiobench.bench.cli import main as run
 
     if not patient:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -73,7 +73,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "mine.py").write_text(python_blocks(ROOT / "README.md")[0], encoding="utf-8")
-        where = run(folder, "-c", "import ratiobench.bench.api as api; print(api.__file__)")
+        where = run(folder, "-c", "import ratiobench.bench.cli as cli; print(cli.__file__)")
         if Path(where.strip()).is_relative_to(ROOT / "bench"):
             sys.exit(f"the code that runs is the checkout's: {where}")
         shipped = "from ratiobench.instances.lora.named import path; print(path('tiny_contention').read_text())"

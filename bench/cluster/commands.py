@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ratiobench.bench.arguments import Outcome, command
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import check_writable, write_text
 
@@ -35,15 +37,6 @@ class Imported:
     report: Report  # what the import counted
     file: Path | None  # that was written; None for none
 
-    def lines(self) -> Iterator[str]:
-        """Yield the report for people."""
-        yield str(self.report)
-        yield f"instance: {self.file}" if self.file else "nothing was written (--out FILE writes the instance)"
-
-    def document(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
-        return self.report.summary() | {"file": None if self.file is None else str(self.file)}
-
 
 @dataclass(frozen=True, slots=True)
 class Backtested:
@@ -52,27 +45,8 @@ class Backtested:
     result: Backtest  # all figures
     page: Path | None  # its file; None for none
 
-    def lines(self) -> Iterator[str]:
-        """Yield the answer, the tables and what they rest on, for people."""
-        from ratiobench.bench.cluster.tables import list_answers, list_basis, list_tables
-        from ratiobench.bench.show import align_columns
 
-        yield from list_answers(self.result)
-        for table in list_tables(self.result):
-            yield f"\n{table.title[0].upper()}{table.title[1:]}"
-            yield align_columns(table.rows).removesuffix("\n")
-        yield ""
-        yield from list_basis(self.result)
-        if self.page is not None:
-            yield f"page: {self.page}"
-
-    def document(self) -> dict[str, Any]:
-        """Return all figures as JSON values, times in seconds."""
-        import msgspec
-
-        return dict(msgspec.to_builtins(self.result))
-
-
+@command("reading the logs")
 def import_logs(
     logs: tuple[str, ...],
     *,
@@ -81,7 +55,7 @@ def import_logs(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     skip_bad: bool = False,
-) -> Imported:
+) -> Outcome[Imported]:
     """Make one instance of an operator's logs, and report what became of their jobs.
 
     Parameters
@@ -105,12 +79,13 @@ def import_logs(
 
     if not logs:
         raise InputError("import", "", "the following arguments are required: LOG")
-    return Imported(*write_import(logs, str(cluster), str(out or ""), format or "", columns, skip_bad), out)
+    made = Imported(*write_import(logs, str(cluster), str(out or ""), format or "", columns, skip_bad), out)
+    file = f"instance: {out}" if out else "nothing was written (--out FILE writes the instance)"
+    document = made.report.summary() | {"file": None if out is None else str(out)}
+    return Outcome(lambda: made, [str(made.report), file], lambda: document)
 
 
-import_logs.name, import_logs.busy = "import", "reading the logs"  # type: ignore[attr-defined]
-
-
+@command("replaying the log")
 def backtest(
     file: Any,
     *,
@@ -120,7 +95,7 @@ def backtest(
     seconds: float = 20.0,
     isolate: bool | None = None,
     out: Path | None = None,
-) -> Backtested:
+) -> Outcome[Backtested]:
     """Replay a log under many policies, against OPT, and recommend one.
 
     Parameters
@@ -149,6 +124,8 @@ def backtest(
     >>> [row.name for row in found.result.policies]
     ['easy', 'easy:order=shortest']
     """
+    import msgspec
+
     from ratiobench.bench.cluster import FAMILY
     from ratiobench.bench.cluster.backtest import run_backtest
     from ratiobench.bench.cluster.page import render_page
@@ -170,9 +147,21 @@ def backtest(
         result = run_backtest(instance, policies or DEFAULTS, today, changes, seconds)
     if out is not None:
         write_text(out, render_page(result))
-    return Backtested(result, out)
+    lines, page = _backtest_lines(result), [] if out is None else [f"page: {out}"]
+    return Outcome(lambda: Backtested(result, out), chain(lines, page), lambda: dict(msgspec.to_builtins(result)))
 
 
-backtest.name, backtest.busy = "backtest", "replaying the log"  # type: ignore[attr-defined]
+def _backtest_lines(result: Backtest) -> Iterator[str]:
+    """The answer, the tables and what they rest on, for people."""
+    from ratiobench.bench.cluster.tables import list_answers, list_basis, list_tables
+    from ratiobench.bench.show import align_columns
 
-COMMANDS = (import_logs, backtest)
+    yield from list_answers(result)
+    for table in list_tables(result):
+        yield f"\n{table.title[0].upper()}{table.title[1:]}"
+        yield align_columns(table.rows).removesuffix("\n")
+    yield ""
+    yield from list_basis(result)
+
+
+COMMANDS = {"import": import_logs, "backtest": backtest}

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.commands.command import Command
+from ratiobench.bench.arguments import Choice, Option, Outcome, Text, command
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import NamedSummary, Suite
-from ratiobench.bench.options import Choice, Options, Text, argument
 from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.io.keys import Form
@@ -41,62 +39,49 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] 
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class List(Options):
-    """Options of `list`."""
+@command()
+def list_names(
+    what: Annotated[str, Option(Choice(tuple(_KINDS)))],
+    names: Annotated[Any, Option(Text(), "NAME", several=True)] = (),
+) -> Outcome[list[dict[str, Any]]]:
+    """List suites, algorithms, claims, recipes, ...
 
-    what: str = argument(
-        "kind of names to list. problems: families of problems with their file formats; constructions: parametric "
-        "instances, which `generate` and `run` make; recipes: descriptions of instances, with every key",
-        Choice(tuple(_KINDS)),
-        "",
-    )
-    names: tuple[str, ...] = argument(
-        "names to list, all if none is given: one algorithm with its options explained, one recipe with its keys",
-        Text(),
-        "NAME",
-        several=True,
-    )
-
-
-def run(options: List) -> list[dict[str, Any]]:
-    """The entries of all families."""
-    entries = _KINDS[options.what]
-    known = {each.name for family in families().values() for each in entries(family)} if options.names else ()
-    for name in options.names:
+    Parameters
+    ----------
+    what : kind of names to list. problems: families of problems with their file formats; constructions: parametric
+        instances, which `generate` and `run` make; recipes: descriptions of instances, with every key.
+    names : names to list, all if none is given: one algorithm with its options explained, one recipe with its keys.
+    """
+    entries = _KINDS[what]
+    known = {each.name for family in families().values() for each in entries(family)} if names else ()
+    for name in names:
         if name not in known:
-            raise InputError(
-                f"list {options.what}", "", explain_unknown_name(name, sorted(known), f"list {options.what}")
-            )
-    return [
+            raise InputError(f"list {what}", "", explain_unknown_name(name, sorted(known), f"list {what}"))
+    rows = [
         {"family": family.name, "name": each.name, "summary": each.summary}
         | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})
-        | ({"options": [*family.describe_options(each.name)]} if options.what == "algorithms" else {})
+        | ({"options": [*family.describe_options(each.name)]} if what == "algorithms" else {})
         for family in families().values()
         for each in entries(family)
-        if each.name in options.names or not options.names
+        if each.name in names or not names
     ]
+    return Outcome(lambda: rows, _lines(what, names, rows), lambda: rows)
 
 
-def text(options: List, found: list[dict[str, Any]]) -> Iterator[str]:
+def _lines(what: str, names: Collection[str], rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The entries by family; recipes with their keys, algorithms that are named with their options."""
-    if options.what == "recipes":
-        yield "\n".join(filter(None, (_recipe_text(family, options.names) for family in families().values())))
+    if what == "recipes":
+        yield "\n".join(filter(None, (_recipe_text(family, names) for family in families().values())))
         return
-    if options.what == "algorithms" and options.names:
-        for family in dict.fromkeys(each["family"] for each in found):
-            yield f"{family}:"
-            for each in found:
-                if each["family"] == family:
-                    yield from _algorithm_lines(each)
-        return
-    width = max((len(each["name"]) for each in found), default=0)
-    for family in dict.fromkeys(each["family"] for each in found):
+    width = max((len(row["name"]) for row in rows), default=0)
+    for family in dict.fromkeys(row["family"] for row in rows):
         yield f"{family}:"
-        for each in found:
-            if each["family"] == family:
-                yield f"  {each['name'].ljust(width)}  {each['summary']}"
-    if options.what == "algorithms":
+        for row in rows:
+            if row["family"] == family and what == "algorithms" and names:
+                yield from _algorithm_lines(row)
+            elif row["family"] == family:
+                yield f"  {row['name'].ljust(width)}  {row['summary']}"
+    if what == "algorithms" and not names:
         yield "`list algorithms NAME` explains the options of one."
 
 
@@ -150,6 +135,3 @@ def _backends(family: Family) -> list[NamedSummary]:
     for name, plugin in find_plugins(BACKENDS).items() if linear else ():
         found.append(NamedSummary(name, f"solves {', '.join(linear)}; plug-in of {plugin.origin}"))
     return found
-
-
-LIST = Command(List, run=run, text=text, document=lambda options, found: found)

@@ -1,93 +1,294 @@
-"""The commands `run` and `report`: a suite, its tables and its page."""
+"""Suites: `run`, `report`, `compare`, `warm`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import SuitePartOptions
-from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.suite import Suite
-from ratiobench.bench.options import File, Options, Text, argument, option, switch
+from ratiobench.bench.arguments import (
+    Anything,
+    Axes,
+    Count,
+    EffortFactor,
+    File,
+    Groups,
+    Integer,
+    Names,
+    Option,
+    Outcome,
+    Patterns,
+    Scale,
+    Seconds,
+    Text,
+    command,
+)
+from ratiobench.bench.commands.shared import require_writable
+from ratiobench.bench.family.registry import families, find_suite
+from ratiobench.bench.family.suite import REPEATS
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.interrupts import postpone_interrupt
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.files import write_atomically
+from ratiobench.online.user_algorithm import list_algorithms, name_algorithms
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ratiobench.bench.report.folders import Comparison
+    from ratiobench.bench.report.notebook import Results
+
+_EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run(RunOptions, SuitePartOptions):
-    """Options of `run`."""
+@command("getting ready", keeps=True)
+def run(
+    suite: Annotated[Any, Option(Anything("text"), "SUITE")],
+    algorithms: Annotated[
+        Any, Option(Anything("text"), "NAME", ("-a", "--algorithms", "--algorithm"), several=True)
+    ] = (),
+    out: Annotated[Any, Option(File(), "DIR", named=True)] = None,
+    *,
+    only: Patterns = (),
+    tier: Groups = (),
+    scale: Scale = "full",
+    over: Axes = (),
+    rows: Patterns = (),
+    add: Annotated[Any, Option(Anything("text"), "NAME", several=True)] = (),
+    solve: bool = False,
+    rerun: bool = False,
+    repeat: Annotated[int, Option(Integer(1, REPEATS), "N")] = 1,
+    audits: bool | None = None,
+    effort: Annotated[Any, Option(EffortFactor(1, 10**6), "N")] = 1,
+    limit: Seconds = None,
+    isolate: bool | None = None,
+    workers: Count = None,
+    dask: Annotated[str | None, Option(Text(), "ADDRESS")] = None,
+    fresh: bool = False,
+    retry_failed: bool = False,
+    quiet: bool = True,
+) -> Outcome[Results]:
+    """Run a suite or resume it, and write the report.
+
+    Workers are processes of their own that run nothing of the caller's script, so it needs no main guard.
+
+    Parameters
+    ----------
+    suite : suite, as `list suites` names them, or FILE.toml.
+    algorithms : algorithms to run in every case, without those of the suite: name[:key=value,...], as `list algorithms`
+        names them, or package.module:Class. In Python also classes, or objects of them
+        (`ratiobench.online.user_algorithm`).
+    out : folder of the results; by default results/SUITE.
+    only : only the cases with these names (* ? [...]).
+    tier : only the cases of these groups.
+    scale : size of the instances; small: a small version of the suite.
+    over : parameters that a sweep varies.
+    rows : run only these of the suite's algorithms (* ? [...]).
+    add : algorithms to run in every case, in addition to those of the suite.
+    solve : compute OPT also if a shipped certificate proves it.
+    rerun : run shipped algorithms also if their runs are stored with a standard set.
+    repeat : runs of each randomised algorithm, of which means are taken.
+    audits : check the claims on every run, or do not (by default not in the standard sets).
+    effort : multiple of the suite's work on OPT; `high` is 8.
+    limit : time limit of each solve and each run, in seconds.
+    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
+    workers : worker processes; by default one per core.
+    dask : address of a dask scheduler, to use in place of local processes.
+    fresh : delete earlier results.
+    retry_failed : repeat solves and runs that failed.
+    quiet : print no progress.
+
+    Returns
+    -------
+    The tables: ``rows`` (`results.read.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures are
+    rows with a reason. The command line prints the tables, and writes CSV files and the page.
+
+    Raises
+    ------
+    InputError : a suite, algorithm, folder or number that cannot be used.
+
+    Examples
+    --------
+    >>> import tempfile, ratiobench
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> found = ratiobench.run("tiny", "greedy", folder.name, only="tiny_contention", workers=1)
+    >>> found.frame()["welfare"].tolist()
+    [28.0]
+    >>> folder.cleanup()
+    """
+    from ratiobench.bench.running.runner import find_folder, run_suite
+
+    exactly, added = list_algorithms(algorithms), list_algorithms(add)
+    family, found = find_suite(str(suite))
+    found = found.select_axes(over)
+    names, own = name_algorithms([*exactly, *added], family.secret_types())
+    folder = find_folder(out, found.name, scale, found.over)
+    options = RunOptions(
+        only=only, tier=tier, scale=scale, rows=rows, algorithms=names[: len(exactly)], add=names[len(exactly) :],
+        solve=solve, rerun=rerun, repeat=repeat, audits=audits, effort=effort, limit=limit, isolate=isolate, out=folder,
+        workers=workers, dask=dask, fresh=fresh, retry_failed=retry_failed, quiet=quiet, own=own,
+    )  # fmt: skip
+    return _report(folder, run_suite(family, found, options))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Report(Options):
-    """Options of `report`."""
+def _report(
+    folder: Path, spent: Mapping[str, float], figures: Path | None = None, labels: Mapping[str, str] | None = None
+) -> Outcome[Results]:
+    """Results as a table in Python; on the command line as texts, files and a page."""
+    failed = []
 
-    folder: Path = argument("folder of the results, as `run --out` names it", File(), "DIR")
-    figures: Path | None = option("folder of the figures as SVG files", File(), "FOLDER", told="DIR/figures")
-    label: tuple[str, ...] = option("what the report calls an algorithm", Text(), "NAME=LABEL", several=True)
-    quiet: bool = switch("print no progress")
+    def write(show: Callable[[str], None]) -> None:
+        set_current("writing the tables and the page")
+        with postpone_interrupt():
+            from ratiobench.bench.report.write import write_report  # with pandas, for which no result should wait
 
+        failed.append(write_report(folder, spent, figures, show, labels))
 
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """Results whose tables and pages are written."""
+    def lines() -> Iterator[str]:
+        texts: list[str] = []
+        try:
+            write(texts.append)
+        finally:  # also if a file cannot be written
+            yield from texts
 
-    folder: Path  # of the results
-    status: int  # 1 when something failed, else 0
+    def document() -> dict[str, Any]:
+        from ratiobench.bench.report.document import results_document
 
+        write(lambda text: None)
+        return results_document(folder)
 
-def run(options: Run) -> Reported:
-    """Run what is missing of the suite, print the tables, write CSV and page; status 1 when something failed."""
-    from ratiobench.bench.running.runner import find_folder
+    def result() -> Results:
+        from ratiobench.bench.report.notebook import results
 
-    family, suite = options.find()
-    out = find_folder(options.out, suite.name, options.scale, suite.over)
-    return _run_and_show(family, suite, replace(options, out=out))
+        return results(folder)
 
-
-def _run_and_show(family: Family, suite: Suite, options: RunOptions) -> Reported:
-    from ratiobench.bench.running.runner import run_suite
-
-    spent = run_suite(family, suite, options)
-    set_current("writing the tables and the page")
-    with postpone_interrupt():
-        from ratiobench.bench.report.write import write_report  # with pandas, for which no result should wait
-
-    return Reported(options.folder, write_report(options.folder, spent, show=_show(options)))
+    return Outcome(result, lines(), document, status=lambda: int(any(failed)))
 
 
-def _show(options: Options) -> Callable[[str], None]:
-    """Where the texts of a report go: with --json the document is the only output."""
-    return (lambda text: None) if options.json else print
+@command("reading results and drawing")
+def report(
+    folder: Annotated[Path, Option(File(), "DIR")],
+    *,
+    figures: Annotated[Path | None, Option(File(), "FOLDER")] = None,
+    label: Annotated[Any, Option(Text(), "NAME=LABEL", several=True)] = (),
+    quiet: bool = True,
+) -> Outcome[Results]:
+    """Write tables, CSV files, the page and figures from the results in a folder.
 
-
-def document(options: Options, found: Reported) -> dict[str, Any]:
-    """The rows with their intervals, provenance, means, verdicts, and the answer."""
-    from ratiobench.bench.report.document import results_document
-
-    return results_document(found.folder)
-
-
-def report(options: Report) -> Reported:
-    """Print the tables, write CSV and page; status 1 when rows failed."""
-    from ratiobench.bench.report.write import write_report
-
+    Parameters
+    ----------
+    folder : folder of the results, as `run --out` names it.
+    figures : folder of the figures as SVG files; by default DIR/figures.
+    label : what the report calls an algorithm.
+    quiet : print no progress.
+    """
     labels: dict[str, str] = {}
-    for pair in options.label:
-        name, _, label = pair.rpartition("=")
-        if not name or not label:
+    for pair in label:
+        name, _, text = pair.rpartition("=")
+        if not name or not text:
             raise InputError("--label", "", f"{shorten(pair)} is not NAME=LABEL")
-        labels[name] = label
-    status = write_report(options.folder, {}, options.figures, show=_show(options), labels=labels)
-    return Reported(options.folder, status)
+        labels[name] = text
+    return _report(folder, {}, figures, labels)
 
 
-RUN = Command(Run, run, document=document, status=lambda found: found.status, busy="getting ready", keeps=True)
-REPORT = Command(
-    Report, report, document=document, status=lambda found: found.status, busy="reading results and drawing"
-)
+@command("reading results")
+def compare(
+    a: Annotated[Path, Option(File(), "A")],
+    b: Annotated[Path, Option(File(), "B")],
+    *,
+    names: bool = False,
+    csv: Path | None = None,
+) -> Outcome[pd.DataFrame]:
+    """Compare two folders of results, with the differences beyond noise.
+
+    Parameters
+    ----------
+    a : folder of the results of a run.
+    b : folder of the results of another run.
+    names : list the cases that only one of the two folders has.
+    csv : write the rows of both folders side by side.
+
+    Returns
+    -------
+    A DataFrame with a row per case and algorithm of either folder: ``case``, ``algorithm``, ``differs`` (names of the
+    figures that differ, with semicolons between them), then each figure of A and of B as ``NAME_a``, ``NAME_b``
+    (float64), and exact ones also as ``NAME_a_exact``, ``NAME_b_exact``. ``attrs`` has ``unlike`` (differences of
+    versions and options) and ``seconds`` (a frame: B over A by stage, with intervals).
+
+    Raises
+    ------
+    InputError : a folder without results.
+    """
+    from ratiobench.bench.report import folders
+
+    require_writable(csv)
+    comparison = folders.compare(Path(a), Path(b))
+
+    def files() -> Iterator[str]:
+        if csv:
+            write_atomically(csv, folders.as_csv(comparison))
+        yield from ()
+
+    return Outcome(
+        lambda: _comparison_table(comparison),
+        [folders.text(comparison, names=names)],
+        lambda: folders.document(comparison),
+        files(),
+    )
+
+
+def _comparison_table(found: Comparison) -> pd.DataFrame:
+    """The rows of both folders as a table of pandas."""
+    import pandas as pd
+
+    from ratiobench.bench.report.folders import SHOWN
+
+    columns: dict[str, Any] = {
+        "case": pd.Series([row.case for row in found.rows], dtype="string"),
+        "algorithm": pd.Series([row.algorithm for row in found.rows], dtype="string"),
+        "differs": pd.Series(["; ".join(row.differs) for row in found.rows], dtype="string"),
+    }
+    for name in SHOWN:
+        for side in "ab":
+            cells = [getattr(row, side).get(name) for row in found.rows]
+            if name in _EXACT or name == "seconds":
+                floats = [None if cell is None else float(cell) for cell in cells]
+                columns[f"{name}_{side}"] = pd.Series(floats, dtype="float64")
+            else:
+                columns[f"{name}_{side}"] = pd.Series(cells, dtype="string")
+            if name in _EXACT:
+                columns[f"{name}_{side}_exact"] = pd.Series(cells, dtype=object)
+    frame = pd.DataFrame(columns)
+    paces = [
+        (each.stage, each.algorithm, each.pairs, each.median, each.low, each.high, each.beyond_noise)
+        for each in found.paces
+    ]
+    names = ["stage", "algorithm", "pairs", "median", "low", "high", "beyond_noise"]
+    frame.attrs = {"unlike": list(found.unlike), "seconds": pd.DataFrame(paces, columns=names)}
+    return frame
+
+
+@command(json=False)
+def warm(suites: Names = ()) -> Outcome[None]:
+    """Compile the kernels, and cache them.
+
+    Parameters
+    ----------
+    suites : compile only the kernels of these suites.
+    """
+    from ratiobench.bench.running import kernel_record
+    from ratiobench.bench.running.kernel_compilation import compile_all
+
+    chosen: dict[str, Collection[str] | None] = {}
+    for name in suites:
+        family, suite = find_suite(name)
+        runs = [
+            each for case in suite.cases for each in (*case.algorithms, *(study.algorithm for study in case.studies))
+        ]
+        chosen[family.name] = list(dict.fromkeys([*(chosen.get(family.name) or ()), *runs]))
+    todo = chosen or dict.fromkeys(families())
+    compile_all(todo)
+    for family_name, names in todo.items():
+        kernel_record.record_compiled(family_name, names)
+    return Outcome(lambda: None)

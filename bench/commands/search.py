@@ -4,113 +4,135 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import IsolationOptions, select_fields
+from ratiobench.bench.arguments import Algorithm, Anything, Folder, Integer, Option, Outcome, Seconds, Text, command
+from ratiobench.bench.commands.shared import folders_of, user_context
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_claim_search, find_worst_case_search, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
-from ratiobench.bench.options import SECONDS, File, Integer, Text, argument, option, switch
 from ratiobench.bench.results import ratios
-from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.options import ALGORITHM, one_algorithm
+from ratiobench.bench.running.heartbeat import Heartbeat, set_current
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.instances.io.files import check_writable, load_json, make_folder, read_bytes, write_atomically
 from ratiobench.online.remarks import isolation_text
-from ratiobench.online.run_context import run_context
+from ratiobench.online.run_context import RunContext, run_context
+from ratiobench.online.user_algorithm import name_algorithms
 
-TRIES = 100_000  # Instances tried where neither --tries nor --seconds is given
-RUNS = 3000  # The same where an algorithm runs on each
+if TYPE_CHECKING:
+    from ratiobench.bench.family.contract import Family
+
+TRIES = 100_000  # Instances tried on the command line where neither --tries nor --seconds is given
+RUNS = 3000  # The same where an algorithm runs on each, or in Python
 WORST = "worst"  # The name of the files of a search for an algorithm's worst ratio
+Size = Annotated[int, Option(Integer(1, 8), "N")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Search(IsolationOptions):
-    """Options of `search`."""
+@command()
+def search(
+    claim: Annotated[str, Option(Text(), "CLAIM")] = "",
+    *,
+    algorithm: Algorithm = None,
+    against: Annotated[Any, Option(Anything("text"), "NAME")] = "",
+    isolate: bool | None = None,
+    bounded: bool = False,
+    tasks: Size = 6,
+    slots: Size = 5,
+    nodes: Annotated[int | None, Option(Integer(1, 4), "N")] = None,
+    largest: Annotated[int, Option(Integer(1, 10**6), "N")] = 200,
+    seed: Annotated[int, Option(Integer(0, 10**18 - 1), "S")] = 0,
+    tries: Annotated[int | None, Option(Integer(1, 10**12), "N", line=None)] = RUNS,
+    seconds: Seconds = None,
+    smaller: bool = False,
+    exact: bool = False,
+    out: Folder = None,
+    resume: bool = False,
+) -> Outcome[SearchResult]:
+    """Search for an instance that violates a claim, or on which an algorithm is furthest from OPT.
 
-    claim: str = argument("name of a claim", Text(), "CLAIM", default="")
-    algorithm: str = one_algorithm(
-        f"search for the worst ratio of this algorithm, in place of a claim: {ALGORITHM}", ""
-    )
-    against: str = option(
-        "with --algorithm: compare with the value of this algorithm in place of OPT", Text(), "NAME", default=""
-    )
-    bounded: bool = switch("with --algorithm: skip instances on which the algorithm earns nothing")
-    tasks: int = option("largest number of tasks", Integer(1, 8), "N", default=6)
-    slots: int = option("largest number of slots", Integer(1, 8), "N", default=5)
-    nodes: int | None = option("largest number of nodes", Integer(1, 4), "N", told="1 or 2, by the claim")
-    largest: int = option("largest number in an instance", Integer(1, 10**6), "N", default=200)
-    seed: int = option("seed of the random streams", Integer(0, 10**18 - 1), "S", default=0)
-    tries: int | None = option(
-        "number of instances to try", Integer(1, 10**12), "N", told="100000; with --algorithm 3000", either="limit"
-    )
-    seconds: float | None = option(
-        "time limit in seconds; the result depends on the machine", SECONDS, "S", either="limit"
-    )
-    smaller: bool = switch("after a violation continue for one with fewer tasks")
-    exact: bool = switch(
-        "compute the largest ratio over all instances with at most --tasks, --slots, --nodes (1) and --largest",
-        either="limit",
-    )
-    out: Path | None = option("folder of the witness and of the search's state", File(), "DIR")
-    resume: bool = switch("continue the search whose state is in the folder")
+    Parameters
+    ----------
+    claim : name of a claim.
+    algorithm : search for the worst ratio of this algorithm, in place of a claim: name[:key=value,...], as `list
+        algorithms` names them, or package.module:Class. In Python also a class, or an object of one.
+    against : with --algorithm: compare with the value of this algorithm in place of OPT.
+    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
+    bounded : with --algorithm: skip instances on which the algorithm earns nothing.
+    tasks : largest number of tasks.
+    slots : largest number of slots.
+    nodes : largest number of nodes; by default 1 or 2, by the claim.
+    largest : largest number in an instance.
+    seed : seed of the random streams.
+    tries : number of instances to try; by default 100000, with --algorithm and in Python 3000.
+    seconds : time limit in seconds, in place of tries; the result depends on the machine.
+    smaller : after a violation continue for one with fewer tasks.
+    exact : compute the largest ratio over all instances with at most --tasks, --slots, --nodes (1) and --largest.
+    out : folder of the witness and of the search's state.
+    resume : continue the search whose state is in the folder.
 
+    Returns
+    -------
+    ``violated``, ``left``, ``right``, ``score``, ``instance``, ``check``, ``tries``, ...
 
-@dataclass(frozen=True, slots=True)
-class SearchOutcome:
-    """What was found, and the file of the witness."""
+    Raises
+    ------
+    InputError : both or neither of claim and algorithm, and what cannot be searched for.
 
-    family: Family
-    result: SearchResult
-    witness: Path | None
-
-
-def _report(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-def run(options: Search, say: Callable[[str], None] = _report) -> SearchOutcome:
-    """Search, keeping the state in the folder; progress goes to `say`."""
-    if bool(options.claim) == bool(options.algorithm):
+    Examples
+    --------
+    >>> import ratiobench
+    >>> ratiobench.search(algorithm="greedy", tries=10).tries
+    10
+    """
+    if bool(claim) == bool(algorithm):
         raise InputError("search", "", "needs either a claim or --algorithm NAME")
-    if options.against and options.claim:
-        raise InputError("--against", options.against, "goes with --algorithm NAME, not with a claim")
-    if options.bounded and options.claim:
+    if against and claim:
+        raise InputError("--against", str(against), "goes with --algorithm NAME, not with a claim")
+    if bounded and claim:
         raise InputError("--bounded", "", "goes with --algorithm NAME, not with a claim")
-    about = options.claim or options.algorithm
-    family, search = find_claim_search(about) if options.claim else find_worst_case_search()
-    names = [] if options.claim else [about, *filter(None, [options.against])]
-    context = options.context(family, options.out and options.out / WORST)
+    if exact and (resume or smaller):
+        raise InputError("--exact", "", "has neither a state to go on from nor a violation to make smaller")
+    if sum((seconds is not None, tries not in (None, RUNS), exact)) > 1:
+        raise InputError("--exact" if exact else "--seconds", "", "not allowed with another limit of the search")
+    if resume and out is None:
+        raise InputError("--resume", "", "needs --out DIR, the folder of the search")
+    family, look = find_claim_search(claim) if claim else find_worst_case_search()
+    names, own = name_algorithms([each for each in (algorithm, against) if each], family.secret_types())
+    about, stem = claim or names[0], claim or WORST
+    context = user_context(family, isolate, own, out and out / WORST)
     with run_context(context):
         require_algorithms(family, names)
-    if options.exact and (options.resume or options.smaller):
-        raise InputError("--exact", "", "has neither a state to go on from nor a violation to make smaller")
-    tries = options.tries or (TRIES if options.claim else RUNS)
-    settings = select_fields(SearchSettings, options, tries=tries if options.seconds is None else None)
-    if options.resume and options.out is None:
-        raise InputError("--resume", "", "needs --out DIR, the folder of the search")
-    name = options.claim or WORST
-    path = None if options.out is None else options.out / f"{name}.state.json"
-    state, source = _state(path, options.resume)
+    settings = SearchSettings(
+        tasks=tasks, slots=slots, nodes=nodes, largest=largest, seed=seed, seconds=seconds, smaller=smaller,
+        tries=None if seconds is not None else tries or (TRIES if claim else RUNS),
+        against=names[1] if against else "", exact=exact, bounded=bounded,
+    )  # fmt: skip
+    path = None if out is None else out / f"{stem}.state.json"
+    state, source = _state(path, resume)
 
     def keep(document: Mapping[str, Any]) -> None:
         if path is not None:
             write_atomically(path, (json.dumps(document) + "\n").encode())
 
     with run_context(context):
-        found = search(about, settings, state, source, keep, say)
+        found = look(about, settings, state, source, keep, _say)
     if any(map(family.runs_user_code, names)):
         found = replace(found, isolation=str(context.isolate))
     witness = None
-    if options.out is not None and found.instance is not None:
-        witness = options.out / f"{name}.json"
+    if out is not None and found.instance is not None:
+        witness = out / f"{stem}.json"
         write_atomically(witness, family.dumps(found.instance).encode())
-    return SearchOutcome(family, found, witness)
+    search_ = _Search(family, found, witness, claim, exact, seconds is not None, context)
+    return Outcome(lambda: found, search_.lines(), search_.document, more=search_.explain_worst)
+
+
+def _say(line: str) -> None:
+    """Progress, on the error stream of a command."""
+    if Heartbeat.current is not None:
+        print(line, file=sys.stderr, flush=True)
 
 
 def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
@@ -127,16 +149,74 @@ def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
     return None, ""
 
 
-def text(options: Search, searched: SearchOutcome) -> Iterator[str]:
-    """What was found, and its instance or the name of its file."""
-    family, found = searched.family, searched.result
-    yield from _claim_lines(found) if options.claim else _worst_lines(family, found, options.exact)
-    if found.instance is None or (found.score is None if options.claim else None in (found.left, found.right)):
-        return
-    yield "  " + ", ".join(f"{key} {value}" for key, value in family.describe(found.instance).items())
-    if options.claim:
-        yield _audited(found)
-    yield family.dumps(found.instance).removesuffix("\n") if searched.witness is None else f"  {searched.witness}"
+@dataclass(frozen=True)
+class _Search:
+    """What was found, and the file of the witness."""
+
+    family: Family
+    result: SearchResult
+    witness: Path | None
+    claim: str
+    exact: bool
+    time_limited: bool
+    context: RunContext
+
+    def lines(self) -> Iterator[str]:
+        """What was found, and its instance or the name of its file."""
+        family, found = self.family, self.result
+        yield from _claim_lines(found) if self.claim else _worst_lines(family, found, self.exact)
+        if found.instance is None or (found.score is None if self.claim else None in (found.left, found.right)):
+            return
+        yield "  " + ", ".join(f"{key} {value}" for key, value in family.describe(found.instance).items())
+        if self.claim:
+            yield _audited(found)
+        yield family.dumps(found.instance).removesuffix("\n") if self.witness is None else f"  {self.witness}"
+
+    def document(self) -> dict[str, Any]:
+        """The result, exact, with the instance."""
+        found = self.result
+        sides = ("left", "right", "score")
+        return {
+            "claim": found.claim,
+            "statement": found.statement,
+            "algorithm": found.algorithm,
+            **({"against": found.against} if found.against else {}),
+            "violated": found.violated,
+            **{side: None if getattr(found, side) is None else str(getattr(found, side)) for side in sides},
+            "tries": found.tries,
+            "time_limited": self.time_limited,
+            "seconds": found.seconds,
+            "instance": None if found.instance is None else json.loads(self.family.dumps(found.instance)),
+            "check": None if found.check is None else found.check.document(),
+            **({"notes": list(found.notes)} if found.notes else {}),
+            **({"isolation": found.isolation} if found.isolation else {}),
+        }
+
+    def explain_worst(self, is_json: bool) -> Iterator[str]:
+        """Of a worst ratio OPT with its certificate, and the explanation: files beside the witness, and text."""
+        family, found, witness = self.family, self.result, self.witness
+        if self.claim or found.instance is None:
+            return
+        set_current("proving OPT and explaining")
+        if witness is not None and family.certificates is not None:
+            report = family.certificates.solve(found.instance, SolveSettings(), None)
+            if report.certificate is not None:
+                path = witness.with_name(f"{WORST}.certificate.json")
+                family.certificates.write(report.certificate, path)
+                yield f"  {path}: proves OPT"
+        if family.explainer is None or (is_json and witness is None):
+            return
+        from ratiobench.bench.report import explain as explanations
+
+        hidden = folders_of(witness)
+        with run_context(replace(self.context, hidden=hidden)):
+            explained = explanations.explain(family, found.instance, found.algorithm)
+        if witness is not None:
+            path = witness.with_name(f"{WORST}.html")
+            write_atomically(path, explanations.render_explanation(explained).encode())
+            yield f"  {path}: step by step"
+        if not is_json:
+            yield f"\n{explanations.text(explained)}"
 
 
 def _rate(found: SearchResult) -> str:
@@ -181,56 +261,3 @@ def _worst_lines(family: Family, found: SearchResult, is_exact: bool) -> Iterato
         yield "A local search over small instances: it gives a lower bound on the worst ratio, and no upper bound."
     for note in found.notes:
         yield make_printable(note, 600)
-
-
-def document(options: Search, searched: SearchOutcome) -> dict[str, Any]:
-    """The result, exact, with the instance."""
-    family, found = searched.family, searched.result
-    sides = ("left", "right", "score")
-    return {
-        "claim": found.claim,
-        "statement": found.statement,
-        "algorithm": found.algorithm,
-        **({"against": found.against} if found.against else {}),
-        "violated": found.violated,
-        **{side: None if getattr(found, side) is None else str(getattr(found, side)) for side in sides},
-        "tries": found.tries,
-        "time_limited": options.seconds is not None,
-        "seconds": found.seconds,
-        "instance": None if found.instance is None else json.loads(family.dumps(found.instance)),
-        "check": None if found.check is None else found.check.document(),
-        **({"notes": list(found.notes)} if found.notes else {}),
-        **({"isolation": found.isolation} if found.isolation else {}),
-    }
-
-
-def after(options: Search, searched: SearchOutcome) -> None:
-    """Of a worst ratio OPT with its certificate, and the explanation: files beside the witness, and text."""
-    family, found, witness = searched.family, searched.result, searched.witness
-    if options.claim or found.instance is None:
-        return
-    set_current("proving OPT and explaining")
-    into = sys.stderr if options.json else sys.stdout
-    if witness is not None and family.certificates is not None:
-        report = family.certificates.solve(found.instance, SolveSettings(), None)
-        if report.certificate is not None:
-            path = witness.with_name(f"{WORST}.certificate.json")
-            family.certificates.write(report.certificate, path)
-            print(f"  {path}: proves OPT", file=into)
-    if family.explainer is None or (options.json and witness is None):
-        return
-    from ratiobench.bench.report import explain as explanations
-
-    with run_context(options.context(family, witness)):
-        explained = explanations.explain(family, found.instance, found.algorithm)
-    if witness is not None:
-        from ratiobench.bench.report.explain import render_explanation
-
-        path = witness.with_name(f"{WORST}.html")
-        write_atomically(path, render_explanation(explained).encode())
-        print(f"  {path}: step by step", file=into)
-    if not options.json:
-        print(f"\n{explanations.text(explained)}")
-
-
-SEARCH = Command(Search, run, text=text, document=document, after=after)

@@ -1,92 +1,87 @@
-"""What commands share: the instance, how hard OPT is looked for, the part of a suite."""
+"""What commands share: the instance, how hard OPT is looked for, texts, and the files that they write.
+
+Everything that not every command needs is imported where it is used.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.family.registry import family_of, find_suite, read_instance
-from ratiobench.bench.family.suite import SolveSettings, Suite
-from ratiobench.bench.options import EFFORT, GAP, SECONDS, InstanceOrFile, Options, Text, argument, option
-from ratiobench.bench.running.options import PartOfSuite, isolation
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source
-from ratiobench.instances.io.files import load_json, read_bytes
-from ratiobench.online.run_context import RunContext, UserAlgorithm
+from ratiobench.instances.io.files import check_writable, load_json, read_bytes, write_atomically
 
 if TYPE_CHECKING:
     from ratiobench.bench.family.capabilities import Certificates
     from ratiobench.bench.family.contract import Family
+    from ratiobench.bench.family.suite import SolveSettings
+    from ratiobench.bench.results import ratios
+    from ratiobench.formulations.report import Exact
+    from ratiobench.online.outcome import OnlineRun
+    from ratiobench.online.run_context import RunContext
 
-_T = TypeVar("_T")
+PICTURE = ".svg"
+VIOLATIONS = 5  # So many rules that a run broke are shown by `audit`; `simulate` shows all
 
-
-@dataclass(frozen=True, kw_only=True)
-class InstanceOptions(Options):
-    """The instance that a command is about."""
-
-    file: Any = argument("instance file, .json or .json.gz; - for standard input", InstanceOrFile(), "FILE")
-    cost: str | None = option("cost by which solutions are judged, of a family with several", Text(), "COST")
-
-    def read(self) -> tuple[Family, Any]:
-        """The family and the instance, with the cost that is chosen."""
-        family, instance = read_given(self.file)
-        return family, instance if self.cost is None else family.with_cost(instance, self.cost)
+# Instances.
 
 
-@dataclass(frozen=True, kw_only=True)
-class IsolationOptions(Options):
-    """How users' algorithms run."""
+def read_given(given: Any, cost: str | None = None) -> tuple[Family, Any]:
+    """Find the instance and its family: of a file by its format, of an object by the family that can write it."""
+    from ratiobench.bench.family.registry import family_of, read_instance
 
-    isolate: bool | None = isolation()
-    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)  # the classes and objects to which names refer
-
-    def context(self, family: Family, *files: Any) -> RunContext:
-        """The context of runs, with a sandbox that does not show the folders of these files."""
-        return RunContext(isolate=family.choose_isolation(self.isolate), own=self.own, hidden=folders_of(*files))
-
-
-@dataclass(frozen=True, kw_only=True)
-class FormulationOptions(Options):
-    """Which model of OPT."""
-
-    formulation: str = option("model of OPT, as `list formulations` names them", Text(), "F", default="auto")
+    if isinstance(given, str | os.PathLike):
+        data, source = read_bytes(given)
+        family, instance = read_instance(load_json(data, source), source)
+    else:
+        family, instance = family_of(given), given
+    return family, instance if cost is None else family.with_cost(instance, cost)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SolveOptions(FormulationOptions):
-    """How hard OPT is looked for."""
-
-    backend: str = option("solver, one of those of the formulation", Text(), "B", default="auto")
-    gap: float = option("relative gap at which to stop", GAP, "G", default=0.0)
-    effort: int | None = option("units of work; by default 1, with --seconds as many as fit into the time", EFFORT, "N")
-    seconds: float | None = option("time limit in seconds; the result is marked time-limited", SECONDS, "S")
-
-    def settings(self, family: Family) -> SolveSettings:
-        """The settings of a solve; what does not exist or is not installed is refused at once."""
-        from ratiobench.formulations import backends
-
-        require_formulation(self.formulation, family)
-        with name_source("--backend"):
-            backends.require_installed(self.backend)
-        return SolveSettings(
-            self.formulation, self.backend, amount_of(self.effort, self.seconds), self.gap, self.seconds
-        )
+def folders_of(*given: Any) -> tuple[str, ...]:
+    """The folders of the files among these."""
+    paths = [each for each in given if isinstance(each, str | os.PathLike) and str(each) not in ("", "-")]
+    return tuple(sorted({str(Path(each).absolute().parent) for each in paths}))
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuitePartOptions(PartOfSuite):
-    """The part of a suite, and of a sweep its axes."""
+@contextlib.contextmanager
+def name_the_file(file: Any, instance: Any) -> Iterator[None]:
+    """An error that names the instance names its file instead, where there is one."""
+    try:
+        yield
+    except InputError as error:
+        if isinstance(file, str | os.PathLike) and error.source in ("", getattr(instance, "name", None)):
+            raise InputError(str(file), error.field, error.problem) from None
+        raise
 
-    suite: str = argument("suite, as `list suites` names them, or FILE.toml", Text(), "SUITE")
-    over: tuple[str, ...] = option("parameters that a sweep varies", Text(), "AXIS", several=True)
 
-    def find(self) -> tuple[Family, Suite]:
-        """The suite over the axes that are chosen."""
-        family, suite = find_suite(self.suite)
-        return family, suite.select_axes(self.over)
+def user_context(family: Family, isolate: bool | None, own: Mapping[str, Any], *files: Any) -> RunContext:
+    """The context of runs, with a sandbox that does not show the folders of these files."""
+    from ratiobench.online.run_context import RunContext
+
+    return RunContext(isolate=family.choose_isolation(isolate), own=own, hidden=folders_of(*files))
+
+
+# OPT.
+
+
+def solve_settings(
+    family: Family, formulation: str, backend: str, gap: float, effort: int | None, seconds: float | None
+) -> SolveSettings:
+    """The settings of a solve; what does not exist or is not installed is refused at once."""
+    from ratiobench.bench.family.suite import SolveSettings
+    from ratiobench.formulations import backends
+
+    known = dict.fromkeys(["auto", *dict(family.formulations())])
+    if formulation not in known:
+        raise InputError("--formulation", "", explain_unknown_name(formulation, known))
+    with name_source("--backend"):
+        backends.require_installed(backend)
+    return SolveSettings(formulation, backend, amount_of(effort, seconds), gap, seconds)
 
 
 def amount_of(effort: int | None, seconds: float | None) -> int:
@@ -96,45 +91,86 @@ def amount_of(effort: int | None, seconds: float | None) -> int:
     return effort or (1 if seconds is None else UNLIMITED)
 
 
-def select_fields(kind: type[_T], options: Options, **others: Any) -> _T:
-    """A dataclass of settings whose fields are options of the same names, or among the others."""
-    given = {each.name: getattr(options, each.name) for each in fields(kind) if hasattr(options, each.name)}  # type: ignore[arg-type]
-    return kind(**given | others)
-
-
-def read_given(given: Any) -> tuple[Family, Any]:
-    """Find the instance and its family: of a file by its format, of an object by the family that can write it."""
-    if isinstance(given, str | os.PathLike):
-        data, source = read_bytes(given)
-        return read_instance(load_json(data, source), source)
-    return family_of(given), given
-
-
-def folders_of(*given: Any) -> tuple[str, ...]:
-    """The folders of the files among these."""
-    paths = [each for each in given if isinstance(each, str | os.PathLike) and str(each) not in ("", "-")]
-    return tuple(sorted({str(Path(each).absolute().parent) for each in paths}))
-
-
-def require_formulation(name: str, family: Family) -> None:
-    """Refuse a name that is no formulation's, with what was probably meant."""
-    known = dict.fromkeys(["auto", *dict(family.formulations())])
-    if name not in known:
-        raise InputError("--formulation", "", explain_unknown_name(name, known))
-
-
 def require_certificates(family: Family, source: str = "--certificate") -> Certificates:
-    """The family's certificates; InputError where it has none."""
+    """The family's certificates; InputError if it has none."""
     if family.certificates is None:
         raise InputError(source, "", f"the family {family.name} has no certificates")
     return family.certificates
 
 
-def require_claims(names: Sequence[str], family: Family) -> None:
-    """Refuse a name that is no claim's of those that are checked on runs."""
-    if family.claims is None:
+def interval_text(lower: Exact, upper: Exact, unit: str, text: str = "") -> str:
+    """OPT, or its interval and the gap."""
+    from ratiobench.bench.results import ratios
+
+    if lower == upper:
+        return f"OPT{text} = {ratios.format_truncated(upper)} {unit}"
+    gap = ratios.percent(ratios.gap(lower, upper))
+    return f"OPT{text} in [{ratios.format_number(lower)}, {ratios.format_number(upper, up=True)}] {unit}, gap {gap}"
+
+
+def ratio_document(ratio: ratios.Ratio) -> dict[str, Any]:
+    """A ratio as JSON values, exact."""
+    ends = {end: None if getattr(ratio, end) is None else str(getattr(ratio, end)) for end in ("lower", "upper")}
+    return {"kind": ratio.kind.value, **ends}
+
+
+# Runs and files.
+
+
+def violation_lines(run: OnlineRun, most: int = VIOLATIONS) -> Iterator[str]:
+    """The first rules that a run broke, and how many more there are."""
+    for violation in run.violations[:most]:
+        yield f"INVALID: {violation}"
+    if len(run.violations) > most:
+        yield f"INVALID: {len(run.violations) - most} more"
+
+
+def require_writable(*paths: Path | None) -> None:
+    """Refuse, before the work and not after it, files that cannot be written."""
+    for path in paths:
+        if path is not None:
+            check_writable(path)
+
+
+def write_solution(path: Path | None, family: Family, instance: Any, solution: Any) -> None:
+    """Write a solution, by the suffix of its file in another format of the family."""
+    if path is not None:
+        other = family.solution_formats.get(path.suffix.lower())
+        text = other(instance, solution) if other else json.dumps(family.solution_document(solution)) + "\n"
+        write_atomically(path, text.encode())
+
+
+def require_gantt(path: Path | None, family: Family, schedules: int = 1) -> None:
+    """Refuse a Gantt chart alone, a file of pictures, of a family without or of several schedules."""
+    if path is None or path.suffix.lower() != PICTURE:
         return
-    known = [each.name for each in family.statements() if not each.proof]
-    for name in names:
-        if name not in known:
-            raise InputError("--claim", "", explain_unknown_name(name, known, "list claims"))
+    if family.gantt is None:
+        raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts; name a page, FILE.html")
+    if schedules != 1:
+        raise InputError("--timeline", "", f"{PICTURE} is the chart of one algorithm, not of {schedules}")
+
+
+def write_timeline(
+    path: Path,
+    family: Family,
+    instance: Any,
+    source: Any,
+    runs: Sequence[OnlineRun],
+    best: tuple[Exact, Exact | None, Any] | None = None,
+) -> None:
+    """Write the page of time lines, or the Gantt chart alone as a picture."""
+    if path.suffix.lower() == PICTURE:
+        from ratiobench.bench.report.timeline import draw_gantt
+
+        assert family.gantt is not None
+        solution = runs[0].decisions if runs or best is None else best[2]
+        try:
+            draw_gantt(family.gantt(instance, solution)).save(path)
+        except InputError as error:
+            raise InputError("--timeline", "", error.problem) from None
+    else:
+        from ratiobench.bench.report.timeline import BestSolution, render_timelines
+
+        name = str(getattr(instance, "name", "") or Path(str(source)).name)
+        text = render_timelines(family, instance, name, runs, None if best is None else BestSolution(*best))
+        write_atomically(path, text.encode())

@@ -1,369 +1,793 @@
-"""The command `simulate`: one algorithm in full, or several side by side with their ratios."""
+"""One run of an algorithm: `simulate`, its claims checked by `audit`, and told arrival by arrival by `explain`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import contextlib
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import InstanceOptions, folders_of, read_given, require_certificates
-from ratiobench.bench.commands.texts import (
-    account_of,
-    account_text,
+from ratiobench.bench.arguments import (
+    Algorithm,
+    Algorithms,
+    Backend,
+    Certificate,
+    Cost,
+    Count,
+    File,
+    Formulation,
+    Gap,
+    Hidden,
+    Instance,
+    Integer,
+    Option,
+    Outcome,
+    Seconds,
+    Text,
+    Timeline,
+    command,
+)
+from ratiobench.bench.commands.shared import (
+    folders_of,
     interval_text,
     name_the_file,
-    profit_text,
-    proof_status_text,
     ratio_document,
+    read_given,
+    require_certificates,
     require_gantt,
     require_writable,
-    run_lines,
+    solve_settings,
+    user_context,
     violation_lines,
-    write_csv,
     write_solution,
     write_timeline,
 )
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
-from ratiobench.bench.options import SECONDS, File, option, switch
 from ratiobench.bench.results import ratios
-from ratiobench.bench.results.row import Row
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.options import ALGORITHM, isolation, several_algorithms
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
-from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.files import read_bytes
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.files import read_bytes, write_atomically
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import sandbox
 from ratiobench.online.referee.arrival_count import ArrivalCount, counted_arrivals
-from ratiobench.online.remarks import Remarks
-from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
+from ratiobench.online.run_context import RunContext, run_context
+from ratiobench.online.user_algorithm import name_algorithms
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from ratiobench.bench.family.capabilities import BidCurve, Bidding
     from ratiobench.bench.family.contract import Family
-    from ratiobench.formulations.report import Exact
+    from ratiobench.formulations.report import Exact, SolveReport
 
-# Options of the table with its ratios, which the function `ratiobench.simulate` does not make
-OF_TABLES = ("no_opt", "certificate", "csv")
+READABLE = 24  # Characters up to which `audit` prints a fraction as it is
 
 
-@dataclass(frozen=True, kw_only=True)
-class Simulate(InstanceOptions):
-    """Options of `simulate`."""
+@command("running the algorithm")
+def simulate(
+    file: Instance,
+    algorithm: Algorithms,
+    *,
+    cost: Cost = None,
+    limit: Seconds = None,
+    isolate: bool | None = None,
+    no_migration: bool = False,
+    no_opt: bool = False,
+    certificate: Certificate = None,
+    solution: Path | None = None,
+    csv: Path | None = None,
+    timeline: Timeline = None,
+    prior: Hidden = None,
+) -> Outcome[Any]:
+    """Run online algorithms under the referee, one or several side by side.
 
-    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}; several are compared in a table")
-    limit: float | None = option("time limit of a run in seconds; a run that reaches it is not valid", SECONDS, "S")
-    isolate: bool | None = isolation()
-    no_migration: bool = switch("keep every task on one node; the referee refuses any other decision")
-    no_opt: bool = switch("do not compute OPT, and do not print ratios", either="opt")
-    certificate: Path | None = option(
-        "take OPT from this certificate, which is verified first; without it OPT is computed",
-        File(),
-        "CERT",
-        either="opt",
+    Parameters
+    ----------
+    file : instance file, .json or .json.gz; - for standard input. In Python also an instance, or a list of these.
+    algorithm : name[:key=value,...], as `list algorithms` names them, or package.module:Class; several are compared in
+        a table. In Python also a class, an object of one, or a list of these.
+    cost : cost by which solutions are judged, of a family with several.
+    limit : time limit of a run in seconds; a run that reaches it is not valid.
+    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
+    no_migration : keep every task on one node; the referee refuses any other decision.
+    no_opt : do not compute OPT, and do not print ratios.
+    certificate : take OPT from this certificate, which is verified first; without it OPT is computed.
+    solution : write the decisions, for `check`; a schedule of jobs also as FILE.swf.
+    csv : write the table, one row per algorithm.
+    timeline : write a page with load, prices, a Gantt chart of the nodes and the reasons of rejections; FILE.svg: only
+        the Gantt chart of one algorithm.
+    prior : another day (an instance or its file), from which an algorithm with ``prior=yesterday`` in its name takes
+        its constants.
+
+    Returns
+    -------
+    The run, an `OnlineRun`: ``welfare`` in the family's unit, ``valid``, ``decisions``, ``constants``, ... With a list
+    of instances or a list of algorithms a list of runs in its order; with both, of each instance such a list.
+
+    Raises
+    ------
+    InputError : an instance, algorithm or option that cannot be used; a sandbox that is asked for and cannot be made; a
+        file for the decisions or the page of one run, if there are several.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> run = ratiobench.simulate(named("thm5_T5_3tasks"), "greedy")
+    >>> run.valid, run.welfare, run.admitted
+    (True, 312, 3)
+    >>> [run.admitted for run in ratiobench.simulate([named("thm5_T5_3tasks"), named("tiny_contention")], "greedy")]
+    [3, 3]
+    """
+    if no_opt and certificate:
+        raise InputError("--certificate", "", "not allowed with --no-opt")
+    sandbox.choose(isolate)
+    require_writable(solution, timeline, csv)
+    several, some = isinstance(file, list | tuple), isinstance(algorithm, list | tuple)
+    files = list(file) if several else [file]
+    pairs = [read_given(each, cost) for each in files]
+    secret = {kind for family, _ in pairs for kind in family.secret_types()}
+    names, own = name_algorithms(algorithm, secret)
+    if len(files) > 1:
+        for name, value in (("solution", solution), ("timeline", timeline), ("csv", csv)):
+            if value is not None:
+                raise InputError(name, "", f"is of one run; {len(files) * len(names)} are asked for")
+    hidden = folders_of(prior, certificate, solution, timeline, csv)
+    made = []
+    with contextlib.ExitStack() as stack:
+        if len(files) * len(own) > 1:
+            from ratiobench.bench.evaluation.isolation import share_sandboxes
+
+            share_sandboxes(stack, {id(family): family for family, _ in pairs}.values(), sandbox.requested(isolate))
+        for each, (family, given) in zip(files, pairs, strict=True):
+            context = RunContext(limit, sandbox.requested(isolate), own, hidden=(*folders_of(each), *hidden))
+            table = len(set(names)) > 1 or bool(certificate or csv)
+            simulation = _Simulation(each, family, given, context, no_migration, no_opt, certificate, prior, table)
+            simulation.run(names, solution, timeline)
+            made.append(simulation)
+    first = made[0]
+
+    def result() -> Any:
+        rows = [[each.run_of(name) for name in names] for each in made]
+        runs: list[Any] = rows if some else [row[0] for row in rows]
+        return runs if several else runs[0]
+
+    return Outcome(
+        result, first.lines(), first.document, first.files(solution, csv, timeline), first.opt_of_one, first.status
     )
-    solution: Path | None = option(
-        "write the decisions, for `check`; a schedule of jobs also as FILE.swf", File(), "FILE"
-    )
-    csv: Path | None = option("write the table, one row per algorithm", File(), "FILE")
-    timeline: Path | None = option(
-        "write a page with load, prices, a Gantt chart of the nodes and the reasons of rejections; FILE.svg: only the "
-        "Gantt chart of one algorithm",
-        File(),
-        "HTML",
-        flags=("--html",),
-    )
-    prior: Any = None  # the other day that ``prior=yesterday`` in a name stands for
-    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)  # the classes and objects to which names refer
-
-    @property
-    def context(self) -> RunContext:
-        """The limit, and a sandbox that does not show the folders of the files that are named."""
-        hidden = folders_of(self.file, self.prior, self.certificate, self.solution, self.timeline, self.csv)
-        return RunContext(self.limit, sandbox.requested(self.isolate), self.own, hidden=hidden)
 
 
 @dataclass(frozen=True, slots=True)
-class OptInterval:
+class _Interval:
     """OPT within [lower, upper], and the source of this interval."""
 
     lower: Exact
     upper: Exact
     source: str
-    solution: Any = None  # worth the end that a solution verifies; None where a certificate gave the interval
+    solution: Any = None  # worth the end that a solution verifies; None if a certificate gave the interval
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """A run in the table of several; fields but `ratio` are columns of its CSV file."""
+@dataclass
+class _Simulation:
+    """The runs on one instance by the names of their algorithms, or why one failed; of a table OPT, too."""
 
-    label: str  # the name with its remarks, and a star where constants come from the instance itself
-    state: str  # ok, invalid, or why it failed
-    welfare: Fraction | None = None  # welfare, admitted, seconds: None of a run that failed
-    admitted: int | None = None
-    seconds: float | None = None
-    profit: str | None = None  # in words; None where the family gives no accounts
-    ratio: Row | None = None  # the row with the ratio and the difference from OPT; None without OPT or a valid run
-
-    @property
-    def cells(self) -> dict[str, Any]:
-        """Its cells in a CSV file, by column; the columns of a ratio as in `results.csv`."""
-        named = {name: getattr(self, name) for name in ("welfare", "admitted", "seconds", "profit")}
-        cells = {"label": self.label, "state": self.state}
-        cells |= {name: value for name, value in named.items() if value is not None}
-        return cells | ({} if self.ratio is None else {name: getattr(self.ratio, name) for name in _RATIO})
-
-
-_RATIO = ("ratio_kind", "ratio_lower", "ratio_upper", "behind_lower", "behind_upper")
-
-
-@dataclass(frozen=True, slots=True)
-class SimulationOutcome:
-    """The runs by the names of their algorithms, or why one failed; of a table OPT and the rows."""
-
+    file: Any
     family: Family
     instance: Any
-    runs: Mapping[str, OnlineRun | str]
-    opt: OptInterval | None = None
-    rows: Mapping[str, TableRow] = field(default_factory=dict)  # those of the table; empty for one algorithm in full
+    context: RunContext
+    no_migration: bool
+    no_opt: bool
+    certificate: Path | None
+    prior: Any
+    table: bool  # whether it is a table with OPT, in place of one run in full
+    runs: dict[str, OnlineRun | Exception] = field(default_factory=dict)
+    opt: _Interval | None = None
+
+    def run(self, algorithms: Sequence[str], solution: Path | None, timeline: Path | None) -> None:
+        """Run the algorithms; of a table enclose OPT, too."""
+        family, names = self.family, list(dict.fromkeys(algorithms))
+        if self.no_migration:
+            self.instance = family.without_migration(self.instance)
+        if timeline and family.timeline is None:
+            raise InputError("--timeline", "", f"the family {family.name} has no time lines")
+        require_gantt(timeline, family, len(names))
+        if solution is not None and len(names) > 1:
+            raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
+        if not self.table and not self.context.own:
+            refuse_other_family(family, names[0])
+        with run_context(self.context):
+            if self.table:
+                require_algorithms(family, names)
+            with name_the_file(self.file, self.instance):
+                # What cannot run is said before OPT is looked for, which may take long.
+                self.opt = self._enclose() if self.certificate else None
+                for name in names:
+                    set_current(f"running {name}")
+                    try:
+                        self.runs[name] = self._run(name)
+                    except InputError:
+                        raise
+                    except Exception as error:
+                        if not self.table:
+                            raise
+                        self.runs[name] = error
+                valid = any(run.valid for run in self.ended)
+                if self.table and valid and not self.certificate and not self.no_opt:
+                    self.opt = self._enclose()
+        if self.opt is not None:
+            self.opt = self._tightened(self.opt)
+
+    def _run(self, name: str) -> OnlineRun:
+        other = None if self.prior is None else read_given(self.prior)[1]
+
+        def tell(count: ArrivalCount | None) -> None:
+            set_current(f"running {name}" if count is None else f"running {name}: {count.text}", again=True)
+
+        with counted_arrivals(tell):
+            return self.family.run(self.instance, name, other)
+
+    def run_of(self, name: str) -> OnlineRun:
+        """The run of an algorithm; raises the error because of which there is none."""
+        run = self.runs[name]
+        if isinstance(run, Exception):
+            raise run
+        return run
 
     @property
     def ended(self) -> list[OnlineRun]:
         """Those that did not fail."""
-        return [run for run in self.runs.values() if not isinstance(run, str)]
+        return [run for run in self.runs.values() if not isinstance(run, Exception)]
+
+    def status(self) -> int:
+        """The exit status: 1 if a run failed."""
+        return int(len(self.ended) < len(self.runs))
+
+    def _enclose(self) -> _Interval:
+        """OPT by a certificate that holds, or as `opt` finds it with one unit of work."""
+        family = self.family
+        if self.certificate:
+            set_current("checking the certificate")
+            data, source = read_bytes(str(self.certificate))
+            document = family.load_document(self.instance, data, source)
+            verdict = require_certificates(family).check(self.instance, document, source)
+            if not verdict["valid"]:
+                raise InputError(source, "", f"NOT VALID: {verdict['problem']}")
+            return _Interval(verdict["lower"], verdict["upper"], "by the certificate, verified")
+        set_current("looking for OPT")
+        report = family.solve(self.instance, SolveSettings())
+        source = f"proof: {report.proof}, {report.formulation} / {report.backend}"
+        return _Interval(report.lower, report.upper, source, report.solution)
+
+    def _tightened(self, opt: _Interval) -> _Interval:
+        """A valid run is a verified solution, too: the best one may move the end of the interval that it can."""
+        sense = self.family.sense
+        ends, solution = {"lower": opt.lower, "upper": opt.upper}, opt.solution
+        for run in self.ended:
+            if not run.valid:
+                continue
+            if ratios.beats_bound(opt.lower, opt.upper, run.welfare, sense):
+                raise AssertionError(f"{run.label} is better than the bound on OPT: one of the two is wrong")
+            if ratios.is_better(run.welfare, ends[sense.verified], sense):
+                ends[sense.verified], solution = run.welfare, run.decisions
+        return _Interval(ends["lower"], ends["upper"], opt.source, solution)
+
+    def ratio(self, run: OnlineRun) -> ratios.Ratio | None:
+        """OPT/ALG; None without OPT or a valid run."""
+        if self.opt is None or not run.valid:
+            return None
+        return ratios.ratio(self.opt.lower, self.opt.upper, run.welfare, self.family.sense)
+
+    def lines(self) -> Iterator[str]:
+        """The run in full, or the table: OPT, a row per algorithm, what is proved of each, which rules were broken."""
+        from ratiobench.bench.show import align_columns
+
+        if not self.table:
+            (run,) = self.ended
+            yield from _run_lines(self.family, self.instance, run)
+            return
+        if self.opt is not None:
+            yield from self._opt_lines(self.opt)
+        elif not self.no_opt:
+            yield "No run is valid, so OPT was not computed."
+        yield align_columns([self._line(name, run) for name, run in self.runs.items()]).removesuffix("\n")
+        if any(Source.ORACLE in run.sources for run in self.ended):
+            yield "* its constants are computed from the instance itself, future included (oracle)."
+        for run in self.ended:
+            if known := proof_status_text(self.family, run):
+                yield f"{run.label}: {known}"
+        for run in self.ended:
+            if not run.valid:
+                yield f"{run.label}:"
+                yield from violation_lines(run)
+
+    def _line(self, name: str, run: OnlineRun | Exception) -> dict[str, str]:
+        """A row of the table."""
+        from ratiobench.bench.show import format_number, ratio_text
+
+        family, cells = self.family, self._cells(name, run)
+        line = {"algorithm": cells["label"], family.objective: format_number(cells.get("welfare"))}
+        if self.opt is not None:
+            row: Any = SimpleNamespace(**cells)
+            line[family.sense.ratio] = ratio_text(row, family.sense) if "ratio_kind" in cells else "-"
+        if family.accounts is not None:
+            line["profit"] = cells.get("profit", "-")
+        line["admitted"] = str(cells.get("admitted", "-"))
+        line["seconds"] = f"{cells['seconds']:.3f}" if "seconds" in cells else "-"
+        return line | {"state": cells["state"]}
+
+    def _cells(self, name: str, run: OnlineRun | Exception) -> dict[str, Any]:
+        """The cells of a run in a CSV file, by column; the columns of a ratio as in `results.csv`."""
+        if isinstance(run, Exception):
+            return {"label": name, "state": f"failed: {format_error(run)}"}
+        family = self.family
+        cells: dict[str, Any] = {"label": run.label + " *" * (Source.ORACLE in run.sources)}
+        cells["state"] = "ok" if run.valid else "invalid"
+        cells |= {"welfare": Fraction(run.welfare), "admitted": run.admitted, "seconds": run.seconds}
+        account = account_of(family, self.instance, run)
+        if account is not None:
+            from ratiobench.bench.show import value_text
+
+            # What list prices, the bids, would bring, if nobody pays
+            cells["profit"] = value_text(account["profit"], family) + " (list prices)" * (run.revenue is None)
+        ratio = self.ratio(run)
+        if ratio is not None and self.opt is not None:
+            least, most = ratios.shortfall(self.opt.lower, self.opt.upper, run.welfare, family.sense)
+            cells |= {"ratio_kind": ratio.kind.value, "ratio_lower": ratio.lower, "ratio_upper": ratio.upper}
+            cells |= {"behind_lower": least, "behind_upper": most}
+        return cells
+
+    def _opt_lines(self, opt: _Interval) -> Iterator[str]:
+        yield interval_text(opt.lower, opt.upper, self.family.unit, " without migration" * self.no_migration)
+        yield f"  {opt.source}"
+
+    def opt_of_one(self, json: bool) -> Iterator[str]:
+        """OPT and the ratio of one run, which is printed before, since OPT may take long."""
+        if json or self.no_opt or self.table or not self.ended[0].valid:
+            return
+        (run,) = self.ended
+        with name_the_file(self.file, self.instance), run_context(self.context):
+            self.opt = self._tightened(self._enclose())
+        yield from self._opt_lines(self.opt)
+        yield f"{self.family.sense.ratio} = {self.ratio(run)}"
+
+    def document(self) -> dict[str, Any]:
+        """The run, which is a solution document, too; or OPT and all runs."""
+        if not self.table:
+            (run,) = self.ended
+            return self._run_document(run)
+        runs = []
+        for name, each in self.runs.items():
+            if isinstance(each, Exception):
+                runs.append({"algorithm": name, "failed": format_error(each)})
+            else:
+                ratio = self.ratio(each)
+                runs.append(self._run_document(each) | {"ratio": None if ratio is None else ratio_document(ratio)})
+        ends = None if self.opt is None else {end: json_number(getattr(self.opt, end)) for end in ("lower", "upper")}
+        return {"instance": self.family.identity(self.instance), "opt": ends, "runs": runs}
+
+    def _run_document(self, run: OnlineRun) -> dict[str, Any]:
+        family = self.family
+        about = {"instance": family.identity(self.instance)} | ({"migration": False} if self.no_migration else {})
+        value: dict[str, Any] = {"value": json_number(run.welfare)}
+        account = account_of(family, self.instance, run)
+        if account is not None:
+            value["accounts"] = {name: json_number(figure) for name, figure in account.items()}
+        return run_payload(run) | value | about | family.solution_document(run.decisions)
+
+    def files(self, solution: Path | None, csv: Path | None, timeline: Path | None) -> Iterator[str]:
+        """The table, the decisions, the page with the time lines."""
+        from ratiobench.bench.show import write_csv
+
+        write_csv(csv, [{"algorithm": name} | self._cells(name, run) for name, run in self.runs.items()])
+        if solution is not None and self.ended:
+            write_solution(solution, self.family, self.instance, self.ended[0].decisions)
+        if timeline:
+            opt = self.opt
+            best = None if opt is None or opt.solution is None else (opt.lower, opt.upper, opt.solution)
+            write_timeline(timeline, self.family, self.instance, self.file, self.ended, best)
+            yield f"time line: {timeline}"
 
 
-def run(options: Simulate) -> SimulationOutcome:
-    """Run the algorithms; several, or with a certificate or a CSV file, as a table with OPT."""
-    require_writable(options.solution, options.timeline, options.csv)
-    sandbox.choose(options.isolate)
-    family, instance = options.read()
-    if options.no_migration:
-        instance = family.without_migration(instance)
-    if options.timeline and family.timeline is None:
-        raise InputError("--timeline", "", f"the family {family.name} has no time lines")
-    names = list(dict.fromkeys(options.algorithms))
-    require_gantt(options.timeline, family, len(names))
-    if len(names) > 1 or options.certificate or options.csv:
-        return _compare(options, family, instance, names)
-    if not options.own:
-        refuse_other_family(family, names[0])
-    with name_the_file(options.file, instance), run_context(options.context):
-        return SimulationOutcome(family, instance, {names[0]: _run(options, family, instance, names[0])})
-
-
-def _run(options: Simulate, family: Family, instance: Any, name: str) -> OnlineRun:
-    other = None if options.prior is None else read_given(options.prior)[1]
-
-    def tell(count: ArrivalCount | None) -> None:
-        set_current(f"running {name}" if count is None else f"running {name}: {count.text}", again=True)
-
-    with counted_arrivals(tell):
-        return family.run(instance, name, other)
-
-
-def _compare(options: Simulate, family: Family, instance: Any, names: list[str]) -> SimulationOutcome:
-    runs: dict[str, OnlineRun | str] = {}
-    with run_context(options.context):
-        require_algorithms(family, names)
-        if options.solution is not None and len(names) > 1:
-            raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
-        with name_the_file(options.file, instance):
-            # What cannot run is said before OPT is looked for, which may take long.
-            opt = _enclose(options, family, instance) if options.certificate else None
-            for name in names:
-                set_current(f"running {name}")
-                try:
-                    runs[name] = _run(options, family, instance, name)
-                except InputError:
-                    raise
-                except Exception as error:
-                    runs[name] = format_error(error)
-            valid = any(not isinstance(each, str) and each.valid for each in runs.values())
-            if valid and not options.certificate and not options.no_opt:
-                opt = _enclose(options, family, instance)
-    opt = None if opt is None else _tightened(opt, family, runs)
-    rows = {name: _row(family, instance, opt, name, each) for name, each in runs.items()}
-    return SimulationOutcome(family, instance, runs, opt, rows)
-
-
-def _enclose(options: Simulate, family: Family, instance: Any) -> OptInterval:
-    """OPT by a certificate that holds, or as `opt` finds it with one unit of work."""
-    if options.certificate:
-        set_current("checking the certificate")
-        data, source = read_bytes(str(options.certificate))
-        found = require_certificates(family).check(instance, family.load_document(instance, data, source), source)
-        if not found["valid"]:
-            raise InputError(source, "", f"NOT VALID: {found['problem']}")
-        return OptInterval(found["lower"], found["upper"], "by the certificate, verified")
-    set_current("looking for OPT")
-    report = family.solve(instance, SolveSettings())
-    source = f"proof: {report.proof}, {report.formulation} / {report.backend}"
-    return OptInterval(report.lower, report.upper, source, report.solution)
-
-
-def _tightened(opt: OptInterval, family: Family, runs: Mapping[str, OnlineRun | str]) -> OptInterval:
-    """A valid run is a verified solution, too: the best one may move the end of the interval that it can."""
-    ends, solution = {"lower": opt.lower, "upper": opt.upper}, opt.solution
-    for each in runs.values():
-        if isinstance(each, str) or not each.valid:
-            continue
-        if ratios.beats_bound(opt.lower, opt.upper, each.welfare, family.sense):
-            raise AssertionError(f"{each.label} is better than the bound on OPT: one of the two is wrong")
-        if ratios.is_better(each.welfare, ends[family.sense.verified], family.sense):
-            ends[family.sense.verified], solution = each.welfare, each.decisions
-    return OptInterval(ends["lower"], ends["upper"], opt.source, solution)
-
-
-def _row(family: Family, instance: Any, opt: OptInterval | None, name: str, run: OnlineRun | str) -> TableRow:
-    if isinstance(run, str):
-        return TableRow(name, f"failed: {run}")
-    account = account_of(family, instance, run)
-    return TableRow(
-        label=run.label + " *" * (Source.ORACLE in run.sources),
-        state="ok" if run.valid else "invalid",
-        welfare=Fraction(run.welfare),
-        admitted=run.admitted,
-        seconds=run.seconds,
-        profit=None if account is None else profit_text(family, run, account),
-        ratio=_ratio_row(family, opt, run) if opt is not None and run.valid else None,
-    )
-
-
-def _ratio_row(family: Family, opt: OptInterval, run: OnlineRun) -> Row:
-    found = ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)
-    least, most = ratios.shortfall(opt.lower, opt.upper, run.welfare, family.sense)
-    return Row(
-        case="",
-        group="",
-        algorithm="",
-        remarks=Remarks(""),
-        ratio_kind=found.kind.value,
-        ratio_lower=found.lower,
-        ratio_upper=found.upper,
-        behind_lower=least,
-        behind_upper=most,
-    )
-
-
-def text(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
-    """The run in full, or the table."""
-    family = found.family
-    if found.rows:
-        yield from _table_lines(options, found)
-        return
-    (run,) = found.ended
+def _run_lines(family: Family, instance: Any, run: OnlineRun) -> Iterator[str]:
+    """A run in full: what it earned, and what is known of its algorithm."""
     tasks = run.arrivals or len(family.solution_document(run.decisions)["decisions"])
-    account = account_text(family, found.instance, run)
-    yield from run_lines(run, family.objective, family.unit, tasks, account, proof_status_text(family, run))
-
-
-def _table_lines(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
-    """OPT, a row per algorithm, what is proved of each, which rules were broken."""
-    from ratiobench.bench.show import align_columns, format_number, ratio_text
-
-    family, opt = found.family, found.opt
-    lines = []
-    for row in found.rows.values():
-        ratio = "-" if row.ratio is None else ratio_text(row.ratio, family.sense)
-        lines.append(
-            {"algorithm": row.label, family.objective: format_number(row.welfare)}
-            | ({} if opt is None else {family.sense.ratio: ratio})
-            | ({} if family.accounts is None else {"profit": row.profit or "-"})
-            | {
-                "admitted": "-" if row.admitted is None else str(row.admitted),
-                "seconds": "-" if row.seconds is None else f"{row.seconds:.3f}",
-                "state": row.state,
-            }
-        )
-    if opt is not None:
-        yield from _opt_lines(options, family, opt)
-    elif not options.no_opt:
-        yield "No run is valid, so OPT was not computed."
-    yield align_columns(lines).removesuffix("\n")
-    if any(row.label.endswith(" *") for row in found.rows.values()):
-        yield "* its constants are computed from the instance itself, future included (oracle)."
-    for run in found.ended:
-        if known := proof_status_text(family, run):
-            yield f"{run.label}: {known}"
-    for run in found.ended:
-        if not run.valid:
-            yield f"{run.label}:"
-            yield from violation_lines(run)
-
-
-def _opt_lines(options: Simulate, family: Family, opt: OptInterval) -> Iterator[str]:
-    yield interval_text(opt.lower, opt.upper, family.unit, " without migration" * options.no_migration)
-    yield f"  {opt.source}"
-
-
-def document(options: Simulate, found: SimulationOutcome) -> dict[str, Any]:
-    """The run, which is a solution document, too; or OPT and all runs."""
-    if not found.rows:
-        (run,) = found.ended
-        return _run_document(options, found, run)
-    runs = [
-        {"algorithm": name, "failed": run}
-        if isinstance(run, str)
-        else _run_document(options, found, run) | {"ratio": _ratio(found, run)}
-        for name, run in found.runs.items()
-    ]
-    ends = None if found.opt is None else {end: json_number(getattr(found.opt, end)) for end in ("lower", "upper")}
-    return {"instance": found.family.identity(found.instance), "opt": ends, "runs": runs}
-
-
-def _run_document(options: Simulate, found: SimulationOutcome, run: OnlineRun) -> dict[str, Any]:
-    family = found.family
-    about = {"instance": family.identity(found.instance)} | ({"migration": False} if options.no_migration else {})
-    value: dict[str, Any] = {"value": json_number(run.welfare)}
-    account = account_of(family, found.instance, run)
+    earned = f"{family.objective} {ratios.format_truncated(run.welfare)} {family.unit}"
+    yield f"{run.label}: {earned}, admitted {run.admitted} of {tasks}"
+    if standing := proof_status_text(family, run):
+        yield standing
+    account = account_of(family, instance, run)
     if account is not None:
-        value["accounts"] = {name: json_number(figure) for name, figure in account.items()}
-    return run_payload(run) | value | about | family.solution_document(run.decisions)
+        yield _account_text(family, run, account)
+    elif run.revenue is not None:
+        yield f"revenue {ratios.format_truncated(run.revenue)} {family.unit}"
+    for constant in run.constants:
+        source = ", ".join(filter(None, (constant.source, constant.detail)))
+        about = f", about {float(constant.value):.6g}" if constant.value.denominator > 1 else ""
+        yield f"constant {constant.name} = {constant.value}{about} ({source})"
+    yield from violation_lines(run, len(run.violations))
+    # It is unknown for a user's algorithm, and nothing here depends on it.
+    arithmetic = "" if run.arithmetic == "unknown" else f"arithmetic {run.arithmetic}, "
+    yield f"{arithmetic}{run.seconds:.3f} s from the start of the algorithm to its last decision"
 
 
-def _ratio(found: SimulationOutcome, run: OnlineRun) -> dict[str, Any] | None:
-    if found.opt is None or not run.valid:
+def proof_status_text(family: Family, run: OnlineRun) -> str:
+    """What the run was shown of earlier days, and what is proved of its algorithm; empty if nothing is known."""
+    text = [f"history: {run.history}"] if run.history else []
+    text += [f"{name}: {value}" for name, value in family.proof_status(run.algorithm).items()]
+    return "; ".join(text)
+
+
+def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact] | None:
+    """What a valid run earned and spent, and its profit; None if the family does not say."""
+    if family.accounts is None or not run.valid:
         return None
-    return ratio_document(ratios.ratio(found.opt.lower, found.opt.upper, run.welfare, found.family.sense))
+    account = dict(family.accounts(instance, run))
+    earned = account["bids"] if run.revenue is None else run.revenue
+    return account | {"profit": earned - account["vendors"] - account["energy"]}
 
 
-def write(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
-    """The table, the decisions, the page with the time lines."""
-    write_csv(options.csv, [{"algorithm": name} | row.cells for name, row in found.rows.items()])
-    first = next(iter(found.runs.values()))
-    if options.solution is not None and not isinstance(first, str):
-        write_solution(options.solution, found.family, found.instance, first.decisions)
-    if options.timeline:
-        opt = found.opt
-        best = None if opt is None or opt.solution is None else (opt.lower, opt.upper, opt.solution)
-        write_timeline(options.timeline, found.family, found.instance, options.file, found.ended, best)
-        yield f"time line: {options.timeline}"
+def _account_text(family: Family, run: OnlineRun, account: Mapping[str, Exact]) -> str:
+    """Revenue, cost and profit in the family's money."""
+    from ratiobench.bench.show import value_text
+
+    earned = account["bids"] if run.revenue is None else run.revenue
+    paid = "at list prices (the bids) " if run.revenue is None else ""
+    cost = account["vendors"] + account["energy"]
+    text = f"revenue {value_text(earned, family)}, cost {value_text(cost, family)}"
+    return f"{paid}{text}, profit {value_text(account['profit'], family)}"
 
 
-def after(options: Simulate, found: SimulationOutcome) -> None:
-    """OPT and the ratio of one run, which is printed before, since OPT may take long."""
-    if options.json or options.no_opt or found.rows or not found.ended[0].valid:
-        return
-    (run,) = found.ended
-    family = found.family
-    with name_the_file(options.file, found.instance), run_context(options.context):
-        opt = _tightened(_enclose(options, family, found.instance), family, {run.label: run})
-    for line in _opt_lines(options, family, opt):
-        print(line)
-    print(f"{family.sense.ratio} = {ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)}")
+# Types of the columns of `audit`; the exact sides, `witness`, `figures` and `failing` hold Python objects
+AUDIT_TYPES: Mapping[str, Any] = {
+    "claim": "string",
+    "verdict": "category",
+    "left": "float64",
+    "right": "float64",
+    "reason": "string",
+}
 
 
-SIMULATE = Command(
-    Simulate,
-    run,
-    text=text,
-    document=document,
-    write=write,
-    after=after,
-    status=lambda found: int(len(found.ended) < len(found.runs)),
-    busy="running the algorithm",
-)
+@dataclass(frozen=True)
+class _Audit:
+    """A run with its checks; OPT, or of one bidder that is examined in depth its number and its bid curve."""
+
+    family: Family
+    instance: Any
+    run: OnlineRun
+    checks: Sequence[Check]
+    reference: SolveReport | None = None
+    task: int | None = None
+    curve: BidCurve | None = None
+
+    @property
+    def ratio(self) -> ratios.Ratio | None:
+        """Of OPT and the run."""
+        opt = self.reference
+        return None if opt is None else ratios.ratio(opt.lower, opt.upper, self.run.welfare, self.family.sense)
+
+    def documents(self) -> list[dict[str, Any]]:
+        return [check.document() for check in self.checks]
+
+    def document(self) -> dict[str, Any]:
+        """The verdicts with exact figures."""
+        run = self.run
+        about: dict[str, Any] = {"instance": self.family.identity(self.instance), "algorithm": run.label}
+        if self.task is not None:
+            about["task"] = self.task
+        if self.curve is not None:
+            about |= {"note": self.curve.note, "pieces": [dict(row) for row in self.curve.rows]}
+        about |= {"valid": run.valid, "violations": list(map(str, run.violations)), "welfare": json_number(run.welfare)}
+        if self.reference is not None and self.ratio is not None:
+            about |= {end: json_number(getattr(self.reference, end)) for end in ("lower", "upper")}
+            about["ratio"] = ratio_document(self.ratio)
+        return about | {"checks": self.documents()}
+
+    def table(self) -> pd.DataFrame:
+        """A row per claim."""
+        import pandas as pd
+
+        rows = [
+            {
+                "claim": check.name,
+                "verdict": check.status.value,
+                "left": check.left,
+                "right": check.right,
+                "reason": check.reason,
+                "left_exact": check.left,
+                "right_exact": check.right,
+                "witness": None if check.witness is None else dict(check.witness),
+                "figures": dict(check.figures),
+                "failing": None if check.failing is None else list(check.failing),
+            }
+            for check in self.checks
+        ]
+        columns = [*AUDIT_TYPES, "left_exact", "right_exact", "witness", "figures", "failing"]
+        frame = pd.DataFrame(rows, columns=columns, dtype=object)
+        for side in ("left", "right"):
+            frame[side] = [None if value is None else float(value) for value in frame[side]]
+        verdicts = pd.CategoricalDtype([each.value for each in Verdict])
+        frame = frame.astype({**AUDIT_TYPES, "verdict": verdicts})
+        run, opt = self.run, self.reference
+        frame.attrs = {"algorithm": run.label, "valid": run.valid, "value": run.welfare}
+        if opt is not None:
+            frame.attrs |= {"lower": opt.lower, "upper": opt.upper, "ratio": str(self.ratio)}
+        return frame
+
+
+@command("solving, running and checking")
+def audit(
+    file: Instance,
+    algorithm: Algorithm,
+    claims: Annotated[Any, Option(Text(), "NAME", ("--claim",), several=True)] = (),
+    *,
+    cost: Cost = None,
+    isolate: bool | None = None,
+    formulation: Formulation = "auto",
+    backend: Backend = "auto",
+    gap: Gap = 0.0,
+    effort: Count = None,
+    seconds: Seconds = None,
+    task: Annotated[int | None, Option(Integer(0, 10**9 - 1), "I")] = None,
+    curve: Annotated[str | None, Option(Text(), "CSV")] = None,
+    csv: Path | None = None,
+    prior: Hidden = None,
+) -> Outcome[pd.DataFrame]:
+    """Check the claims of the theory on one run.
+
+    Parameters
+    ----------
+    file : instance file, .json or .json.gz; - for standard input.
+    algorithm : name[:key=value,...], as `list algorithms` names them, or package.module:Class. In Python also a class,
+        or an object of one.
+    claims : check only these claims.
+    cost : cost by which solutions are judged, of a family with several.
+    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
+    formulation : model of OPT, as `list formulations` names them.
+    backend : solver, one of those of the formulation.
+    gap : relative gap at which to stop.
+    effort : units of work; by default 1, with --seconds as many as fit into the time.
+    seconds : time limit in seconds; the result is marked time-limited.
+    task : examine the gain of this bidder (from 0) by misreports in depth; OPT is not computed.
+    curve : also write the utility of --task over its bid; - for standard output, without other output.
+    csv : write the checks, one row each, with exact figures.
+    prior : another day, from which an algorithm with ``prior=yesterday`` in its name takes its constants.
+
+    Returns
+    -------
+    A row per claim ``left <= right``. Columns as `AUDIT_TYPES`, and ``failing``: the assumptions of the claim's proof
+    that fail on the run, None if the check does not separate them from the claim. ``attrs`` has ``algorithm``,
+    ``valid``, ``value``, ``lower``, ``upper`` (exact) and ``ratio`` (text).
+
+    Raises
+    ------
+    InputError : a file, algorithm or option that cannot be used, or a claim that audits do not check.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> table = ratiobench.audit(named("thm5_T5_3tasks"), "greedy")
+    >>> "violated" in list(table["verdict"])
+    False
+    """
+    curve_file = None if curve in (None, "-") else Path(str(curve))
+    require_writable(csv, curve_file)
+    if curve is not None and task is None:
+        raise InputError("--curve", "", "needs --task I, the number of the bidder")
+    if curve == "-" and claims:
+        raise InputError("--curve", "", "--curve - prints the curve only, so it cannot be combined with --claim")
+    family, instance = read_given(file, cost)
+    if task is None and not family.statements():
+        instead = "`explain FILE` says where its cost comes from, `check FILE` verifies schedules and certificates"
+        raise InputError("audit", "", f"the family {family.name} has no claims; {instead}")
+    (name,), own = name_algorithms([algorithm], family.secret_types())
+    bids = None
+    with run_context(user_context(family, isolate, own, file, prior, csv, curve_file)):
+        # An algorithm or a claim that does not exist is refused before any work.
+        require_algorithms(family, [name])
+        known = [each.name for each in family.statements() if not each.proof]
+        for claim in claims if family.claims is not None else ():
+            if claim not in known:
+                raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
+        with name_the_file(file, instance):
+            if task is None:
+                reference = family.solve(instance, solve_settings(family, formulation, backend, gap, effort, seconds))
+                run = family.run(instance, name, None if prior is None else read_given(prior)[1])
+                made = _Audit(family, instance, run, family.audit(instance, run, reference, claims), reference)
+            else:
+                if curve is not None:
+                    bids = _bidding("--curve", family).utility_curve(instance, name, task)
+                    if curve == "-":
+                        return _curve_alone(bids)
+                auctions = _bidding("--task", family)
+                run = family.run(instance, name)
+                checks = auctions.audit_bidder(instance, run, task, claims)
+                made = _Audit(family, instance, run, checks, None, task, bids)
+
+    def lines() -> Iterator[str]:
+        if bids is not None:
+            yield _curve_line(str(curve), bids)
+        what = f"task {task}" if task is not None else f"{family.sense.ratio} {made.ratio}"
+        yield f"{run.label}: {what}" + ("" if run.valid else " (INVALID run)")
+        yield from violation_lines(run)
+        yield from _check_lines(made.documents(), family.notation(), gathered=not claims)
+
+    def files() -> Iterator[str]:
+        from ratiobench.bench.show import write_csv
+
+        hidden = ("figures", "witness")
+        write_csv(csv, [{key: row[key] for key in row if key not in hidden} for row in made.documents()])
+        if bids is not None:
+            write_csv(curve_file, bids.rows)
+        yield from ()
+
+    return Outcome(made.table, lines(), made.document, files())
+
+
+def _bidding(option: str, family: Family) -> Bidding:
+    if family.bidding is None:
+        raise InputError(option, "", f"the family {family.name} has no auctions")
+    return family.bidding
+
+
+def _curve_alone(curve: BidCurve) -> Outcome[Any]:
+    """A bid curve as CSV on standard output."""
+
+    def lines() -> Iterator[str]:
+        import csv
+
+        table = csv.DictWriter(sys.stdout, list(curve.rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(curve.rows)
+        print(_curve_line("-", curve), file=sys.stderr)
+        yield from ()
+
+    return Outcome(lambda: curve, lines())
+
+
+def _curve_line(name: str, curve: BidCurve) -> str:
+    count = f"{len(curve.rows)} piece{'s' * (len(curve.rows) != 1)}"
+    return f"{name}: {count}" + (f" by {curve.note}" if curve.note else "")
+
+
+def _check_lines(
+    checks: Sequence[Mapping[str, Any]], signs: Sequence[tuple[str, str]], *, gathered: bool
+) -> Iterator[str]:
+    """The summary of several, then one by one with figures of its own and witness; last figures that they share.
+
+    Claims about another algorithm stand in a line each, or `gathered` in one.
+    """
+    if len(checks) > 1:
+        yield _summary(checks)
+    shared = _shared_figures([check for check in checks if not check["reason"].startswith(ANOTHER)])
+    elsewhere: dict[str, list[str]] = {}
+    for check in checks:
+        if check["reason"].startswith(ANOTHER):
+            if gathered:
+                elsewhere.setdefault(check["reason"], []).append(check["name"])
+            else:
+                yield f"{check['name']}: {check['status']} ({check['reason']})"
+            continue
+        sides = (
+            "" if check["left"] is None else f"  {_readable(check['left'])} {_sign(check)} {_readable(check['right'])}"
+        )
+        yield f"{check['name']}: {check['status']}{sides}" + (f"  ({check['reason']})" if check["reason"] else "")
+        for name, value in check["figures"].items():
+            if shared.get(name, ...) != value:
+                yield f"    {name} = {_readable(value)}"
+        if check["witness"]:
+            yield f"    witness: {json.dumps(check['witness'])}"
+    for reason, claims in elsewhere.items():
+        yield f"not applicable ({reason}): {', '.join(claims)}"
+    if shared:
+        yield "figures of several claims:"
+        for name, value in shared.items():
+            yield f"    {name} = {_readable(value)}"
+        from ratiobench.bench.family.explanation import find_used_signs
+
+        named = find_used_signs(" ".join(shared), signs)
+        if named:
+            yield "symbols:"
+            yield from (f"    {sign}: {meaning}" for sign, meaning in named)
+
+
+def _sign(check: Mapping[str, Any]) -> str:
+    """The relation of the two sides as it was found; a question mark where it is undecided."""
+    verdict = check["status"]
+    return ">" if verdict == Verdict.VIOLATED else "<=?" if verdict == Verdict.UNDECIDED else "<="
+
+
+def _summary(checks: Sequence[Mapping[str, Any]]) -> str:
+    """How many checks gave each verdict; those that are violated with both sides: `1 violated: NAME 26 > 49/2`."""
+    parts = []
+    for verdict in (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE):
+        found = [check for check in checks if check["status"] == verdict]
+        message = f"{len(found)} {'hold' if verdict is Verdict.HOLDS and len(found) != 1 else verdict.value}"
+        if verdict is Verdict.VIOLATED and found:
+            message += ": " + ", ".join(map(_broken, found))
+        elif verdict is Verdict.UNDECIDED and found:
+            message += f": {', '.join(check['name'] for check in found)}"
+        if found or verdict is Verdict.VIOLATED:
+            parts.append(message)
+    return "; ".join(parts)
+
+
+def _broken(check: Mapping[str, Any]) -> str:
+    """A violated claim with its sides, where it has both."""
+    if check["left"] is None or check["right"] is None:
+        return str(check["name"])
+    return f"{check['name']} {_readable(check['left'])} > {_readable(check['right'])}"
+
+
+def _shared_figures(checks: Sequence[Mapping[str, Any]]) -> dict[str, str | None]:
+    values: dict[str, list[str | None]] = {}
+    for check in checks:
+        for name, value in check["figures"].items():
+            values.setdefault(name, []).append(value)
+    return {name: found[0] for name, found in values.items() if len(found) > 1 and len(set(found)) == 1}
+
+
+def _readable(value: str | None) -> str:
+    """An exact figure as text shows it: a long fraction as a decimal that was cut off; --json has it in full."""
+    if value is None:
+        return "-"
+    found = re.fullmatch(r"-?[0-9]+/[0-9]+", value)
+    return ratios.format_truncated(Fraction(value)) if found and len(value) > READABLE else value
+
+
+@command("solving, running and checking")
+def explain(
+    file: Instance,
+    *,
+    algorithm: Algorithm = "",
+    claim: str = "",
+    cost: Cost = None,
+    isolate: bool | None = None,
+    formulation: Formulation = "auto",
+    backend: Backend = "auto",
+    gap: Gap = 0.0,
+    effort: Count = None,
+    seconds: Seconds = None,
+    html: Annotated[Path | None, Option(File(), "OUT")] = None,
+) -> Outcome[Any]:
+    """Explain a run on a small instance arrival by arrival, with both sides of a claim.
+
+    Parameters
+    ----------
+    file : instance file, .json or .json.gz; - for standard input.
+    algorithm : name[:key=value,...], as `list algorithms` names them, or package.module:Class; by default the family's.
+    claim : claim that is evaluated at the end; by default the family's headline.
+    cost : cost by which solutions are judged, of a family with several.
+    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
+    formulation : model of OPT, as `list formulations` names them.
+    backend : solver, one of those of the formulation.
+    gap : relative gap at which to stop.
+    effort : units of work; by default 1, with --seconds as many as fit into the time.
+    seconds : time limit in seconds; the result is marked time-limited.
+    html : also write a page, in one file.
+    """
+    from ratiobench.bench.report import explain as explanations
+
+    require_writable(html)
+    family, instance = read_given(file, cost)
+    settings = solve_settings(family, formulation, backend, gap, effort, seconds)
+    with name_the_file(file, instance), run_context(user_context(family, isolate, {}, file, html)):
+        explained = explanations.explain(family, instance, algorithm, claim, settings)
+
+    def files() -> Iterator[str]:
+        if html is not None:
+            write_atomically(html, explanations.render_explanation(explained).encode())
+            yield f"page: {html}"
+
+    text = (explanations.text(each) for each in [explained])
+    return Outcome(lambda: explained, text, partial(explanations.explain_document, explained), files())

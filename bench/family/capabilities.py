@@ -33,9 +33,6 @@ __all__ = [
     "Gantt",
     "GanttBlock",
     "GanttTask",
-    "LimitCase",
-    "LimitPrefix",
-    "Limits",
     "Loss",
     "LossReport",
     "Refusal",
@@ -192,43 +189,6 @@ class Claims:
     # (instance, run, interval on OPT, names): checks the claims on one run; names of the claims to check, without the
     # work of the others, None for all. A claim about another algorithm is then `not applicable`.
     audit: Callable[[Any, OnlineRun, SolveReport, Collection[str] | None], Sequence[Check]]
-
-
-class LimitPrefix(NamedTuple):
-    """The first arrivals of an instance, up to a level."""
-
-    label: str  # the level
-    arrivals: int  # their number
-    opt: Exact  # OPT of these arrivals alone
-
-
-@dataclass(frozen=True, slots=True)
-class LimitCase:
-    """Hard instances for every online algorithm, with the lower bound that a theorem proves on them."""
-
-    recipe: str  # its name, as `generate` takes it
-    summary: str  # what the instances show, in a sentence
-    # (apart): the instances over which ALG is averaged; `apart`: with each level at a moment of its own, for algorithms
-    # that answer all arrivals of a moment together.
-    instances: Callable[[bool], Sequence[Any]]
-    prefixes: Sequence[LimitPrefix]  # of each instance, with the same OPT; one per level, the last one is everything
-    theorem: str  # its name
-    bound: Fraction  # the largest OPT/ALG over the prefixes is no less, for any algorithm; exact
-    # (apart): the instance whose constants are announced; None: those of the instance itself, which do not tell where a
-    # prefix ends.
-    announced: Callable[[bool], Any]
-    note: str  # a remark; empty for none
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Lower bounds for every online algorithm, and the families of instances that show them."""
-
-    # (name or recipe, draws): the instances, so many of them if their order is random and not all orders are taken.
-    # InputError for a name, key or value that cannot be used.
-    case: Callable[[str, int], LimitCase]
-    # (instance, run): what each arrival added to ALG, in the order of arrival.
-    gains: Callable[[Any, OnlineRun], Sequence[Exact]]
 
 
 @dataclass(frozen=True, slots=True)

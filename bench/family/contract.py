@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         EvaluationSupport,
         Explainer,
         Gantt,
-        Limits,
         Statement,
         Step,
         Studies,
@@ -246,8 +245,8 @@ class Family:
     log_formats: Part[Names] = Part(
         "bench.commands:LOGS", "The formats of logs that the family's command `import` reads, with summaries.", ()
     )
-    commands: Part[Sequence[Callable[..., Any]]] = Part(
-        "bench.commands:COMMANDS", "The commands that the family alone has: functions.", ()
+    commands: Part[Mapping[str, Callable[..., Any]]] = Part(
+        "bench.commands:COMMANDS", "The commands that the family alone has, by name: functions made by `command`.", {}
     )
     join: Part[Callable[[Sequence[Any]], Any]] = Part(
         "instances.history:join",
@@ -572,7 +571,6 @@ class Family:
     counterexample_search: Part[CounterexampleSearch | None] = Part(
         "bench.counterexample_search:COUNTEREXAMPLES", "The search for instances that violate a claim.", None
     )
-    limits: Part[Limits | None] = Part("bench.theory.limits:LIMITS", "What no online algorithm can beat.", None)
     explainer: Part[Explainer | None] = Part(
         "bench.explanation:EXPLAINER", "Explains runs on small instances, arrival by arrival.", None
     )

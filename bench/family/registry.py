@@ -18,7 +18,7 @@ from ratiobench.instances.io.errors import InputError, explain_unknown_name, sho
 from ratiobench.instances.io.plugins import FAMILIES, find_plugins
 
 if TYPE_CHECKING:
-    from ratiobench.bench.family.capabilities import Limits, SearchFunction
+    from ratiobench.bench.family.capabilities import SearchFunction
 
 # The environment variable that names modules with families that live elsewhere, separated by commas
 ELSEWHERE = "RATIOBENCH_FAMILIES"
@@ -27,8 +27,7 @@ ELSEWHERE = "RATIOBENCH_FAMILIES"
 @lru_cache(maxsize=1)
 def families() -> Mapping[str, Family]:
     """All families, by name: of each folder of `ratiobench.instances`, of plug-ins, and those the environment names."""
-    names = sorted(module.name for module in pkgutil.iter_modules(instances.__path__) if module.ispkg)
-    modules = [f"ratiobench.bench.{each}" for each in names if importlib.util.find_spec(f"ratiobench.bench.{each}")]
+    modules = _shipped_modules()
     modules += [each.value.partition(":")[0] for each in find_plugins(FAMILIES).values()]
     modules += [name.strip() for name in os.environ.get(ELSEWHERE, "").split(",") if name.strip()]
     found: dict[str, Family] = {}
@@ -38,6 +37,11 @@ def families() -> Mapping[str, Family]:
             raise InputError(module, "FAMILY.name", f"{family.name!r} is the name of another family")
         found[family.name] = family
     return found
+
+
+def _shipped_modules() -> list[str]:
+    names = sorted(module.name for module in pkgutil.iter_modules(instances.__path__) if module.ispkg)
+    return [f"ratiobench.bench.{each}" for each in names if importlib.util.find_spec(f"ratiobench.bench.{each}")]
 
 
 def _family_of(module: str) -> Family:
@@ -80,14 +84,6 @@ def find_worst_case_search() -> tuple[Family, SearchFunction]:
         if search is not None and search.worst is not None:
             return family, search.worst
     raise InputError("algorithm", "", "no family has a search for the worst ratio")
-
-
-def find_limits() -> tuple[Family, Limits]:
-    """The first family with limits of every algorithm, and these; InputError where none has any."""
-    for family in families().values():
-        if family.limits is not None:
-            return family, family.limits
-    raise InputError("limit", "", "no family has limits of every algorithm")
 
 
 # What is said of a file and of a folder that stand where a suite is named
@@ -158,8 +154,10 @@ def refuse_other_family(family: Family, name: str) -> None:
 def family_of_format(name: object) -> Family | None:
     """The family whose file format has this name."""
     # First the family that the format names: the others then need not be imported.
-    likely = sorted(families().values(), key=lambda family: family.name not in str(name))
-    return next((family for family in likely if name in family.formats), None)
+    for module in _shipped_modules():
+        if f"/{module.rpartition('.')[2]}/" in str(name) and name in (family := _family_of(module)).formats:
+            return family
+    return next((family for family in families().values() if name in family.formats), None)
 
 
 # Families by the classes of their instances, as far as these were asked for

@@ -59,6 +59,7 @@ class SolveSettings:
 
 # In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test
 YESTERDAY = "prior=yesterday"
+REPEATS = 1000  # Most runs of one algorithm on one instance
 HISTORY = "prior=history"  # The same, where the `prior` is the days before the one under test
 
 

@@ -25,7 +25,6 @@ from ratiobench.bench.family.registry import require_algorithms
 from ratiobench.bench.family.standard import find_certificate, read_set
 from ratiobench.bench.family.standard_runs import StoredRun, read_runs
 from ratiobench.bench.family.suite import Case, Study, Suite, is_informed
-from ratiobench.bench.options import as_words
 from ratiobench.bench.running import provenance, work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
 from ratiobench.bench.running.heartbeat import set_current
@@ -672,7 +671,7 @@ def command(suite: Suite, options: RunOptions) -> str:
     """The command that makes the same table anywhere: what is run, and not where or by whom."""
     words = ["python", "-m", "ratiobench", "run", Path(suite.file).name or suite.name]
     words += [word for name in suite.over for word in ("--over", name)]
-    return shlex.join([*words, *as_words(options)])
+    return shlex.join([*words, *options.as_words()])
 
 
 def _open_store(results: Path) -> Store:

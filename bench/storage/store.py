@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.options import REPEATS
+from ratiobench.bench.family.suite import REPEATS
 from ratiobench.instances.io.errors import CommandError, InputError, shorten
 
 VERSION = 1

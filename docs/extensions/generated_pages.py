@@ -8,17 +8,17 @@ LICENSE or a module, becomes the name of the file, since the built site has no s
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.commands.command import Command, Group, Listed
-from ratiobench.bench.commands.index import COMMANDS
+from ratiobench.bench.arguments import NEEDED, Switch, meanings_of, options_of
+from ratiobench.bench.cli import default_text, find_command, flags_of, is_argument, list_commands
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import read_set, shipped_sets
-from ratiobench.bench.options import Switch, defaults_of, flag_of, options_of
 from ratiobench.bench.report.standard import describe_set
 
 if TYPE_CHECKING:
@@ -51,34 +51,27 @@ def describe_commands() -> Iterator[str]:
     """The lines of the page of commands."""
     yield "# Commands\n\nEvery command is `python -m ratiobench COMMAND`, or `ratiobench COMMAND`.\n"
     yield "`--json` prints one JSON document on standard output where a command has it.\n"
-    for listed in COMMANDS.values():
-        yield from _describe_command(listed)
+    for name, summary in list_commands().items():
+        yield f"## `{name}`\n\n{summary[0].upper()}{summary[1:]}.\n"
+        yield from _options(find_command(name))
 
 
-def _describe_command(listed: Listed, group: str = "") -> Iterator[str]:
-    command, name = listed.load(), f"{group}{listed.name}"
-    if isinstance(command, Group):
-        for part in command.parts:
-            yield from _describe_command(part, f"{name} ")
-        return
-    yield f"## `{name}`\n\n{listed.summary[0].upper()}{listed.summary[1:]}.\n"
-    yield from _options(command)
-
-
-def _options(command: Command) -> Iterator[str]:
+def _options(function: Any) -> Iterator[str]:
     yield "| option | values | default | meaning |\n|---|---|---|---|"
-    defaults = defaults_of(command.options)
-    for name, each in options_of(command.options).items():
-        values = "" if isinstance(each.values, Switch) else each.values.range.replace("|", " | ")
-        values += ", several" * each.several
-        spelling = (
-            (each.metavar or name.upper())
-            if each.positional
-            else f"{flag_of(name)}{' ' * bool(each.metavar)}{each.metavar}"
-        )
-        cells = (f"`{spelling}`", values, "required" if name not in defaults else each.told, each.summary)
+    parameters, meanings = inspect.signature(function).parameters, meanings_of(function)
+    for key, option in options_of(function).items():
+        if option.hidden:
+            continue
+        default = parameters[key].default if option.line is ... else option.line
+        values = "" if isinstance(option.values, Switch) else option.values.range.replace("|", " | ")
+        values += ", several" * option.several
+        if is_argument(parameters[key], option):
+            spelling = option.metavar or key.upper()
+        else:
+            spelling = f"{flags_of(key, option)[-1]} {option.metavar}".rstrip()
+        cells = (f"`{spelling}`", values, "required" if default is NEEDED else default_text(default), meanings[key])
         yield _table_row(cells)
-    if command.document is not None:
+    if function.json:
         yield "| `--json` |  |  | one JSON document on standard output |"
     yield ""
 

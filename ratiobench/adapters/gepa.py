@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.api_policies import evaluate
+from ratiobench.bench.commands.policies import evaluate
 from ratiobench.bench.evaluation.cases import PARTS, TINY, find_cases, find_family
 from ratiobench.bench.evaluation.result import CaseResult, Evaluation, round_down
 from ratiobench.bench.family.standard import read_set, set_of

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ratiobench.bench.api_policies import evaluate as evaluate_policy
+from ratiobench.bench.commands.policies import evaluate as evaluate_policy
 from ratiobench.bench.evaluation.cases import STAGES
 from ratiobench.bench.evaluation.result import Evaluation, round_down
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import ratiobench
-from ratiobench.bench.api_tools import AUDIT_TYPES
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
+from ratiobench.bench.commands.simulate import AUDIT_TYPES
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import named, path
 from tests.support.toy_runs import toy  # noqa: F401

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.cli.main import main
-from ratiobench.bench.options import split_names
+from ratiobench.bench.arguments import split_names
+from ratiobench.bench.cli import main
 from ratiobench.instances.lora.named import path
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
@@ -161,7 +161,9 @@ def test_where_no_run_is_valid_opt_is_not_computed(
     file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """There is no ratio, and OPT may take long: neither of one algorithm nor of several is it asked for."""
-    monkeypatch.setattr("ratiobench.bench.commands.simulate._enclose", lambda *_: pytest.fail("OPT was computed"))
+    monkeypatch.setattr(
+        "ratiobench.bench.commands.simulate._Simulation._enclose", lambda *_: pytest.fail("OPT was computed")
+    )
     lines = printed(capsys, "simulate", file, "--algorithm", "cheats")
     assert not any(line.startswith(("OPT", "  proof")) for line in lines)
     assert main(["simulate", file, "--algorithm", "cheats", "raises"]) == 1

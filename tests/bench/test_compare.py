@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.report.folders import compare, pace
 from ratiobench.bench.running.options import RunOptions

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running import cluster as cluster_module

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.eapm import FAMILY as EAPM
 from ratiobench.bench.report.explain import explain, render_explanation, text
 from ratiobench.instances.eapm.named import named as named_eapm

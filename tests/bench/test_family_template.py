@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.online.registry import _import_all

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
 from ratiobench.bench.report import pictures

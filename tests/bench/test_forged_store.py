@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.storage.validation import check_result
 from ratiobench.instances.io.errors import InputError

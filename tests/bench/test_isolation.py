@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import families
 from ratiobench.instances.cluster.format import write as write_log
 from ratiobench.instances.cluster.generate import generate as generate_log

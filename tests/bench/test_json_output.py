@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.instances.lora.named import path
 from ratiobench.online.referee import sandbox
 

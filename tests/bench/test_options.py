@@ -1,86 +1,37 @@
-"""Every option is declared once: the function and the command line have the same names, defaults and values."""
+"""Every option is a parameter of the command's function: the command line has its names, defaults and values."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.main import main, options_from
-from ratiobench.bench.cli.parser import make_parser
-from ratiobench.bench.commands.command import Command, Group
-from ratiobench.bench.commands.index import COMMANDS
-from ratiobench.bench.family.registry import families
-from ratiobench.bench.options import (
+from ratiobench.bench.arguments import (
+    NEEDED,
     Choice,
-    Decimal,
     Duration,
     Integer,
     Number,
     Option,
-    Options,
-    as_words,
-    defaults_of,
-    flag_of,
-    option,
+    meanings_of,
     options_of,
     split_names,
 )
+from ratiobench.bench.cli import SHIPPED, find_command, flags_of, is_argument, list_commands, main, make_parser, parse
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 
 LORA = str(path("thm5_T5_3tasks"))
-# Functions, and their commands; `results` and `instance` read what the others take
-FUNCTIONS = {
-    "run": "run",
-    "opt": "opt",
-    "simulate": "simulate",
-    "audit": "audit",
-    "check": "check",
-    "crosscheck": "crosscheck",
-    "search": "search",
-    "limit": "limit",
-    "compare": "compare",
-    "generate": "generate",
-    "backtest": "backtest",
-    "imported": "import",
-}
-# Options that the command line has alone, and why
-COMMAND_ONLY = {
-    "simulate": dict.fromkeys(("no_opt", "certificate", "csv"), "the function returns one run, without OPT"),
-    "audit": dict.fromkeys(("task", "curve", "csv"), "the function returns the claims of a run as a table"),
-    "check": {"explain": "text for people"},
-    "search": dict.fromkeys(("out", "resume"), "the function keeps no state in a folder"),
-    "limit": {"csv": "the function returns all rows as a table"},
-    "compare": dict.fromkeys(("names", "csv"), "the function returns all rows as a table"),
-    "generate": {"out": "the function writes nothing"},
-}
-# Keywords that the function has alone, and why
-FUNCTION_ONLY = {
-    "simulate": {"prior": "another day as an object; on the command line `prior=FILE` in the name"},
-    "audit": {"prior": "the same"},
-    "generate": {"keys": "of a recipe; on the command line they stand behind its name"},
-}
-# Options that are an argument of another name
-SPELT = {
-    "simulate": {"algorithms": "algorithm"},
-    "limit": {"algorithms": "algorithm"},
-    "audit": {"claim": "claims"},
-    "check": {"solution": "judged", "certificate": "judged"},
-    "generate": {"suite": "what"},
-}
-# Defaults of functions that are not those of the command line: progress is printed on request in a notebook; a search
-# without a limit is a short one there
-DEFAULTS = {"run": {"quiet": True}, "search": {"tries": 3000, "algorithm": None}}
-# The least that a command line has
-NEEDED = {
+COMMANDS = tuple(list_commands())
+# The least that a command line has, and what the function is called with
+NEEDED_WORDS = {
     "run": ["SUITE"],
     "backtest": ["FILE"],
     "opt": ["FILE"],
@@ -93,123 +44,101 @@ NEEDED = {
     "compare": ["A", "B"],
     "generate": ["SUITE", "--out", "DIR"],
     "import": ["LOG", "--cluster", "TOML"],
+    "evaluate": ["POLICY"],
 }
+CALLS: dict[str, tuple[Any, ...]] = {
+    "simulate": (LORA, "greedy"), "audit": (LORA, "greedy"), "check": (LORA, {}), "opt": (LORA,), "crosscheck": (LORA,),
+    "import": ("log",), "compare": ("a", "b"), "limit": ("rising", "greedy"), "search": ("lemma3",),
+}  # fmt: skip
 
 
-def commands() -> Iterator[tuple[list[str], Command]]:
-    """Every command, the parts of a group one by one, with its words."""
-    for name, listed in COMMANDS.items():
-        found = listed.load()
-        if isinstance(found, Group):
-            for part in found.parts:
-                command = part.load()
-                assert isinstance(command, Command)
-                yield [name, part.name], command
-        else:
-            yield [name], found
+def parsed(*words: str) -> dict[str, Any]:
+    """The arguments of a command line."""
+    return parse(words)[2]
 
 
-def single(name: str) -> Command:
-    found = COMMANDS[name].load()
-    assert isinstance(found, Command)
-    return found
+def options(name: str) -> dict[str, Option]:
+    """The options of a command, without its arguments."""
+    function = find_command(name)
+    parameters = inspect.signature(function).parameters
+    return {
+        key: option
+        for key, option in options_of(function).items()
+        if not option.hidden and not is_argument(parameters[key], option)
+    }
 
 
-def parsed(*words: str) -> Any:
-    """The options of a command line."""
-    return options_from(make_parser().parse_args(words))
+def test_every_command_is_a_function_that_the_package_has() -> None:
+    """`standard`, `list`, `report`, `warm`, `export`, `explain` and `check-algorithm` have no other name."""
+    public = {value for name in ratiobench.__all__ if inspect.isfunction(value := getattr(ratiobench, name))}
+    for name in NEEDED_WORDS:
+        assert find_command(name) in public
+    assert {*SHIPPED} <= {*COMMANDS}
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_function_has_the_options_of_its_command(function: str) -> None:
-    """By the same names and with the same defaults, but for those that the tables above name."""
-    name = FUNCTIONS[function]
-    signature = inspect.signature(getattr(ratiobench, function)).parameters
-    spelt = SPELT.get(function, {})
-    described = options_of(single(name).options)
-    alone = COMMAND_ONLY.get(function, {})
-    expected = {spelt.get(each, each) for each in described if each not in alone}
-    assert set(signature) == expected | set(FUNCTION_ONLY.get(function, {}))
-    assert set(COMMAND_ONLY.get(function, {})) <= set(described)
-    line = parsed(name, *NEEDED[name])
-    other = DEFAULTS.get(function, {})
-    for each, default in defaults_of(single(name).options).items():
-        if each in alone or each in spelt or each in ("solution", "logs", "cluster", "name"):
-            continue
-        assert signature[each].default == other.get(each, default), each
-        if each not in ("format", "claim"):
-            assert getattr(line, each) == default, each
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_command_line_has_the_parameters_of_the_function(name: str) -> None:
+    """All but hidden ones; those without a default are required; every one is described."""
+    function = find_command(name)
+    parameters = inspect.signature(function).parameters
+    known = {key: option for key, option in options_of(function).items() if not option.hidden}
+    parser = make_parser(name, function)
+    actions = {action.dest: action for action in parser._actions}
+    assert {*actions} - {"help", "debug", "json"} == {*known}
+    assert ("json" in actions) == function.json
+    helps = [action.help for action in parser._actions]
+    assert all(helps)
+    assert len(set(helps)) == len(helps)
+    assert parser.format_help()  # no stray % in any of them
+    for key, option in known.items():
+        if not is_argument(parameters[key], option):
+            needed = parameters[key].default is NEEDED if option.line is ... else option.line is NEEDED
+            assert actions[key].required == needed, key
+        assert meanings_of(function)[key]
 
 
-def test_the_command_line_has_the_options_that_are_declared() -> None:
-    top = make_parser().commands.choices
-    for words, command in commands():
-        parser = top[words[0]]
-        parser.add_options()
-        for word in words[1:]:
-            [parts] = [each.choices for each in parser._actions if isinstance(each.choices, dict)]
-            parser = parts[word]
-            parser.add_options()
-        there = {action.dest for action in parser._actions} - {"help", "debug"}
-        assert there - {"json"} == set(options_of(command.options))
-        assert ("json" in there) == (command.document is not None)
-
-
-def wrong_values(each: Option) -> list[Any]:
+def wrong_values(option: Option) -> list[Any]:
     """Values that the option may not have."""
-    values = each.values
+    values = option.values
     if isinstance(values, Integer):
         return [values.low - 1, values.high + 1, "x"]
     if isinstance(values, Number):
         return [-1, "nan", "x"]
-    if isinstance(values, Choice | Duration | Decimal):
+    if isinstance(values, Choice | Duration):
         return ["nosuch"]
     return []
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_same_values_are_refused(function: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", NEEDED_WORDS)
+def test_the_same_values_are_refused(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """By the function and by the command line, naming the option, before any work."""
-    name = FUNCTIONS[function]
-    first: dict[str, tuple[Any, ...]] = {
-        "simulate": (LORA, "greedy"), "audit": (LORA, "greedy"), "check": (LORA, {}), "opt": (LORA,),
-        "crosscheck": (LORA,), "imported": ("log",), "compare": ("a", "b"),
-        "limit": ("rising", "greedy"),
-    }  # fmt: skip
-    arguments = first.get(function, ("lemma3",) if function == "search" else (str(tmp_path),))
-    for each, described in options_of(single(name).options).items():
-        for value in [] if described.positional else wrong_values(described):
+    for key, option in options(name).items():
+        flag = flags_of(key, option)[-1]
+        for value in wrong_values(option):
             with pytest.raises(SystemExit) as exit_:
-                main([name, *NEEDED[name], f"{flag_of(each)}={value}"])
+                raise SystemExit(main([name, *NEEDED_WORDS[name], f"{flag}={value}"]))
             assert exit_.value.code == 2
-            assert flag_of(each) in capsys.readouterr().err
-            if each in inspect.signature(getattr(ratiobench, function)).parameters:
-                with pytest.raises(InputError, match=each.rstrip("_")):
-                    getattr(ratiobench, function)(*arguments, **{each: value})
+            assert flag.strip("-") in capsys.readouterr().err
+            with pytest.raises(InputError, match=key.rstrip("_")):
+                find_command(name)(*CALLS.get(name, (str(tmp_path),)), **{key: value})
 
 
 def test_lists_are_written_the_same_way_everywhere() -> None:
     """As words, with commas, or by repeating the option, in every command and for every option that takes several."""
     seen = set()
-    for name, needed in NEEDED.items():
-        for each, described in options_of(single(name).options).items():
-            if not described.several or described.positional:
+    for name, (place, *more) in NEEDED_WORDS.items():
+        for key, option in options(name).items():
+            if not option.several:
                 continue
-            seen.add(each)
-            place, *more = needed
-            more = [] if each == "algorithms" else more
-            for flag in {flag_of(each), *described.flags}:
+            seen.add(key)
+            others = [] if key == "algorithm" else more
+            for flag in flags_of(key, option):
                 for words in ([flag, "a", "b"], [flag, "a,b"], [flag, "a", flag, "b"]):
-                    assert getattr(parsed(name, place, *more, *words), each) == ("a", "b")
-                last = parsed(name, *more, flag, "a", "b", place)
-                assert getattr(last, each) == ("a", "b")
-    assert seen == {"add", "algorithms", "only", "rows", "tier", "over", "claim", "policies", "what_if"}
-    assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name").tier == ("a", "b", "c")
-
-
-def test_a_switch_without_a_default_can_be_set_either_way() -> None:
-    found = [parsed("evaluate", "mine.py", *more).isolate for more in ([], ["--isolate"], ["--no-isolate"])]
-    assert found == [None, True, False]
+                    assert parsed(name, place, *others, *words)[key] == ["a", "b"]
+                assert parsed(name, *others, flag, "a", "b", place)[key] == ["a", "b"]
+    expected = {"add", "algorithm", "algorithms", "only", "rows", "tier", "over", "claims", "policies", "what_if"}
+    assert seen == expected | {"stage"}
+    assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name")["tier"] == ["a", "b", "c"]
 
 
 def test_names_keep_their_commas() -> None:
@@ -221,54 +150,42 @@ def test_names_keep_their_commas() -> None:
 
 def test_the_command_of_a_run_makes_the_same_run() -> None:
     """What the provenance names is read back as the same options."""
-    words = [
-        "run",
-        "toy",
-        "--only",
-        "a*",
-        "--tier",
-        "12 jobs, 1",
-        "--rows",
-        "b",
-        "-a",
-        "c:k=1,j=2",
-        "d",
-        "--add",
-        "e:k=1",
-    ]
-    words += ["--scale", "small", "--solve", "--no-audits", "--effort", "high", "--repeat", "3", "--limit", "2.5"]
-    given = parsed(*words, "--isolate")
-    assert parsed("run", "toy", *as_words(given)) == given
-    assert as_words(RunOptions(out=Path("x"), workers=2, quiet=True)) == []
+    options = RunOptions(
+        only=("a*",), tier=("12 jobs, 1",), rows=("b",), algorithms=("c:k=1,j=2", "d"), add=("e:k=1",), scale="small",
+        solve=True, audits=False, effort=8, repeat=3, limit=2.5, isolate=True,
+    )  # fmt: skip
+    values = parsed("run", "toy", *options.as_words())
+    for key in ("debug", "json", "suite", "quiet", "fresh", "retry_failed"):
+        values.pop(key)
+    assert RunOptions(**{key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}) == options
+    assert RunOptions(out=Path("x"), workers=2, quiet=True).as_words() == []
+    assert RunOptions(isolate=False).as_words() == ["--no-isolate"]
 
 
 def test_isolation_can_be_asked_for_or_declined() -> None:
     """Of every command that runs users' algorithms; by default it is neither."""
     for words in (["simulate", "x.json", "-a", "b"], ["limit", "rising:theta=9"], ["run", "toy"],
                   ["evaluate", "mine.py"]):  # fmt: skip
-        chosen = [parsed(*words, *more).isolate for more in ((), ("--isolate",), ("--no-isolate",))]
+        chosen = [parsed(*words, *more).get("isolate") for more in ((), ("--isolate",), ("--no-isolate",))]
         assert chosen == [None, True, False]
-    assert as_words(parsed("run", "toy", "--no-isolate")) == ["--no-isolate"]
 
 
-def test_an_option_is_checked_whoever_sets_it() -> None:
-    """Also by Python's own constructor; a text is no list of its letters."""
-    with pytest.raises(InputError, match="repeat: 0 is not in"):
-        RunOptions(repeat=0)
-    assert RunOptions(only="toy0").only == ("toy0",)  # type: ignore[arg-type]
-    assert isinstance(option("x", Choice(("a",))).metadata["option"], Option)
-    assert options_of(Options) == {}
+def test_a_function_names_what_it_does_not_know() -> None:
+    """A keyword that is spelt almost right, one that is missing; a text is no list of its letters."""
+    with pytest.raises(InputError, match="did you mean 'effort'"):
+        ratiobench.opt(LORA, efort=2)  # type: ignore[call-arg]
+    with pytest.raises(InputError, match="file"):
+        ratiobench.opt()  # type: ignore[call-arg]
+    assert options("run")["only"].checked("only", "toy0") == ("toy0",)
 
 
 def test_the_page_of_commands_has_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "extensions"))
     page = "\n".join(importlib.import_module("generated_pages").describe_commands())
-    for words, command in commands():
-        name = " ".join(words)
+    for name in COMMANDS:
         section = page.partition(f"## `{name}`\n")[2].partition("\n## ")[0]
-        for option_name, found in options_of(command.options).items():
-            shown = found.metavar.replace("|", "\\|") if found.positional else flag_of(option_name)
-            assert f"`{shown}" in section, (name, option_name)
+        for key, option in options(name).items():
+            assert f"`{flags_of(key, option)[-1]}" in section, (name, key)
 
 
 def test_the_page_of_algorithms_explains_every_option(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.standard import read_set
 from ratiobench.bench.report.citation import cite
 from ratiobench.bench.results.read import Results, read_results

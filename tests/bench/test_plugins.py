@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.evaluation.cases import find_family
 from ratiobench.bench.evaluation.check_algorithm import check_algorithm
 from tests.support.packages import install

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from numba.core import event
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.running import heartbeat
 from ratiobench.bench.running.heartbeat import Heartbeat, set_current
 from ratiobench.bench.running.progress import MAKING, Progress, clock

@@ -22,8 +22,7 @@ import pytest
 import yaml
 
 import ratiobench
-from ratiobench.bench.cli.main import main
-from ratiobench.bench.cli.parser import make_parser
+from ratiobench.bench.cli import find_command, list_commands, main, make_parser, parse
 from ratiobench.bench.eapm.suites import READINGS as EAPM_READINGS
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.lora.experiments import COLUMNS, judge_outperformance
@@ -220,7 +219,6 @@ def test_every_path_that_is_named_exists() -> None:
 
 def test_every_command_line_can_be_parsed() -> None:
     """Indented ones: commands, options and suites exist, and so do sessions of nox."""
-    parser = make_parser()
     sessions = re.findall(r"^@nox\.session\ndef (\w+)", _text("noxfile.py"), flags=re.MULTILINE)
     lines = [(file, line) for file in TEXTS for line in re.findall(r"^    (\S.*)$", _text(file), flags=re.MULTILINE)]
     for file, line in lines:
@@ -229,12 +227,12 @@ def test_every_command_line_can_be_parsed() -> None:
         before, _, words = line.partition(" -m ratiobench ")
         if words and before.endswith("python"):
             try:
-                args = parser.parse_args(shlex.split(words.replace("--task I", "--task 0")))
+                _, _, values = parse(shlex.split(words.replace("--task I", "--task 0")))
             except SystemExit:  # the parser has said why on standard error
                 pytest.fail(f"{file}: {line}")
-            assert args.command, (file, line)
             if words.startswith(("simulate", "audit")):  # of one instance: nobody hands over other days
-                names = [args.algorithm] if hasattr(args, "algorithm") else args.algorithms
+                given = values["algorithm"]
+                names = [given] if isinstance(given, str) else given
                 handed = {f"{key}={word}" for key in ("prior", "history") for word in HANDED_OVER}
                 options = {option for name in names for option in re.split("[:,]", name)}
                 assert not handed & options, (file, line)
@@ -252,19 +250,15 @@ def test_every_module_that_is_run_exists() -> None:
 
 def test_every_command_in_a_sentence_has_the_options_that_it_names() -> None:
     """Code spans that begin with a command's name; an option may be shortened as on the command line."""
-    [parsers] = [action.choices for action in make_parser()._actions if isinstance(action.choices, dict)]
-    for parser in parsers.values():
-        parser.add_options()
-    known = {name: set(parser._option_string_actions) for name, parser in parsers.items()}
-    for action in parsers["standard"]._actions:
-        for part in dict(action.choices or {}).values():
-            part.add_options()
-            known["standard"] |= set(part._option_string_actions)
+    known: dict[str, set[str]] = {}
+    for name in list_commands():
+        options = make_parser(name, find_command(name))._option_string_actions
+        known.setdefault(name.partition(" ")[0], set()).update(options)
     for file in [each for each in TEXTS if each != HISTORY]:
         prose = re.sub(r"```.*?```", "", _text(file), flags=re.DOTALL)
         for span in re.findall(r"`([^`]+)`", re.sub(r"^    .*$", "", prose, flags=re.MULTILINE)):
             words = span.replace("python -m ratiobench ", "").split()
-            for word in words[1:] if words and words[0] in parsers else ():
+            for word in words[1:] if words and words[0] in known else ():
                 option = word.partition("=")[0].strip(",.;:)")
                 if re.fullmatch(r"--?[a-z][a-z-]*", option):
                     assert any(each.startswith(option) for each in known[words[0]]), (file, span)
@@ -293,8 +287,7 @@ def test_ci_runs_the_readmes_test_command() -> None:
 def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     section = _text(file)
     rows = re.findall(r"^\| `(\w[\w-]*)([^`/]*)` \| (.*) \|$", section, flags=re.MULTILINE)
-    [there] = [set(action.choices) for action in make_parser()._actions if isinstance(action.choices, dict)]
-    assert {name for name, _, _ in rows} == there
+    assert {name for name, _, _ in rows} == {name.partition(" ")[0] for name in list_commands()}
     for name, usage, does in rows:
         with pytest.raises(SystemExit) as exit_:
             main([name, "--help"])

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.results.remarks import MOST, label_of_runs, remarks_of_runs, with_remarks
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_runs import made, toy  # noqa: F401

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from markupsafe import Markup
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families
@@ -146,7 +146,7 @@ def test_the_page_opens_with_the_answer(page: str) -> None:
 
 def test_templates_are_loaded_where_a_page_is_made_and_not_before() -> None:
     """The commands start without Jinja, pandas and matplotlib; a report without pictures draws nothing."""
-    program = """import sys, ratiobench.bench.cli.main
+    program = """import sys, ratiobench.bench.cli
 names = ("jinja2", "pandas", "matplotlib")
 before = [name for name in names if name in sys.modules]
 import ratiobench.bench.report.page

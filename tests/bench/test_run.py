@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.pool import SpawnPool, WorkerLost

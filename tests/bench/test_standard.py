@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.standard import StandardSet, interval_of, read_set, shipped_sets
 from ratiobench.bench.report import standard as tables

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.evaluation import evaluate
 from ratiobench.bench.evaluation.cases import entries_of
 from ratiobench.bench.family.registry import families

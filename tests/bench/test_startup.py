@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import AUDITS, SOLVES, Step
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.lora import compilation
@@ -360,7 +360,7 @@ _SLOW = {
         ("--version", _SLOW | {"argparse", "dataclasses", "importlib.metadata", "numpy", "signal"}, 2),
         ("--help", _SLOW | {"numpy", "msgspec", "sqlite3", "ratiobench.bench.family.capabilities"}, 35),
         ("list algorithms", _SLOW, 235),
-        ("check FILE --certificate CERTIFICATE", _SLOW | {"sqlite3", "ratiobench.bench.commands.simulate"}, 60),
+        ("check FILE --certificate CERTIFICATE", _SLOW | {"sqlite3", "ratiobench.bench.commands.simulate"}, 47),
         ("simulate FILE --algorithm greedy --no-opt", _SLOW - {"numba"}, 165),
     ],
 )

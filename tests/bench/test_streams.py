@@ -72,7 +72,7 @@ def test_without_a_home_nothing_is_called_like_one(tmp_path: Path) -> None:
 def test_a_current_folder_that_is_gone_is_one_line(tmp_path: Path) -> None:
     code = (
         "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); "
-        "from ratiobench.bench.cli.main import main; sys.exit(main(['list', 'suites']))"
+        "from ratiobench.bench.cli import main; sys.exit(main(['list', 'suites']))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

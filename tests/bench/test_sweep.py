@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.report.figures import bound_of, make_figure

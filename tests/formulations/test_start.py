@@ -28,9 +28,7 @@ sys.exit(main())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-@pytest.mark.parametrize(
-    "name", ["ratiobench.bench.cli.main", "ratiobench.bench.commands.listing", "ratiobench.bench.lora"]
-)
+@pytest.mark.parametrize("name", ["ratiobench.bench.cli", "ratiobench.bench.commands.listing", "ratiobench.bench.lora"])
 def test_an_interrupt_while_the_commands_are_loaded_is_one_line(name: str) -> None:
     """Whatever is being imported: 130 and a line, no traceback, nothing on standard output."""
     code = INTERRUPTED_WHILE_LOADED.format(name=name)

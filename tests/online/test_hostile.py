@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.running import work
 from ratiobench.bench.storage.payload import format_error
 from ratiobench.formulations import worker
@@ -57,7 +57,7 @@ def command(
     arguments: list[str], memory: int, data: bytes | int = subprocess.DEVNULL, size: int = READ_LIMIT
 ) -> tuple[int, str]:
     """Exit status and all output of a command in a process that cannot take more memory; `size`: the longest file."""
-    code = "import sys; from ratiobench.bench.cli.main import main; "
+    code = "import sys; from ratiobench.bench.cli import main; "
     code += "from ratiobench.instances.io.files import limit_file_size\n"
     code += f"with limit_file_size({size}): sys.exit(main(sys.argv[1:]))"
     given: Any = {"input": data} if isinstance(data, bytes) else {"stdin": data}

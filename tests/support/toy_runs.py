@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import families
 
 FAMILIES = "tests.support.toy_family"  # The module of the family, as the variable RATIOBENCH_FAMILIES names it

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ratiobench.bench.cli.main import main as command
+from ratiobench.bench.cli import main as command
 
 LONGEST = 1700  # Characters of a line of error
 PATIENCE = 20  # Seconds after which a mutant is left aside: it is valid, and large

@@ -1,4 +1,4 @@
-"""Theorems N1 and N3, lower bounds for every online algorithm, and the instances that show them: `Family.limits`.
+"""Theorems N1 and N3, lower bounds for every online algorithm, and the instances that show them.
 
 Both are about algorithms that decide at arrival, randomised or not. docs/theory/limits.md has the proofs.
 """
@@ -6,12 +6,13 @@ Both are about algorithms that decide at arrival, randomised or not. docs/theory
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, permutations
-from typing import Any
+from typing import Any, NamedTuple
 
-from ratiobench.bench.family.capabilities import LimitCase, LimitPrefix, Limits
+from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.io.keys import Values
 from ratiobench.instances.lora import limits
@@ -20,6 +21,32 @@ from ratiobench.online.outcome import OnlineRun
 
 HEAD = "limit:"
 ORDERS = 120  # If there are at most so many orders of the node types, ALG is the mean over all of them
+
+
+class LimitPrefix(NamedTuple):
+    """The first arrivals of an instance, up to a level."""
+
+    label: str  # the level
+    arrivals: int  # their number
+    opt: Exact  # OPT of these arrivals alone
+
+
+@dataclass(frozen=True, slots=True)
+class LimitCase:
+    """Hard instances for every online algorithm, with the lower bound that a theorem proves on them."""
+
+    recipe: str  # its name, as `generate` takes it
+    summary: str  # what the instances show, in a sentence
+    # (apart): the instances over which ALG is averaged; `apart`: with each level at a moment of its own, for algorithms
+    # that answer all arrivals of a moment together.
+    instances: Callable[[bool], Sequence[Any]]
+    prefixes: Sequence[LimitPrefix]  # of each instance, with the same OPT; one per level, the last one is everything
+    theorem: str  # its name
+    bound: Fraction  # the largest OPT/ALG over the prefixes is no less, for any algorithm; exact
+    # (apart): the instance whose constants are announced; None: those of the instance itself, which do not tell where a
+    # prefix ends.
+    announced: Callable[[bool], Any]
+    note: str  # a remark; empty for none
 
 
 def sum_of_steps(levels: Sequence[int]) -> Fraction:
@@ -58,7 +85,7 @@ def parse_recipe(text: str) -> dict[str, Any]:
 
 
 def make_case(text: str, draws: int) -> LimitCase:
-    """The instances that a name or recipe stands for; parameters and errors as of `Limits.case`."""
+    """The instances that a name or recipe stands for; `draws` of them if their order is random and not all are used."""
     recipe = parse_recipe(text)
     values, construction = limits.read(recipe)
     name, family = recipe["name"], limits.FAMILIES[recipe["name"]]
@@ -110,6 +137,3 @@ def _orders(values: Values, draws: int) -> tuple[list[dict[str, Any]], str]:
 def find_gains(instance: Instance, run: OnlineRun) -> list[int]:
     """The bids of the admitted tasks, 0 for the others: these instances have no costs."""
     return [0 if decision is None else bid for decision, bid in zip(run.decisions, instance.bid.tolist(), strict=True)]
-
-
-LIMITS = Limits(case=make_case, gains=find_gains)

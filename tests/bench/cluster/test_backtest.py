@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.cluster import backtest as backtests
 from ratiobench.bench.cluster.backtest import Backtest, run_backtest
 from ratiobench.bench.cluster.page import render_page

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.cluster import FAMILY
 from ratiobench.bench.cluster.explanation import CAUSES
 from ratiobench.bench.evaluation.cases import tiny_cases

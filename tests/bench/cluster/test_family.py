@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.cluster import FAMILY
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.instances.cluster.model import COSTS, Instance

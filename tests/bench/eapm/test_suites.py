@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.eapm.claims import CLAIMS, audit
 from ratiobench.bench.eapm.measures import measures
 from ratiobench.bench.eapm.suites import ALGORITHMS, READINGS, suites

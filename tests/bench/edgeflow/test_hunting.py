@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.edgeflow.claims import CLAIMS, audit
 from ratiobench.bench.edgeflow.counterexample_search import COUNTEREXAMPLES, SEARCHED
 from ratiobench.bench.family.capabilities import SearchSettings

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ratiobench as rb
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.evaluation.cases import draw_entries, entries_of, find_family, tiny_cases
 from ratiobench.bench.evaluation.result import grade
 from ratiobench.bench.family.sense import Sense

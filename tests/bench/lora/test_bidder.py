@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
 from ratiobench.bench.lora.theory.paper import theorem3

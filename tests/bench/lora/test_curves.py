@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.theory.paper import theorem3
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of, cost_of, deficits

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.suite import Case, is_informed
 from ratiobench.bench.lora.suites import suites
 from ratiobench.bench.running.options import RunOptions

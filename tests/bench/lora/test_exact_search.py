@@ -9,7 +9,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import SearchSettings
 from ratiobench.bench.lora.counterexamples import exhaustive
 from ratiobench.bench.lora.counterexamples.exhaustive import THEOREM5, Shape, Space, search_all

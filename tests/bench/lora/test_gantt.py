@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import Gantt
 from ratiobench.bench.lora.gantt import ONE_RUN, PAUSES, gantt
 from ratiobench.bench.report.timeline import MOST_BLOCKS, MOST_ROWS, draw_gantt, require_drawable

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.counterexamples import search as hunting

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.theory.limits import bound_choice, bound_rising, make_case, parse_recipe
 from ratiobench.formulations import backends

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, REASONS, find_reasons, timeline
 from ratiobench.bench.report.timeline import MOST, count_arrivals, name_times, shorten_series
 from ratiobench.instances.eapm.named import names

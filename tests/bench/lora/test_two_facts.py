@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.report.claims import ClaimSummary, summarise_claims

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.lora.counterexamples.worst import search_worst_case
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum

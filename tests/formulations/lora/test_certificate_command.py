@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import families
 from ratiobench.formulations import checksums
 from ratiobench.formulations.lora import certificate as certificates

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.report.crosscheck import agreement_text
 from ratiobench.formulations.crosscheck import CrossCheckRow, compare_answers
 from ratiobench.formulations.lora import crosscheck as module

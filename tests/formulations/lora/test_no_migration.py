@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.formulations.lora.bound.lagrangian import dual_bound
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.instances.cluster.format import read
 from ratiobench.instances.cluster.model import Instance
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import text_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.lora.theory.claims import audit

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.instances.lora.named import named, path
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.run import _charged_above_bid, run

@@ -338,7 +338,7 @@ def test_what_makes_instances_is_out_of_bounds_before_the_first_arrival_too(
         "ratiobench.instances.lora.generate",
         "ratiobench.instances.lora.readers",
         "ratiobench.bench",
-        "ratiobench.bench.api",
+        "ratiobench.bench.commands.solve",
     ],
 )
 def test_an_algorithms_file_may_not_import_what_makes_instances(
@@ -364,7 +364,7 @@ def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that(
     assert "ratiobench.instances.lora.solution" not in barred
     assert {
         "ratiobench.bench",
-        "ratiobench.bench.api",
+        "ratiobench.bench.commands.solve",
         "ratiobench.instances.lora.constructions",
         "ratiobench.instances.lora.paper",
         "ratiobench.instances.lora.readers",

@@ -15,7 +15,7 @@ from typing import Any
 import numba
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.commands import simulate
 from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
@@ -210,7 +210,7 @@ def test_a_type_that_the_first_tasks_cannot_use_has_price_steps_of_its_own() -> 
 def test_what_cannot_run_is_said_before_opt_is_looked_for(
     days: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(simulate, "_enclose", lambda *given: pytest.fail("OPT is looked for"))
+    monkeypatch.setattr(simulate._Simulation, "_enclose", lambda *given: pytest.fail("OPT is looked for"))
     write(named("tiny_two_types"), days / "other.json")
     line = _refused(capsys, str(days / "today.json"), "--algorithm", "greedy", f"learned:history={days / 'other.json'}")
     assert "other.json: " in line

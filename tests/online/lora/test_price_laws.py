@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.formulations.processes import is_dumpable
 from ratiobench.instances.lora import Instance, write
 from ratiobench.online.lora.registry import parse as parse_name

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli import main
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, write
 from ratiobench.online.lora.run import run

@@ -1,0 +1,304 @@
+"""What a command is: a function whose signature and docstring are the command line's options, too.
+
+`command` checks every value that the function is called with, and `Outcome` is what the function's body returns: the
+function gives its users `result`, the command line prints `lines` or `document`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import re
+import types
+from collections import abc
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Generic, ParamSpec, TypeVar, Union, get_args, get_origin
+
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.keys import Choice as Choice
+from ratiobench.instances.io.keys import Integer as Integer
+from ratiobench.instances.io.keys import Switch as Switch
+from ratiobench.instances.io.keys import Text as Text
+from ratiobench.instances.io.numerals import seconds_of
+
+HIGH_EFFORT = 8
+NEEDED: Any = inspect.Parameter.empty  # the default of an option that has to be given
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[_R]):
+    """What the body of a command returns; nothing but `result` is made before it is asked for."""
+
+    result: Callable[[], _R]  # what the function returns
+    lines: Iterable[str] = ()  # for people
+    document: Callable[[], Any] | None = None  # the same as JSON values; None where there is none
+    # Writes the files that arguments name, and says so; the command line has printed `lines` by then.
+    files: Iterable[str] = ()
+    more: Callable[[bool], Iterable[str]] = lambda json: ()  # more lines, of work that may take long
+    status: Callable[[], int] = lambda: 0  # the exit status
+
+
+# Kinds of values, beside those of keys of recipes
+
+
+class _Words:
+    """Values that are read from the text itself."""
+
+    def parsed(self, text: str) -> Any:
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Anything(_Words):
+    """An object of Python, or words that name it; the function itself checks it."""
+
+    range: str = "file"
+
+    def checked(self, source: str, field: str, value: Any) -> Any:
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class File(_Words):
+    """The name of a file or folder, as a `Path`."""
+
+    range: ClassVar[str] = "file"
+
+    def checked(self, source: str, field: str, value: Any) -> Path:
+        if not isinstance(value, str | os.PathLike):
+            raise InputError(source, field, f"{shorten(value)} is not the name of a file")
+        return Path(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Number(_Words):
+    """A floating-point number from 0 to `high`."""
+
+    range: str  # what is allowed, in words
+    high: float = float("inf")
+    with_zero: bool = True
+    with_high: bool = False
+
+    def checked(self, source: str, field: str, value: Any) -> float:
+        try:
+            number = float("nan") if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = float("nan")
+        inside = 0 < number < self.high or (self.with_zero and number == 0) or (self.with_high and number == self.high)
+        if not inside:
+            raise InputError(source, field, f"{shorten(value)} is not {self.range}")
+        return number
+
+
+class EffortFactor(Integer):
+    """How many times the suite's effort: an integer, or ``high``."""
+
+    range = "1..1000000|high"
+
+    def checked(self, source: str, field: str, value: Any) -> int:
+        if isinstance(value, str) and value != "high":
+            raise InputError(source, field, f"{shorten(value)} is not an integer in 1..1000000 and not `high`")
+        return super().checked(source, field, HIGH_EFFORT if value == "high" else value)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration(_Words):
+    """A time above 0 such as 90s, 10m, 6h or 1d, in seconds."""
+
+    range: ClassVar[str] = "time such as 90s, 10m, 6h, above 0"
+
+    def checked(self, source: str, field: str, value: Any) -> int:
+        try:
+            seconds = seconds_of(value) if isinstance(value, str) else value
+        except ValueError as error:
+            raise InputError(source, field, str(error)) from None
+        if type(seconds) is not int or seconds < 1:
+            raise InputError(source, field, f"{shorten(value)} is not a {self.range}")
+        return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Columns(_Words):
+    """Names of columns, ``submit=NAME,duration=NAME,...``."""
+
+    range: ClassVar[str] = "K=NAME,..."
+
+    def parsed(self, text: str) -> Any:
+        pairs = [part.partition("=") for part in text.split(",")]
+        names = {name: column for name, _, column in pairs if name and column}
+        return names if len(names) == len(pairs) else text
+
+    def checked(self, source: str, field: str, value: Any) -> Mapping[str, str]:
+        if not isinstance(value, Mapping):
+            raise InputError(source, field, f"{shorten(value)} is not submit=NAME,duration=NAME,...")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What the command line and the checks know of a parameter beside its name, its type and its default."""
+
+    values: Any  # what reads a word, `parsed`, and checks a value, `checked`; `range` says what is allowed
+    metavar: str = ""  # the value in the help
+    flags: tuple[str, ...] = ()  # the spellings on the command line, where they are not the name
+    several: bool = False  # the value is a tuple: of words behind one option, with commas, or by repeating the option
+    single: bool = False  # of several names on the command line all but one are refused
+    named: bool = False  # an option on the command line although Python takes it by its place
+    line: Any = ...  # the default on the command line, where it is not the function's
+    hidden: bool = False  # no command line has it
+
+    def checked(self, name: str, value: Any) -> Any:
+        """Check a value."""
+        if self.several and not isinstance(self.values, Anything):
+            return tuple(self.values.checked(name, "", each) for each in ([value] if isinstance(value, str) else value))
+        return self.values.checked(name, "", value)
+
+
+_EFFORT = Integer(1, 10**6)
+_ALGORITHM = ("-a", "--algorithms", "--algorithm")
+
+# What several commands take
+Instance = Annotated[Any, Option(Anything(), "FILE")]
+Cost = Annotated[str | None, Option(Text(), "COST")]
+Formulation = Annotated[str, Option(Text(), "F")]
+Backend = Annotated[str, Option(Text(), "B")]
+Gap = Annotated[float, Option(Number("a relative gap in [0, 1), 0 included and 1 not", high=1.0), "G")]
+Count = Annotated[int | None, Option(_EFFORT, "N")]
+Seconds = Annotated[float | None, Option(Number("a number of seconds above 0", with_zero=False), "S")]
+Names = Annotated[Any, Option(Text(), "NAME", several=True)]
+Patterns = Annotated[Any, Option(Text(), "PATTERN", several=True)]
+Groups = Annotated[Any, Option(Text(), "GROUP", several=True)]
+Axes = Annotated[Any, Option(Text(), "AXIS", several=True)]
+Scale = Annotated[str, Option(Choice(("full", "small")))]
+Algorithm = Annotated[Any, Option(Anything("text"), "NAME", _ALGORITHM, single=True)]
+Algorithms = Annotated[Any, Option(Anything("text"), "NAME", _ALGORITHM, several=True)]
+Folder = Annotated[Any, Option(File(), "DIR")]
+Csv = Annotated[Path | None, Option(File(), "CSV")]
+Certificate = Annotated[Path | None, Option(File(), "CERT")]
+Timeline = Annotated[Path | None, Option(File(), "HTML", ("--html", "--timeline"))]
+Hidden = Annotated[Any, Option(Anything(), hidden=True)]
+
+# How values of a type are read that says no more, and what stands for one in the help
+_KINDS: Mapping[Any, tuple[Any, str]] = {
+    Any: (Anything(), "FILE"),
+    Path: (File(), "FILE"),
+    str: (Text(), "NAME"),
+    bool: (Switch(), ""),
+    float: (Number("a number of at least 0"), "N"),
+    abc.Mapping: (Columns(), "K=NAME,..."),
+}
+
+
+@functools.cache
+def options_of(function: Callable[..., Any]) -> dict[str, Option]:
+    """The options of a command by the names of its parameters."""
+    described = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            hint = parameter.annotation
+            if isinstance(hint, str):
+                hint = eval(hint, inspect.unwrap(function).__globals__)
+            described[name] = _option_of(hint, parameter)
+    return described
+
+
+def _option_of(hint: Any, parameter: inspect.Parameter) -> Option:
+    for each in getattr(hint, "__metadata__", ()):
+        if isinstance(each, Option):
+            return each
+    parts = get_args(hint) if get_origin(hint) in (tuple, Union, types.UnionType) else (hint,)
+    inner = next(part for part in parts if part not in (types.NoneType, ...))
+    values, metavar = _KINDS[get_origin(inner) or inner]
+    if parameter.kind is not parameter.KEYWORD_ONLY:
+        metavar = parameter.name.removesuffix("s").upper()
+    return Option(values, metavar, several=get_origin(hint) is tuple)
+
+
+_PARAMETER = re.compile(r"^(\w+) : (.+?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+
+
+@functools.cache
+def meanings_of(function: Callable[..., Any]) -> dict[str, str]:
+    """What the docstring says of each parameter, in a line; of the command itself under an empty name."""
+    text = inspect.getdoc(function) or ""
+    section = text.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    words = {name: " ".join(meaning.split()).rstrip(".") for name, meaning in _PARAMETER.findall(section)}
+    return words | {"": as_phrase(text.partition("\n")[0])}
+
+
+def as_phrase(sentence: str) -> str:
+    """A sentence as the help has it: no capital letter, no full stop."""
+    return sentence[:1].lower() + re.sub(r"(?<!\.)\.$", "", sentence[1:])
+
+
+def command(
+    busy: str = "", *, json: bool = True, keeps: bool | None = None
+) -> Callable[[Callable[_P, Outcome[_R]]], Callable[_P, _R]]:
+    """Make a command of a function that returns an `Outcome`: as a function it returns that outcome's `result`.
+
+    busy : text of the first progress line; empty for commands that end at once.
+    json : whether the command line has ``--json``.
+    keeps : whether what is finished is kept when the command is interrupted; None: where ``--out`` is given.
+    """
+
+    def decorate(function: Callable[_P, Outcome[_R]]) -> Callable[_P, _R]:
+        def outcome(*given: Any, **named: Any) -> Outcome[_R]:
+            bound = _bind(function, given, named)
+            return function(*bound.args, **bound.kwargs)
+
+        @functools.wraps(function)
+        def call(*given: _P.args, **named: _P.kwargs) -> _R:
+            made = outcome(*given, **named)
+            for _ in made.files:
+                pass
+            return made.result()
+
+        vars(call).update(outcome=outcome, busy=busy, json=json, keeps=keeps)
+        return call
+
+    return decorate
+
+
+def _bind(function: Callable[..., Any], given: Any, named: Any) -> inspect.BoundArguments:
+    """The arguments of a call, every value checked."""
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*given, **named)
+    except TypeError as error:
+        unknown = next((word for word in named if word not in signature.parameters), None)
+        problem = str(error) if unknown is None else explain_unknown_name(unknown, signature.parameters)
+        raise InputError(function.__name__, "", problem) from None
+    for name, option in options_of(function).items():
+        value = bound.arguments.get(name)
+        if value is not None and value is not signature.parameters[name].default:
+            bound.arguments[name] = option.checked(name.rstrip("_"), value)
+    return bound
+
+
+# A comma between names: not one before a space, inside ``[...]``, or of thousands as in ``1,114 jobs``
+_BETWEEN = re.compile(r",(?! )(?!(?<=\d,)\d{3}(?!\d))(?![^\[]*\])")
+
+
+def split_names(text: str) -> list[str]:
+    """Split a text into names; a part with an equals sign belongs to the name before it.
+
+    `text`: such as ``a,b:key=value,key=value``.
+
+    Examples
+    --------
+    >>> from ratiobench.bench.arguments import split_names
+    >>> split_names("greedy,posted:margin=2,prior=history")
+    ['greedy', 'posted:margin=2,prior=history']
+    """
+    names: list[str] = []
+    for part in filter(None, _BETWEEN.split(text)):
+        if names and "=" in part.partition(":")[0]:
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return names

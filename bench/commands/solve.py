@@ -1,0 +1,527 @@
+"""OPT of an instance: `opt`, `crosscheck`, `export`, `check`; and where instances come from: `generate`, `instance`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from ratiobench.bench.arguments import (
+    NEEDED,
+    Anything,
+    Axes,
+    Backend,
+    Certificate,
+    Choice,
+    Cost,
+    Count,
+    Csv,
+    File,
+    Formulation,
+    Gap,
+    Groups,
+    Instance,
+    Option,
+    Outcome,
+    Patterns,
+    Scale,
+    Seconds,
+    Timeline,
+    command,
+)
+from ratiobench.bench.commands.shared import (
+    interval_text,
+    name_the_file,
+    read_given,
+    require_certificates,
+    require_writable,
+    solve_settings,
+    write_solution,
+    write_timeline,
+)
+from ratiobench.instances.io.errors import CommandError, InputError, make_printable
+from ratiobench.instances.io.files import read_bytes, text_of, write_atomically
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ratiobench.bench.family.contract import Family
+    from ratiobench.formulations.crosscheck import CrossCheck
+    from ratiobench.formulations.report import SolveReport
+
+BREACHES = 20  # Violated constraints that the text of `check` shows; its document has all
+WIDEST = 600  # Characters of a reason
+
+
+class NoCertificateError(CommandError):
+    """A certificate was asked for, and none was found."""
+
+
+def instance(file: Any) -> Any:
+    """Read an instance of any family.
+
+    Parameters
+    ----------
+    file : path of a .json or .json.gz file; ``-`` for standard input.
+
+    Returns
+    -------
+    The instance, of the class of the family that its format names.
+
+    Raises
+    ------
+    InputError : a file that cannot be read or is no instance; names the file, the field and the value.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import path
+    >>> ratiobench.instance(path("thm5_T5_3tasks")).slots
+    5
+    """
+    return read_given(file)[1]
+
+
+@command("looking for OPT")
+def opt(
+    file: Instance,
+    *,
+    cost: Cost = None,
+    formulation: Formulation = "auto",
+    backend: Backend = "auto",
+    gap: Gap = 0.0,
+    effort: Count = None,
+    seconds: Seconds = None,
+    no_migration: bool = False,
+    solution: Path | None = None,
+    certificate: Certificate = None,
+    timeline: Timeline = None,
+    log: Csv = None,
+) -> Outcome[SolveReport]:
+    """Compute OPT, or a certified interval on it.
+
+    Parameters
+    ----------
+    file : instance file, .json or .json.gz; - for standard input.
+    cost : cost by which solutions are judged, of a family with several.
+    formulation : model of OPT, as `list formulations` names them.
+    backend : solver, one of those of the formulation.
+    gap : relative gap at which to stop.
+    effort : units of work; by default 1, with --seconds as many as fit into the time.
+    seconds : time limit in seconds; the result is marked time-limited.
+    no_migration : compute the optimum where every task stays on one node.
+    solution : write the decisions of the best solution, for `check`; a schedule of jobs also as FILE.swf.
+    certificate : write the certificate of the interval, for `check --certificate`.
+    timeline : write a page with the Gantt chart of the best solution found; FILE.svg: only the chart.
+    log : write the times at which each end of the interval moved.
+
+    Returns
+    -------
+    The report: ``lower`` <= OPT <= ``upper`` in the family's unit, ``proof`` of the upper end, ``solution`` that
+    attains the lower end.
+
+    Raises
+    ------
+    InputError : a file, instance or option that cannot be used.
+    NoCertificateError : a certificate is to be written, and none was found.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> ratiobench.opt(named("thm5_T5_3tasks")).interval
+    'OPT = 312'
+    """
+    require_writable(solution, certificate, log, timeline)
+    family, given = read_given(file, cost)
+    if timeline and family.gantt is None:
+        raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts")
+    with name_the_file(file, given):
+        if no_migration:
+            given = family.without_migration(given)
+        settings = solve_settings(family, formulation, backend, gap, effort, seconds)
+        if certificate:
+            report = require_certificates(family).solve(given, settings, None)
+        else:
+            report = family.solve(given, settings)
+    decisions = family.solution_document(report.solution)
+
+    def document() -> dict[str, Any]:
+        from ratiobench.bench.results import ratios
+        from ratiobench.bench.storage.payload import json_number, report_payload
+
+        proof, gap = report.certificate, ratios.gap(report.lower, report.upper)
+        about: dict[str, Any] = {"instance": family.identity(given), "gap": gap}
+        if certificate:
+            ends = None if proof is None else {end: json_number(getattr(proof, end)) for end in ("lower", "upper")}
+            about["certified"] = ends
+        if no_migration:
+            about["migration"] = False
+        return {**report_payload(report), **about, **decisions}
+
+    def write_files() -> Iterator[str]:
+        write_solution(solution, family, given, report.solution)
+        if timeline:
+            write_timeline(timeline, family, given, file, [], (report.lower, report.upper, report.solution))
+        if log:
+            lines = [f"{second:.3f},{lower},{upper}\n" for second, lower, upper in report.trail]
+            write_atomically(log, "".join(["seconds,lower,upper\n", *lines]).encode())
+        if certificate:
+            if report.certificate is None:
+                raise NoCertificateError(f"{certificate}: not written, no certificate was found")
+            require_certificates(family).write(report.certificate, certificate)
+        yield from ()
+
+    lines = _opt_lines(family, report, no_migration, certificate)
+    return Outcome(lambda: report, lines, document, write_files())
+
+
+def _opt_lines(family: Family, report: SolveReport, no_migration: bool, certificate: Path | None) -> Iterator[str]:
+    """The interval and its proof."""
+    from ratiobench.bench.results import ratios
+
+    yield interval_text(report.lower, report.upper, family.unit, " without migration" * no_migration)
+    limited = ", time-limited" if report.time_limited else ""
+    yield f"{family.sense.bound} bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})"
+    if report.solver is not None:
+        yield f"answer of the solver: {report.solver.text()}"
+    if no_migration:
+        yield f"{family.sense.verified} bound: a verified solution that keeps every task on one node"
+    if report.message:
+        yield report.message
+    proof = report.certificate
+    if certificate and proof and report.upper < proof.upper:
+        end = ratios.format_number(proof.upper, up=True)
+        yield f"the certificate proves no more than {end}: a bound by {report.proof} cannot be certified"
+    yield f"{report.seconds:.3f} s"
+
+
+@dataclass(frozen=True)
+class CrossCheckResult:
+    """The answers of solvers for one instance, and whether they agree.
+
+    Parameters
+    ----------
+    rows : a row for each formulation and solver: ``formulation``, ``backend``, ``solver`` (version), ``columns``,
+        ``rows``, ``build_seconds``, ``solve_seconds``, ``status``, ``solver_bound`` and ``solver_value`` as the solver
+        states them, ``verified`` (exact value of its solution), ``agrees``, ``reason``.
+    verdict : ``all agree``, or who differs.
+    lower, upper : the best verified value, and the least bound that nothing contradicts, in the family's unit.
+    """
+
+    rows: pd.DataFrame
+    verdict: str
+    lower: int | None
+    upper: int | None
+
+    @property
+    def agree(self) -> bool:
+        """No solver is contradicted."""
+        return self.verdict == "all agree"
+
+    def __repr__(self) -> str:
+        return f"<CrossChecked: {self.verdict}, {len(self.rows)} rows, OPT in [{self.lower}, {self.upper}]>"
+
+
+@command("cross-checking")
+def crosscheck(
+    file: Instance, *, cost: Cost = None, effort: Count = 1, seconds: Seconds = None
+) -> Outcome[CrossCheckResult]:
+    """Solve the printed problem with several tools and solvers, and compare with the certified interval.
+
+    Problem P as printed is built in PuLP and in OR-Tools, and solved by HiGHS and CBC.
+
+    Parameters
+    ----------
+    file : instance file, .json or .json.gz; - for standard input.
+    cost : cost by which solutions are judged, of a family with several.
+    effort : units of work for each row.
+    seconds : time limit of each row in seconds, in place of the effort.
+
+    Returns
+    -------
+    A `CrossCheckResult` with a row for each formulation and solver.
+
+    Raises
+    ------
+    InputError : a family without such a check, or an option out of range.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> ratiobench.crosscheck(named("thm5_T5_3tasks")).verdict  # doctest: +SKIP
+    'all agree'
+
+    Source: main paper, problem (4).
+    """
+    from ratiobench.bench.running.heartbeat import set_current
+
+    family, given = read_given(file, cost)
+    with name_the_file(file, given):
+        answers = family.crosscheck(given, effort=effort or 1, seconds=seconds, tell=set_current)
+
+    def result() -> CrossCheckResult:
+        import pandas as pd
+
+        return CrossCheckResult(pd.DataFrame(answers.documents()), answers.verdict, answers.lower, answers.upper)
+
+    def document() -> dict[str, Any]:
+        about = {"instance": family.identity(given), "verdict": answers.verdict}
+        ends = {"lower": answers.lower, "upper": answers.upper}
+        counts = {"optimal": answers.optimal(), "answered": answers.answered()}
+        return {**about, **ends, **counts, "rows": answers.documents()}
+
+    return Outcome(result, _crosscheck_lines(family, answers), document)
+
+
+def _crosscheck_lines(family: Family, answers: CrossCheck) -> Iterator[str]:
+    """A table, reasons and the verdict."""
+    from ratiobench.bench.report.crosscheck import crosscheck_lines, interval_of
+    from ratiobench.bench.show import align_columns
+
+    yield align_columns(crosscheck_lines(answers)).removesuffix("\n")
+    for row, why in zip(answers.rows, answers.differs, strict=True):
+        message = why or ("" if row.answer.answered and not row.answer.message else row.answer.message)
+        if message:
+            yield make_printable(f"{row.answer.formulation} / {row.answer.backend}: {message}", WIDEST)
+    ended = f"{answers.optimal()} of {len(answers.rows)} rows end as optimal"
+    yield f"{answers.verdict}: {interval_of(answers)} {family.unit} ({ended})"
+
+
+@command("building the model")
+def export(
+    file: Instance,
+    *,
+    format: Annotated[str, Option(Choice(("mps", "lp")))],
+    cost: Cost = None,
+    formulation: Formulation = "auto",
+) -> Outcome[str]:
+    """Print the model for another solver.
+
+    Parameters
+    ----------
+    file : instance file, .json or .json.gz; - for standard input.
+    format : format of the text.
+    cost : cost by which solutions are judged, of a family with several.
+    formulation : model of OPT, as `list formulations` names them.
+    """
+    family, given = read_given(file, cost)
+    model = family.export(given, format, formulation)
+    document = {"format": format, "formulation": formulation, "model": model}
+    return Outcome(lambda: model, [model.removesuffix("\n")], lambda: document)
+
+
+@command("making instances")
+def generate(
+    what: Annotated[Any, Option(Anything("text"), "SUITE")],
+    *,
+    only: Patterns = (),
+    tier: Groups = (),
+    scale: Scale = "full",
+    over: Axes = (),
+    out: Annotated[Path | None, Option(File(), "DIR", line=NEEDED)] = None,
+    **keys: Any,
+) -> Outcome[dict[str, Any]]:
+    """Write the instances of a suite, a file of recipes, or one recipe.
+
+    Parameters
+    ----------
+    what : name of a suite, a file FILE.toml, or a recipe RECIPE:KEY=VALUE,... (`list recipes`).
+    only : only the cases with these names (* ? [...]).
+    tier : only the cases of these groups.
+    scale : size of the instances; small: a small version of the suite.
+    over : parameters that a sweep varies.
+    out : folder to write; it is created.
+    keys : of a recipe, such as ``tasks=3000, vendors={"count": 2}``; a list makes a grid.
+
+    Returns
+    -------
+    Instances by the names of their cases.
+
+    Raises
+    ------
+    InputError : a key or value that cannot be used; names both.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> ratiobench.generate("paper", tasks=5, slots=6, nodes=2)["paper"].tasks
+    5
+    """
+    from ratiobench.bench.family.registry import families, find_suite
+    from ratiobench.bench.family.suite_file import suite_of
+    from ratiobench.bench.running.runner import filter_cases, generate_suite, scale_suite
+
+    if keys:
+        document = {"instance": [{"recipe": str(what), **keys}]}
+        family, suite = suite_of(document, str(what), Path(), families(), alone=True)
+    else:
+        family, suite = find_suite(str(what))
+    suite = scale_suite(suite.select_axes(over), scale)
+    cases = filter_cases(suite, only, tier)
+    written = [] if out is None else generate_suite(family, suite, out, only, tier)
+
+    def lines() -> Iterator[str]:
+        for row in written:
+            yield f"{row['file']}  {row['instance']}"
+            for note in row.get("notes", ()):
+                print(f"ratiobench: {make_printable(row['case'], 200)}: {make_printable(note, 300)}", file=sys.stderr)
+
+    return Outcome(lambda: {case.name: family.make(case.recipe) for case in cases}, lines(), lambda: written)
+
+
+class _SolutionWord(str):
+    """A word of the command line where a solution must stand: a certificate has an option of its own."""
+
+
+class _Solution(Anything):
+    def parsed(self, text: str) -> Any:
+        return _SolutionWord(text)
+
+
+@command("checking")
+def check(
+    file: Instance,
+    judged: Annotated[Any, Option(_Solution(), "SOLUTION")] = None,
+    *,
+    certificate: Annotated[Any, Option(Anything(), "CERT")] = None,
+    cost: Cost = None,
+    no_migration: bool = False,
+    explain: bool = False,
+    timeline: Timeline = None,
+) -> Outcome[Mapping[str, Any]]:
+    """Verify a solution, or the certificate of an interval on OPT, exactly.
+
+    The code that verifies shares nothing with solvers.
+
+    Parameters
+    ----------
+    file : instance file, .json or .json.gz; - for standard input.
+    judged : solution file; - for standard input. In Python also a run (`ratiobench.simulate`), a report
+        (`ratiobench.opt`), the document of a solution or of a certificate, or its file.
+    certificate : certificate file, in place of a solution; - for standard input.
+    cost : cost by which solutions are judged, of a family with several.
+    no_migration : require also that every task stays on one node.
+    explain : print the statement that a certificate proves, and its content.
+    timeline : write a page with the Gantt chart of a valid solution; FILE.svg: only the chart.
+
+    Returns
+    -------
+    ``valid``; of a solution its value, ``violations`` and more; of a certificate ``lower``, ``upper``, ``problem``.
+
+    Raises
+    ------
+    InputError : a document that is neither a solution nor a certificate, or of another instance.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> instance = named("thm5_T5_3tasks")
+    >>> ratiobench.check(instance, ratiobench.simulate(instance, "greedy"))["valid"]
+    True
+    """
+    if (judged is None) == (certificate is None):
+        problem = "needs SOLUTION or --certificate CERT" if judged is None else "SOLUTION is not allowed with it"
+        raise InputError("check" if judged is None else "--certificate", "", problem)
+    word = judged if certificate is None else certificate
+    if file == word == "-":
+        raise InputError("<stdin>", "", "only one of the two files can be standard input")
+    require_writable(timeline)
+    family, given = read_given(file, cost)
+    document, source = _read_judged(family, given, word)
+    proof = certificate is not None or (is_certificate(document) and not isinstance(word, _SolutionWord))
+    _refuse_other(document, source, proof)
+    if timeline and (family.gantt is None or proof):
+        problem = "it draws a solution" if family.gantt is not None else f"the family {family.name} has no Gantt charts"
+        raise InputError("--timeline", "", problem)
+    if explain and not proof:
+        raise InputError("--explain", "", "it goes with --certificate")
+    if no_migration:
+        given = family.without_migration(given)
+    explained = ""
+    if proof:
+        certificates = require_certificates(family)
+        verdict = certificates.check(given, document, source)
+        if explain:
+            has_sums = certificates.sum_text is not None and verdict["valid"]
+            sums = f"{certificates.sum_text(given, document)}\n" if has_sums else ""  # type: ignore[misc]
+            explained = f"the certificate proves: {certificates.proves}\n{sums}{text_of(document)}"
+    else:
+        verdict = family.check(given, document, source)
+
+    def write_files() -> Iterator[str]:
+        if timeline and not verdict["valid"]:
+            yield f"{timeline} was not written: the solution is not valid"
+        elif timeline:
+            solution = family.parse_solution(document, source)
+            write_timeline(timeline, family, given, file, [], (verdict[family.objective], None, solution))
+            yield f"time line: {timeline}"
+
+    def values() -> dict[str, Any]:
+        from ratiobench.bench.storage.payload import json_number
+
+        return {key: json_number(value) if isinstance(value, Fraction) else value for key, value in verdict.items()}
+
+    lines = _certificate_lines if proof else _solution_lines
+    return Outcome(
+        lambda: verdict,
+        lines(family, verdict, explained, no_migration),
+        None if explain else values,
+        write_files(),
+        status=lambda: int(not verdict["valid"]),
+    )
+
+
+def _read_judged(family: Family, given: Any, judged: Any) -> tuple[Any, str]:
+    """The document of a solution or certificate, and its source."""
+    if isinstance(judged, Mapping):
+        return dict(judged), "document"
+    for attribute in ("decisions", "solution"):  # of a run, of a report
+        if hasattr(judged, attribute):
+            return family.solution_document(getattr(judged, attribute)), "document"
+    data, source = read_bytes(judged)
+    return family.load_document(given, data, source), source
+
+
+def is_certificate(document: Any) -> bool:
+    """Whether a document says that it is a certificate."""
+    return isinstance(document, dict) and "certificate" in str(document.get("format"))
+
+
+def _refuse_other(data: Any, source: str, proof: bool) -> None:
+    """Refuse a certificate in a solution's place, and the other way round."""
+    if is_certificate(data) and not proof:
+        raise InputError(source, "", "it is a certificate of an interval on OPT, no solution: --certificate checks it")
+    solution = isinstance(data, dict) and "decisions" in data and "sha256" not in data
+    if proof and not is_certificate(data) and solution:
+        raise InputError(source, "", "it is a solution, no certificate: `check FILE SOLUTION` checks it")
+
+
+def _certificate_lines(family: Family, verdict: Mapping[str, Any], explained: str, no_migration: bool) -> Iterator[str]:
+    yield "valid" if verdict["valid"] else "NOT VALID"
+    where = " without migration" * no_migration
+    if verdict["valid"]:
+        yield interval_text(verdict["lower"], verdict["upper"], family.unit, where)
+    else:
+        yield str(verdict["problem"])
+    if explained:
+        yield explained.removesuffix("\n")
+
+
+def _solution_lines(family: Family, verdict: Mapping[str, Any], explained: str, no_migration: bool) -> Iterator[str]:
+    from ratiobench.bench.results import ratios
+
+    yield "valid" if verdict["valid"] else "NOT VALID"
+    for key, value in verdict.items():
+        if key not in ("valid", "violations"):
+            figure = ratios.format_truncated(value) if isinstance(value, int | Fraction) else value
+            yield f"{family.objective if key == 'welfare' else key} {'-' if figure is None else figure}"
+    violations: Sequence[Any] = verdict["violations"]
+    yield from map(str, violations[:BREACHES])
+    if len(violations) > BREACHES:
+        yield f"{len(violations) - BREACHES} more (--json shows all)"
