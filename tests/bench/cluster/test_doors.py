@@ -14,11 +14,10 @@ import pytest
 import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.cluster import FAMILY
-from ratiobench.bench.cluster.explanation import CAUSES
 from ratiobench.bench.evaluation.cases import tiny_cases
 from ratiobench.instances.cluster.logs import write_import
 from ratiobench.instances.cluster.model import Instance
-from ratiobench.instances.cluster.waits import blocked
+from ratiobench.instances.cluster.waits import PARTS, blocked
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import run_policy
 from tests.support.cluster_policies import Eager, Fifo, Idle
@@ -151,9 +150,9 @@ def test_explain_splits_the_waits(folder: Path, capsys: pytest.CaptureFixture[st
     tables = json.loads(capsys.readouterr().out)["tables"]
     run, best = run_policy(log(), "fcfs").schedule, FAMILY.solve(log(), _settings()).solution
     waits, least = blocked(log(), run), blocked(log(), best)
-    for row, part in zip(tables[0]["rows"], CAUSES, strict=False):
+    for row, part in zip(tables[0]["rows"], PARTS, strict=False):
         assert [_number(cell) for cell in row[1:]] == [round(each.means()[part] / 6) / 10 for each in (waits, least)]
-    assert tables[0]["rows"][1][1] != "0"
+    assert tables[0]["rows"][2][1] != "0"
     later = waits.total - least.total
     first = log().jobs.ids[int(later.argmax())]
     assert tables[-1]["rows"][0][0] == first
