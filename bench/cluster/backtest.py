@@ -21,7 +21,7 @@ from ratiobench.formulations.report import UNLIMITED
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import content_hash
 from ratiobench.instances.cluster.model import Instance, Schedule, make_costs
-from ratiobench.instances.cluster.waits import PARTS, blocked
+from ratiobench.instances.cluster.waits import PARTS, Flags, blocked, group_jobs
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import knows_lengths
 from ratiobench.online.cluster.registry import REGISTRY
@@ -200,7 +200,7 @@ class _Replays:
         judged = instance.judged_jobs & (start >= 0)
         weights = {"wait": np.ones(len(jobs), dtype=np.int64), "wait-gpu-hours": jobs.width * jobs.run}
 
-        def groups(masks: dict[str, figures.Flags]) -> dict[str, Figures]:
+        def groups(masks: dict[str, Flags]) -> dict[str, Figures]:
             return {group: measure(instance, start, judged & mask) for group, mask in masks.items()}
 
         return Policy(
@@ -213,7 +213,7 @@ class _Replays:
                 for cost, weight in weights.items()
             },
             accounts=groups(figures.group_by_account(instance)),
-            widths=groups(figures.group_by_width(instance)),
+            widths=groups(dict(group_jobs(instance, "width"))),
             utilisation=figures.utilisation(instance, start),
             oracle=of_policy and REGISTRY.parse(name).entry is not None and knows_lengths(name),
         )

@@ -16,12 +16,6 @@ from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.cluster.waits import PARTS, Waits, blocked, tabulate
 from ratiobench.online.outcome import OnlineRun
 
-CAUSES = {
-    "blocked": "blocked: no nodes with its GPUs are free",
-    "queue": "behind an earlier job that is blocked",
-    "ineligible": "not eligible yet",
-    "other": "none of these: bounds, quotas, or the policy",
-}
 ROWS = 10  # of a table, at most
 
 
@@ -46,7 +40,7 @@ def _causes(instance: Instance, run: OnlineRun, waits: Waits, best: Waits) -> Li
     if (instance.jobs.logged >= 0).any():
         columns["log"] = blocked(instance, instance.jobs.logged)
     means = [each.means() for each in columns.values()]
-    causes = CAUSES | {"wait": "together"}
+    causes = PARTS | {"wait": "together"}
     rows: list[list[Figure]] = [[text, *(_minutes(mean[part]) for mean in means)] for part, text in causes.items()]
     return Listing("Mean wait of a job by cause", ["cause", *columns], rows)
 
@@ -77,7 +71,7 @@ def _jobs(instance: Instance, waits: Waits, best: Waits) -> Listing:
         ]
         cause = max(PARTS, key=lambda part: getattr(waits, part)[j])
         seconds = (jobs.run[j], waits.total[j], later[j])
-        rows.append([jobs.ids[j], *names, int(jobs.width[j]), *map(_minutes, seconds), CAUSES[cause]])
+        rows.append([jobs.ids[j], *names, int(jobs.width[j]), *map(_minutes, seconds), PARTS[cause]])
     longer, shorter = later[later > 0], later[later < 0]
     title = (
         f"{len(longer):,} of {len(jobs):,} jobs wait longer than in the best known schedule, together "

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ratiobench.bench.results.intervals import quantile
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.model import DAY, Instance
+from ratiobench.instances.cluster.waits import Flags, group_jobs
 
-Flags = NDArray[np.bool_]
 MOST_ACCOUNTS = 10  # Rows of the table of accounts; the others are together in one more
 LEAST_PERIODS = 10  # Weeks, else days, that a paired interval needs
 
@@ -59,27 +59,12 @@ def measure(instance: Instance, start: IntArray, chosen: Flags) -> Figures:
 
 
 def group_by_account(instance: Instance) -> dict[str, Flags]:
-    """The jobs of every account, those with the most GPU-hours first; small accounts together at the end."""
-    jobs = instance.jobs
-    area = np.bincount(jobs.account + 1, weights=jobs.width * jobs.run, minlength=len(instance.accounts) + 1)
-    names = ["(none)", *instance.accounts]
-    order = [code for code in np.argsort(-area, kind="stable").tolist() if area[code] > 0]
-    groups = {names[code]: jobs.account == code - 1 for code in order[:MOST_ACCOUNTS]}
-    if rest := order[MOST_ACCOUNTS:]:
-        groups[f"{len(rest)} others"] = np.isin(jobs.account, np.array(rest) - 1)
-    return groups if len(order) > 1 else {}
-
-
-def group_by_width(instance: Instance) -> dict[str, Flags]:
-    """The jobs of every width, in ranges that double."""
-    width, groups = instance.jobs.width, dict[str, Flags]()
-    high, low = 1, 1
-    while len(width) and low <= width.max():
-        inside = (width >= low) & (width <= high)
-        if inside.any():
-            groups[f"{low}" if low == high else f"{low} to {high}"] = inside
-        low, high = high + 1, 2 * high
-    return groups
+    """The jobs of the largest accounts, the others together at the end; none for a log with a single account."""
+    groups = [(name or "(none)", mine) for name, mine in group_jobs(instance, "account")]
+    largest, others = dict(groups[:MOST_ACCOUNTS]), [mine for _, mine in groups[MOST_ACCOUNTS:]]
+    if others:
+        largest[f"{len(others)} others"] = np.any(others, axis=0)
+    return largest if len(groups) > 1 else {}
 
 
 def compare(instance: Instance, start: IntArray, today: IntArray, weight: IntArray, chosen: Flags) -> Difference:

@@ -12,12 +12,6 @@ from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.cluster.waits import PARTS, Holder, WaitRow, Waits, tabulate
 from ratiobench.instances.io.errors import make_printable
 
-MEANING = {
-    "blocked": "no pool had its GPUs free",
-    "ineligible": "not eligible yet",
-    "queue": "a job submitted earlier was blocked",
-    "other": "none of these: limits of partitions, users, accounts",
-}
 _MOST = 12  # Rows of a table, and lines that could not be read, that are printed
 
 
@@ -93,9 +87,9 @@ class Report:
             return
         means = self.waits.means()
         yield f"mean wait {means['wait'] / 60:.1f} min:"
-        for name in PARTS:
+        for name, meaning in PARTS.items():
             bound = "at least " if name == "blocked" and not self.waits.exact else ""
-            yield f"  {bound}{means[name] / 60:.1f} min {MEANING[name]}"
+            yield f"  {bound}{means[name] / 60:.1f} min {meaning}"
         if not self.waits.exact:
             yield "  (the log has no nodes, so free GPUs are counted per pool)"
         if self.waits.overfull:

@@ -13,7 +13,12 @@ from ratiobench.instances.arrays import IntArray, freeze
 from ratiobench.instances.cluster.model import NONE, Instance, Schedule
 
 Flags = NDArray[np.bool_]
-PARTS = ("blocked", "ineligible", "queue", "other")
+PARTS = {  # Parts of a wait, and what they mean
+    "blocked": "no pool had its GPUs free",
+    "ineligible": "not eligible yet",
+    "queue": "a job submitted earlier was blocked",
+    "other": "none of these: limits of partitions, users, accounts, or the scheduler",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,23 +211,32 @@ class WaitRow:
     means: dict[str, float]  # seconds of the wait and of its parts, as of `Waits.means`
 
 
-def tabulate(instance: Instance, waits: Waits, by: str, chosen: Flags | None = None) -> list[WaitRow]:
-    """Waits by `account`, `user`, `partition`, `qos`, or `width` (GPUs, in ranges up to powers of two).
+def group_jobs(instance: Instance, by: str) -> Iterator[tuple[str, Flags]]:
+    """Yield the jobs of every `account`, `user`, `partition`, `qos` (empty for none), or `width` (GPUs, in ranges).
 
-    One row a name, in order of GPU-hours, the greatest first; by width in order of width. Jobs count that are chosen
-    and whose start is known.
+    Ranges of widths reach up to powers of two, in order; other groups stand in that of GPU-hours, the greatest first.
     """
     jobs = instance.jobs
-    mask = waits.known if chosen is None else waits.known & chosen
     if by == "width":
         code = np.ceil(np.log2(jobs.width)).astype(np.int64)
-        names = ["1", "2", *(f"{2 ** (k - 1) + 1}-{2**k}" for k in range(2, 40))]
+        order = np.unique(code).tolist()
+        names = ["1", "2", *(f"{2 ** (k - 1) + 1} to {2**k}" for k in range(2, 40))]
     else:
         table = {"account": instance.accounts, "user": instance.users, "qos": instance.qos}
-        names = [*(table[by] if by in table else (part.name for part in instance.partitions)), ""]
-        code = np.where(getattr(jobs, by) == NONE, len(names) - 1, getattr(jobs, by))
-    hours, rows = jobs.width * jobs.run / 3600, []
-    for k in np.unique(code[mask]).tolist():
-        mine = mask & (code == k)
-        rows.append(WaitRow(names[k], int(mine.sum()), float(hours[mine].sum()), waits.means(mine)))
-    return rows if by == "width" else sorted(rows, key=lambda row: -row.gpu_hours)
+        names = ["", *(table[by] if by in table else (part.name for part in instance.partitions))]
+        code = getattr(jobs, by) + 1
+        area = np.bincount(code, weights=jobs.width * jobs.run, minlength=len(names))
+        order = [k for k in np.argsort(-area, kind="stable").tolist() if area[k] > 0]
+    for k in order:
+        yield names[k], code == k
+
+
+def tabulate(instance: Instance, waits: Waits, by: str) -> list[WaitRow]:
+    """Waits by what `group_jobs` has, one row a name; jobs count whose start is known."""
+    hours = instance.jobs.width * instance.jobs.run / 3600
+    groups = ((name, waits.known & mine) for name, mine in group_jobs(instance, by))
+    return [
+        WaitRow(name, int(mine.sum()), float(hours[mine].sum()), waits.means(mine))
+        for name, mine in groups
+        if mine.any()
+    ]

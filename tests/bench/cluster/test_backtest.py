@@ -79,7 +79,7 @@ def test_only_a_policy_that_is_worse_in_neither_cost_is_recommended(result: Back
 def test_no_policy_is_recommended_where_days_are_too_few_for_intervals() -> None:
     few = run_backtest(month(days=5), RULES[:1], seconds=0)
     assert few.recommended == ""
-    assert "less than 10 days" in next(list_answers(few))
+    assert "fewer than 10 days" in next(list_answers(few))
 
 
 def test_no_policy_is_recommended_where_the_replay_does_not_match() -> None:

@@ -14,11 +14,10 @@ import pytest
 import ratiobench
 from ratiobench.bench.cli import main
 from ratiobench.bench.cluster import FAMILY
-from ratiobench.bench.cluster.explanation import CAUSES
 from ratiobench.bench.evaluation.cases import tiny_cases
 from ratiobench.instances.cluster.logs import write_import
 from ratiobench.instances.cluster.model import Instance
-from ratiobench.instances.cluster.waits import blocked
+from ratiobench.instances.cluster.waits import PARTS, blocked
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import run_policy
 from tests.support.cluster_policies import Eager, Fifo, Idle
@@ -93,7 +92,7 @@ def test_a_class_of_a_notebook_runs_isolated_and_carries_no_answer() -> None:
 
 
 def test_evaluate_grades_a_policy_and_says_where_it_loses(folder: Path) -> None:
-    found = ratiobench.evaluate("shortest.py", family="cluster", tiny=3)
+    found = ratiobench.evaluate("shortest.py", family="cluster", stage="tiny", tiny=3)
     document = found.document()
     assert found.valid
     values = {row["name"]: (row["lower"], row["upper"], row["value"]) for row in document["instances"]}
@@ -151,15 +150,25 @@ def test_explain_splits_the_waits(folder: Path, capsys: pytest.CaptureFixture[st
     tables = json.loads(capsys.readouterr().out)["tables"]
     run, best = run_policy(log(), "fcfs").schedule, FAMILY.solve(log(), _settings()).solution
     waits, least = blocked(log(), run), blocked(log(), best)
-    for row, part in zip(tables[0]["rows"], CAUSES, strict=False):
+    for row, part in zip(tables[0]["rows"], PARTS, strict=False):
         assert [_number(cell) for cell in row[1:]] == [round(each.means()[part] / 6) / 10 for each in (waits, least)]
-    assert tables[0]["rows"][1][1] != "0"
+    assert tables[0]["rows"][2][1] != "0"
     later = waits.total - least.total
     first = log().jobs.ids[int(later.argmax())]
     assert tables[-1]["rows"][0][0] == first
     assert tables[-1]["title"].startswith(f"{(later > 0).sum()} of {len(later)} jobs wait longer")
     assert {re.findall(r"by (\w+)", table["title"])[0] for table in tables[1:-1]} == {"user", "width"}
     assert "Mean wait of a job by cause" in (folder / "explained.html").read_text()
+
+
+def test_explain_names_no_schedule_the_best_known_that_is_worse_than_the_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However little time there is for OPT: the search begins from the run."""
+    (folder / "long.json").write_text(FAMILY.dumps(log(jobs=300, days=2, load=1000)))
+    assert main(["explain", "long.json", "--algorithm", "easy:order=shortest", "--seconds", "0.01", "--json"]) == 0
+    together = json.loads(capsys.readouterr().out)["tables"][0]["rows"][-1]
+    assert _number(together[1]) >= _number(together[2])
 
 
 def _settings() -> Any:

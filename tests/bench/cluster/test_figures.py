@@ -14,6 +14,7 @@ from ratiobench.bench.cluster.changes import change, list_changes
 from ratiobench.bench.results.intervals import quantile
 from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.model import DAY, Instance
+from ratiobench.instances.cluster.waits import group_jobs
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import run_policy
 from tests.online.cluster.random_logs import draw_log
@@ -72,9 +73,9 @@ def test_days_add_up_to_all_gpu_seconds() -> None:
 
 def test_groups_part_the_jobs() -> None:
     instance = month()
-    for groups in (figures.group_by_account(instance), figures.group_by_width(instance)):
+    for groups in (figures.group_by_account(instance), dict(group_jobs(instance, "width"))):
         assert (sum(mask.astype(int) for mask in groups.values()) == 1).all()
-    assert list(figures.group_by_width(instance))[:3] == ["1", "2", "3 to 4"]
+    assert [name for name, _ in group_jobs(instance, "width")][:3] == ["1", "2", "3 to 4"]
 
 
 def test_the_paired_interval_is_that_of_the_ratio_estimator() -> None:

@@ -315,7 +315,7 @@ def test_the_file_that_an_import_writes(tmp_path: Path) -> None:
     again = read(out)
     assert (again.name, again.jobs.ids, again.origin["log"]) == ("march", ("1", "2"), x.origin["log"])
     assert again.origin["log"]["waits"]["blocked"] == 20.0
-    assert [(row.name, row.jobs, row.means["wait"]) for row in report.tables["width"]] == [("5-8", 2, 20.0)]
+    assert [(row.name, row.jobs, row.means["wait"]) for row in report.tables["width"]] == [("5 to 8", 2, 20.0)]
     before = out.read_bytes()
     with pytest.raises(InputError, match="is there already"):
         write_import(paths, cluster, str(out))
