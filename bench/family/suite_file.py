@@ -29,9 +29,9 @@ from ratiobench.bench.family.suite import (
     Suite,
 )
 from ratiobench.formulations.settings import NO_BACKEND
-from ratiobench.instances.io.errors import MEANT, InputError, explain_unknown_name, shorten, suggest_name
+from ratiobench.instances.io.errors import MEANT, InputError, explain_unknown_name, join_path, shorten, suggest_name
 from ratiobench.instances.io.files import load_toml, read_bytes
-from ratiobench.instances.io.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values, join_path
+from ratiobench.instances.io.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values
 
 if TYPE_CHECKING:
     from ratiobench.bench.family.contract import Family
