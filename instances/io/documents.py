@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
+from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -169,10 +170,10 @@ def _locate(error: msgspec.ValidationError, data: Any, kind: Any) -> tuple[str, 
     if isinstance(cause, InputError):  # of a type that checks more than the kinds of its fields
         return join_path(path, cause.field), cause.problem
     base, _ = _choose(part, value)
-    if isinstance(value, dict) and hasattr(base, "__struct_fields__"):
+    if isinstance(value, dict) and (hasattr(base, "__struct_fields__") or is_dataclass(base)):
         field, problem = _explain_fields(base, value)
         return join_path(path, field), problem
-    if isinstance(value, dict) and get_origin(base) is dict:  # one of its keys
+    if isinstance(value, dict) and _kind_of(base) is dict:  # one of its keys
         key = next((key for key in value if not _is_valid({key: value[key]}, base)), "")
         return join_path(path, str(key)), _explain(get_args(base)[0], key)
     return path, _explain(part, value)
@@ -190,7 +191,8 @@ def _explain_fields(kind: Any, value: dict[str, Any]) -> tuple[str, str]:
     """The first field that is unknown, or else missing, and what is said of it."""
     fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]
     known = sorted(field.encode_name for field in fields)
-    for key in value:
+    closed = is_dataclass(kind) or kind.__struct_config__.forbid_unknown_fields
+    for key in value if closed else ():
         if key not in known:
             return str(key), f"unknown field; allowed: {', '.join(known)}"
     missing = sorted(field.encode_name for field in fields if field.required and field.encode_name not in value)
@@ -225,13 +227,22 @@ def _parts(kind: Any, metas: tuple[msgspec.Meta, ...] = ()) -> Iterator[tuple[An
 def _kind_of(base: Any) -> type:
     """The type of decoded values that a type takes."""
     origin = get_origin(base) or base
-    if origin is Literal:
-        return type(get_args(base)[0])
+    if options := _options(base):
+        return type(options[0])
     if hasattr(origin, "__struct_fields__") or is_dataclass(origin):
         return dict
-    if isinstance(origin, type) and issubclass(origin, tuple):
+    if isinstance(origin, type) and issubclass(origin, Sequence) and origin is not str:
         return list
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return dict
     return origin if isinstance(origin, type) else object
+
+
+def _options(base: Any) -> tuple[Any, ...]:
+    """The values of a literal or an enumeration."""
+    if isinstance(base, type) and issubclass(base, Enum):
+        return tuple(member.value for member in base)
+    return get_args(base) if get_origin(base) is Literal else ()
 
 
 def _choose(kind: Any, value: Any) -> tuple[Any, dict[str, Any]]:
@@ -245,15 +256,14 @@ def _item_type(base: Any, index: int) -> Any:
     if hasattr(base, "_fields"):
         return list(_types_of(base).values())[index]
     arguments = get_args(base)
-    return arguments[0] if get_origin(base) is list or arguments[-1] is Ellipsis else arguments[index]
+    return arguments[0] if get_origin(base) is not tuple or arguments[-1] is Ellipsis else arguments[index]
 
 
 def _explain(kind: Any, value: Any) -> str:
     """What is wrong with a value, and what its type allows."""
     base, meta = _choose(kind, value)
     allowed = _kind_of(base)
-    if get_origin(base) is Literal and "title" not in meta:
-        options = get_args(base)
+    if (options := _options(base)) and "title" not in meta:
         if len(options) == 1:
             return f"{shorten(value)} is not {options[0]!r}"
         return explain_unknown_value(value, options)
@@ -291,6 +301,6 @@ def _words(base: Any, meta: dict[str, Any]) -> str:
         return ("a non-empty string" if meta.get("min_length") else "text") + long
     if kind in (int, float):
         return ("an integer" if kind is int else "a number") + (f" in {_range(meta)}" if meta else "")
-    if get_origin(base) is Literal:
-        return f"one of {', '.join(map(str, get_args(base)))}"
+    if options := _options(base):
+        return f"one of {', '.join(map(str, options))}"
     return {bool: "true or false", list: "a list", dict: "an object", type(None): "null"}.get(kind, "a value")
