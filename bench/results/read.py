@@ -315,7 +315,7 @@ def _reference(opt: Piece | None, runs: Iterable[tuple[str, Online]], sense: Sen
 
 def _run_columns(run: Online, lower: Fraction | None, upper: Fraction | None, sense: Sense) -> dict[str, Any]:
     sources = frozenset(constant.source for constant in run.constants)
-    row = {
+    row: dict[str, Any] = {
         "label": run.remarks.label,
         "remarks": run.remarks,
         "state": "ok" if run.valid else "invalid",

@@ -18,7 +18,7 @@ in the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -202,7 +202,11 @@ class CellTreeDocument(TreeDocument, frozen=True):
     cells: tuple[CellDocument, ...]
 
 
-_KINDS = {FORMAT: CertificateDocument, TREE_FORMAT: TreeDocument, CELL_FORMAT: CellTreeDocument}
+_KINDS: Mapping[str, type[CertificateDocument]] = {
+    FORMAT: CertificateDocument,
+    TREE_FORMAT: TreeDocument,
+    CELL_FORMAT: CellTreeDocument,
+}
 # The lengths of decisions in a tree of each format, and the message for others
 _NODES = {
     TREE_FORMAT: ((1, 3), "neither a task nor a task, a type and a slot"),

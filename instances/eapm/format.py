@@ -24,6 +24,7 @@ from ratiobench.instances.io.documents import (
     hash_once,
     require_different,
     require_text,
+    to_document,
 )
 from ratiobench.instances.io.errors import InputError, name_source
 from ratiobench.instances.io.fields import origin_of
@@ -131,7 +132,7 @@ def document(instance: Instance) -> dict[str, Any]:
         task_types=[TypeDocument(*row) for row in tables],
         users=[UserDocument(*row) for row in users],
     )
-    return msgspec.to_builtins(top)
+    return to_document(top)
 
 
 def content_hash(instance: Instance) -> str:

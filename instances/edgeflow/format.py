@@ -26,6 +26,7 @@ from ratiobench.instances.io.documents import (
     hash_once,
     require_different,
     require_text,
+    to_document,
 )
 from ratiobench.instances.io.errors import InputError, name_source, shorten
 from ratiobench.instances.io.fields import origin_of
@@ -114,7 +115,14 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance."""
     top = convert(data, InstanceDocument, source)
     models = tuple(
-        Model(model.name, *zip(*model.speed, strict=True), model.edge_speed, model.overhead_s, model.edge_overhead_s)
+        Model(
+            model.name,
+            tuple(gpus for gpus, _ in model.speed),
+            tuple(speed for _, speed in model.speed),
+            model.edge_speed,
+            model.overhead_s,
+            model.edge_overhead_s,
+        )
         for model in top.models
     )
     places = {model.name: k for k, model in enumerate(models)}
@@ -187,7 +195,7 @@ def document(instance: Instance) -> dict[str, Any]:
             for submit, deadline, k, work, share in zip(*(column.tolist() for column in columns), strict=True)
         ],
     )
-    return msgspec.to_builtins(top)
+    return to_document(top)
 
 
 def content_hash(instance: Instance) -> str:

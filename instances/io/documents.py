@@ -107,7 +107,8 @@ def convert(
 
     `kind`: a struct or a dataclass; `decode` as `dec_hook` of `msgspec.convert`, for types that JSON does not have.
     """
-    form = _types_of(kind).get("format")
+    described: Any = kind
+    form = _types_of(described).get("format")
     if isinstance(data, dict) and form is not None and data.get("format") not in get_args(form):
         raise InputError(source, join_path(path, "format"), _explain(form, data.get("format")))
     field, problem = "", ""
@@ -121,7 +122,13 @@ def convert(
     raise InputError(source, join_path(path, field) or "document", problem)
 
 
-def make_schema(kind: type[Any]) -> dict[str, Any]:
+def to_document(content: msgspec.Struct) -> dict[str, Any]:
+    """The JSON document of a struct."""
+    document: dict[str, Any] = msgspec.to_builtins(content)
+    return document
+
+
+def make_schema(kind: Any) -> dict[str, Any]:
     """The JSON Schema of a document with a format, by whose name it is published."""
     [reference], definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     for definition in definitions.values():

@@ -219,20 +219,20 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
     """The calibration in a decoded file; `path`: where it stands in a larger document."""
     top = convert(data, CalibrationDocument, source, path)
     fastest = max(top.rows, key=lambda row: row.millisamples_per_s)
-    known = fastest.deciwatts_above_idle is not UNSET
+    watts = fastest.deciwatts_above_idle
     gpu = Gpu(
         name=top.name,
         basis="measured",
         samples_per_s=Fraction(fastest.millisamples_per_s, 1000),
         memory_mb=top.memory_mb,
-        watts=Fraction(fastest.deciwatts_above_idle, 10) if known else None,
+        watts=None if watts is UNSET else Fraction(watts, 10),
     )
     profiles = tuple(
         _profile(
             asdict(row),
             top.base_memory_mb,
             {top.name: Fraction(row.millisamples_per_s, 1000)},
-            {top.name: Fraction(row.deciwatts_above_idle if known else 0, 10)},
+            {top.name: Fraction(0 if row.deciwatts_above_idle is UNSET else row.deciwatts_above_idle, 10)},
         )
         for row in top.rows
     )
@@ -242,7 +242,7 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
         f"{about.dtype}, rank {about.rank}), PyTorch {about.torch}; power {about.power}."
     )
     unknown = f"The power of {top.name} is not known ({about.power}): tasks cost no energy."
-    return Calibration(text, top.base_memory_mb, {top.name: gpu}, profiles, data, () if known else (unknown,))
+    return Calibration(text, top.base_memory_mb, {top.name: gpu}, profiles, data, (unknown,) if watts is UNSET else ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from ratiobench.instances.io.documents import (
     convert,
     hash_once,
     require_text,
+    to_document,
 )
 from ratiobench.instances.io.errors import InputError, name_source, shorten
 from ratiobench.instances.io.fields import LIMIT, origin_of
@@ -110,7 +111,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         _check_nodes(top)
         _check_tasks(top)
     tasks, shape = top.tasks, (len(top.tasks), len(top.node_types))
-    columns = {
+    columns: dict[str, Any] = {
         name: freeze([getattr(task, name) for task in tasks])
         for name in ("arrival", "deadline", "memory_mb", "work", "bid")
     }
@@ -244,7 +245,7 @@ def _document(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
         ],
         tasks=tasks,
     )
-    return msgspec.to_builtins(top)
+    return to_document(top)
 
 
 def content_hash(instance: Instance) -> str:

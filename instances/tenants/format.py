@@ -22,6 +22,7 @@ from ratiobench.instances.io.documents import (
     hash_once,
     require_different,
     require_text,
+    to_document,
 )
 from ratiobench.instances.io.errors import InputError, name_source
 from ratiobench.instances.io.fields import origin_of
@@ -85,7 +86,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     with name_source(source):
         _check(top)
     types = len(top.gpu_types)
-    columns = {
+    columns: dict[str, Any] = {
         name: freeze([getattr(job, name) for job in top.jobs])
         for name in ("release", "deadline", "cost_sensitivity", "iterations")
     }
@@ -141,7 +142,7 @@ def document(instance: Instance) -> dict[str, Any]:
         late_penalty=instance.late_penalty,
         jobs=[JobDocument(*row) for row in rows],
     )
-    return msgspec.to_builtins(top)
+    return to_document(top)
 
 
 def content_hash(instance: Instance) -> str:
