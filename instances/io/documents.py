@@ -11,6 +11,7 @@ import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
+from decimal import Decimal
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -18,7 +19,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, g
 import msgspec
 
 from ratiobench.instances.io import packing
-from ratiobench.instances.io.errors import InputError, explain_unknown_value, join_path, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_value, join_path, shorten, suggest_name
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.files import (
     HugeInteger,
@@ -201,7 +202,7 @@ def _explain_fields(kind: Any, value: dict[str, Any]) -> tuple[str, str]:
     closed = is_dataclass(kind) or kind.__struct_config__.forbid_unknown_fields
     for key in value if closed else ():
         if key not in known:
-            return str(key), f"unknown field; allowed: {', '.join(known)}"
+            return str(key), f"unknown field; allowed: {', '.join(known)}{suggest_name(str(key), known)}"
     missing = sorted(field.encode_name for field in fields if field.required and field.encode_name not in value)
     if not missing:
         return "", ""
@@ -276,7 +277,8 @@ def _explain(kind: Any, value: Any) -> str:
         return explain_unknown_value(value, options)
     if allowed is list and isinstance(value, list | tuple):
         return _explain_length(base, meta, len(value))
-    if base in (int, float) and (type(value) is allowed or isinstance(value, HugeInteger)):
+    number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    if (base is float and number) or (base is int and (type(value) is int or isinstance(value, HugeInteger))):
         return f"{shorten(value)} is not in {_range(meta)}"
     words = [_words(*part) for part in _parts(kind)]
     return f"{shorten(value)} is {'neither' if len(words) > 1 else 'not'} {' nor '.join(words)}"
