@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import msgspec
+
+from ratiobench.instances.io.documents import Digest, convert
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import load_json, read_bytes, sha256_of
 
@@ -37,24 +39,23 @@ def add_checksum(content: dict[str, Any]) -> dict[str, Any]:
     return content | {"sha256": sha256_of(content)}
 
 
-def open_document(data: Any, source: str, form: str, keys: Collection[str]) -> dict[str, Any]:
-    """A decoded document, if it says that it has this format and has exactly these fields."""
+class Sealed(msgspec.Struct):
+    """The one field that every certificate has."""
+
+    sha256: Digest
+
+
+def open_document(
+    data: Any, kind: type[Held], form: str, source: str, decode: Callable[[Any, Any], Any] | None = None
+) -> tuple[Held, str]:
+    """The certificate in a decoded document, and its seal as written; only the form is judged, not the truth."""
     if not isinstance(data, dict):
         raise InputError(source, "document", f"{shorten(data)} is not an object")
     if data.get("format") != form:
         raise InputError(source, "format", f"{shorten(data.get('format'))} is not {form!r}")
-    require_fields(source, "", data, keys)
-    return data
-
-
-def require_fields(source: str, path: str, data: dict[Any, Any], keys: Collection[str]) -> None:
-    """Refuse other fields than these, and a missing one; `path` stands before their names."""
-    for key in data:
-        if key not in keys:
-            raise InputError(source, f"{path}{key}", f"unknown field; allowed: {', '.join(sorted(keys))}")
-    for key in keys:
-        if key not in data:
-            raise InputError(source, f"{path}{key}", "the field is missing")
+    content = {key: value for key, value in data.items() if key not in ("format", "sha256")}
+    found = convert(content, kind, source, decode=decode)
+    return found, convert(data, Sealed, source).sha256
 
 
 def run_checker(
@@ -73,10 +74,3 @@ def run_checker(
     found = verdict.certificate
     print(f"valid: OPT in [{found.lower}, {found.upper}]" if verdict.valid else f"NOT VALID: {verdict.problem}")
     return int(not verdict.valid)
-
-
-def require_digest(source: str, field: str, value: Any) -> str:
-    """The value if it is written as a SHA-256."""
-    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
-        raise InputError(source, field, f"{shorten(value)} is not a SHA-256 in 64 hexadecimal digits")
-    return value

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from msgspec import Meta
 
 PARTS_PER_MILLION = 10**6
 LIMITED, OVERCHARGED = "at limit", "charged above their bid"
@@ -22,11 +24,14 @@ def isolation_text(isolation: str) -> str:
     return _ISOLATION[isolation]
 
 
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+
 class Part(NamedTuple):
     """A number of things out of a total."""
 
-    number: int
-    total: int
+    number: Count
+    total: Count
 
     def __str__(self) -> str:
         return f"{self.number} of {self.total}"
@@ -54,15 +59,15 @@ class Remarks:
     options: tuple[str, ...] = ()  # options in brackets, ``key=value``
     limit: Part | None = None  # decisions that ended at the algorithm's limit of work, of all
     # largest (bound - value) / bound among these, in parts per million, rounded up; None where unknown.
-    gap_ppm: int | None = None
+    gap_ppm: Count | None = None
     notes: tuple[str, ...] = ()  # the algorithm's own words, each in brackets of its own
     solvers: tuple[str, ...] = ()  # name and version of each solver that had a part in the decisions
     starts: tuple[str, ...] = ()  # programs that the algorithm's process started
     # how the user's algorithm was isolated: BUBBLEWRAP, LANDLOCK or NO_ISOLATION; empty if isolation does not apply.
-    isolated: str = ""
+    isolated: Annotated[str, Meta(pattern="^(bubblewrap|Landlock|none)?$")] = ""
     overcharged: Part | None = None  # admitted arrivals that pay more than they bid, of all admitted
     single_node: bool = False  # every task had to stay on one node
-    repetitions: int = 0  # of a mean, the number of its runs; 0 of a single run
+    repetitions: Count = 0  # of a mean, the number of its runs; 0 of a single run
 
     def listed(self) -> Iterator[Remark]:
         """The facts in words, in the order in which they stand behind the name."""
@@ -97,59 +102,3 @@ class Remarks:
         """The fields as JSON values, without those that say nothing."""
         texts = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in texts.items() if value or name == "name"}
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Remarks:
-        """The remarks that `document` wrote."""
-        values: dict[str, Any] = {}
-        for name, value in document.items():
-            reader = _READERS.get(name)
-            if reader is None:
-                raise ValueError(f"no such field: {name}")
-            values[name] = reader(value)
-        if "name" not in values:
-            raise ValueError("no name")
-        return cls(**values)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("not a text")
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise ValueError("not a list")
-    return tuple(_text(each) for each in value)
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 2**63:
-        raise ValueError("not a count")
-    return value
-
-
-def _part(value: Any) -> Part:
-    if not isinstance(value, list) or len(value) != 2:
-        raise ValueError("not a part of a total")
-    return Part(_count(value[0]), _count(value[1]))
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("not true or false")
-    return value
-
-
-def _isolation(value: Any) -> str:
-    if value not in tuple(_ISOLATION):
-        raise ValueError("no way of isolation")
-    return str(value)
-
-
-_READERS = {
-    "name": _text, "options": _texts, "limit": _part, "gap_ppm": _count, "notes": _texts, "solvers": _texts,
-    "starts": _texts, "isolated": _isolation, "overcharged": _part, "single_node": _flag,
-    "repetitions": _count,
-}  # fmt: skip

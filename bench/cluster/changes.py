@@ -14,9 +14,9 @@ import numpy as np
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import QuotaDocument, document, parse
 from ratiobench.instances.cluster.model import Instance
-from ratiobench.instances.io.documents import convert
+from ratiobench.instances.io.documents import read_document
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.io.files import load_toml, read_bytes
+from ratiobench.instances.io.files import load_toml
 from ratiobench.instances.io.numerals import seconds_of
 
 GRAMMAR = "nodes=+4, pool.NAME=+8, load=1.2, limits=true, maintenance=FROM..TO:N, quota=FILE"
@@ -121,12 +121,11 @@ def _second(instance: Instance, text: str) -> int:
 
 
 def _set_quotas(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
-    raw, source = read_bytes(value)
-    found: _Quotas = convert(load_toml(raw, source), _Quotas, source)
+    found = read_document(value, _Quotas, load_toml)
     known = set(instance.accounts)
     for i, quota in enumerate(found.quotas):
         if quota.account not in known:
-            raise InputError(source, f"quotas[{i}].account", explain_unknown_name(quota.account, instance.accounts))
+            raise InputError(value, f"quotas[{i}].account", explain_unknown_name(quota.account, instance.accounts))
     data["quotas"] = msgspec.to_builtins(found.quotas)
 
 

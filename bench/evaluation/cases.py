@@ -145,7 +145,7 @@ def entries_of(family: Family, chosen: StandardSet, stage: str) -> list[Entry]:
     figure = family.size[0]
 
     def size(entry: Entry) -> int:
-        return int((entry.size or {}).get(figure, 0))
+        return entry.count(figure)
 
     found = [
         each

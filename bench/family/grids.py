@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ratiobench.bench.family.contract import FILE, Family
-from ratiobench.instances.io.errors import MEANT, InputError, shorten, suggest_name
+from ratiobench.instances.io.errors import MEANT, InputError, join_path, shorten, suggest_name
 from ratiobench.instances.io.files import load_json, read_bytes
-from ratiobench.instances.io.keys import Form, Integer, Text, flatten, join_path, text_of
+from ratiobench.instances.io.keys import Form, Integer, Text, flatten, text_of
 
 CASES = 10_000  # Most cases of a file
 RUNS = 1000  # Most runs of an instance

@@ -11,19 +11,22 @@ import csv
 import io
 import json
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from ratiobench.bench.family.suite import Case, Suite, is_informed
 from ratiobench.instances.io import packing
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
-from ratiobench.instances.io.files import load_json, read_bytes, sha256_of, write_atomically
+from ratiobench.instances.io.documents import Digest, Part, read_document
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.files import Place, iterate_values, read_bytes, sha256_of, write_atomically
 
 if TYPE_CHECKING:
     from ratiobench.formulations.report import Exact
@@ -37,31 +40,67 @@ MAIN = "R1"  # The set that is meant where none is named; the later ones add ins
 SUITE = "standard"
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+_FILES = ("path", "log", "calibration")  # Keys of recipes that name files
+_DEPTH = 20  # No recipe is nested deeper
+_PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
+Word = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$", title="a name of letters, digits, _, . and -")]
+Day = Annotated[str, Meta(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$", title="a day YYYY-MM-DD")]
+Line = Annotated[str, Meta(max_length=300, pattern=_PRINTABLE, title="a line of text")]
+Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+# A figure as `json_number` writes it
+End = (
+    Annotated[int, Meta(ge=-(2**62), le=2**62)]
+    | Annotated[str, Meta(pattern="^-?[0-9]{1,40}/[1-9][0-9]{0,39}$", title='a fraction "p/q"')]
+)
+Key = Annotated[str, Meta(max_length=40, pattern=_PRINTABLE)]
+
+
+class First(Part, frozen=True):
+    """How hard an instance is: the interval and the seconds of the first solve."""
+
+    lower: End
+    upper: End
+    seconds: Seconds
+
+
+class Record(Part, frozen=True):
     """The best interval that is known, and how it was found."""
 
-    lower: int | str  # lower, upper: as `json_number` writes figures: integers, or fractions in strings
-    upper: int | str
-    certificate: str  # SHA-256 of the file that proves it
-    date: str  # UTC, ISO 8601
-    command: str
-    seconds: float  # that it took, all efforts together
-    machine: str  # the class of machine
+    lower: End
+    upper: End
+    certificate: Digest  # of the file that proves it
+    date: Day  # UTC
+    command: Line
+    seconds: Seconds  # that it took, all efforts together
+    machine: Line  # the class of machine
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Part, frozen=True, omit_defaults=True):
     """An instance of a set."""
 
-    name: str  # name, tier: what it is called, and how large it is in a word; names of files
-    tier: str
-    family: str  # of its problem
-    recipe: Mapping[str, Any]
-    instance: str = ""  # SHA-256 of its content; empty as long as nobody has made it (an unreleased set)
-    size: Mapping[str, Any] | None = None  # a few figures about it
-    first: Mapping[str, Any] | None = None  # how hard it is: `lower`, `upper` and `seconds` of the first solve
+    name: Word  # name, tier: what it is called, and how large it is in a word; names of files
+    tier: Word
+    family: Word  # of its problem
+    recipe: dict[str, Any]
+    instance: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$", title="a SHA-256")] = ""  # empty until somebody made it
+    size: dict[Key, int | float | Key | None] | None = None  # a few figures about it
+    first: First | None = None
     best: Record | None = None  # the best that is known; None as long as nothing is
+
+    def count(self, figure: str) -> int:
+        """A figure of its size that is an integer; 0 if there is none."""
+        value = (self.size or {}).get(figure)
+        return value if isinstance(value, int) else 0
+
+
+class Manifest(Part, frozen=True):
+    """The file of a set."""
+
+    format: Literal["ratiobench/standard/1"]
+    name: Word
+    released: Day
+    algorithms: dict[str, list[Line]]
+    entries: Annotated[list[Entry], Meta(max_length=10_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +164,7 @@ class StandardSet:
 
     def write(self) -> None:
         """Write the manifest, whole or not at all."""
-        rows = [{key: value for key, value in asdict(each).items() if value} for each in self.entries]
+        rows = msgspec.to_builtins(self.entries)
         head = {"format": FORMAT, "name": self.name, "released": self.released, "algorithms": dict(self.algorithms)}
         lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
         text = json.dumps(head, indent=1)[:-2] + f',\n "entries": [\n{lines}\n ]\n}}\n'
@@ -154,135 +193,31 @@ def set_of(family: str) -> StandardSet:
 
 @lru_cache(maxsize=4)
 def _read(path: Path, _: int) -> StandardSet:
-    data, source = read_bytes(path)
-    found = load_json(data, source)
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(source, "format", f"it is no manifest of a standard set ({FORMAT})")
-    head = (("name", _WORD), ("released", _DAY))
-    for field, form in head:
-        if not isinstance(found.get(field), str) or not re.fullmatch(form, found[field]):
-            raise InputError(source, field, f"{shorten(found.get(field))} is not as `standard` writes it")
-    algorithms, rows = found.get("algorithms"), found.get("entries")
-    if not isinstance(algorithms, dict) or not all(_is_texts(names) for names in algorithms.values()):
-        raise InputError(source, "algorithms", "is no object of lists of names")
-    if not isinstance(rows, list):
-        raise InputError(source, "entries", f"{shorten(rows)} is no list")
-    if len(rows) > _MOST:
-        raise InputError(source, "entries", f"{shorten(rows)}; at most {_MOST} are read")
-    entries = [_entry(source, f"entries[{k}]", row) for k, row in enumerate(rows)]
-    names = Counter(entry.name for entry in entries)
+    found = read_document(path, Manifest)
+    names = Counter(entry.name for entry in found.entries)
     if twice := next((name for name, number in names.items() if number > 1), None):
-        raise InputError(source, "entries.name", f"{shorten(twice)} is given twice")
-    return StandardSet(found["name"], path, found["released"], algorithms, tuple(entries))
+        raise InputError(str(path), "entries.name", f"{shorten(twice)} is given twice")
+    for k, entry in enumerate(found.entries):
+        if problem := _refusal_of(entry.recipe):
+            raise InputError(str(path), f"entries[{k}].recipe", problem)
+    return StandardSet(found.name, path, found.released, found.algorithms, tuple(found.entries))
 
 
-_WORD, _HASH, _DAY = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", "[0-9a-f]{64}", r"(\d{4}-\d\d-\d\d)?"
-_END = r"-?\d{1,40}/[1-9]\d{0,39}"
-_FILES = ("path", "log", "calibration")  # Keys of recipes that name files
-_MOST = 10_000  # Entries of a set
-_DEPTH = 20  # No recipe is nested deeper
+def _refusal_of(recipe: dict[str, Any]) -> str:
+    """Why an entry cannot have this recipe; empty if it can."""
+    for place, value in iterate_values(recipe):
+        if place.step in _FILES and isinstance(value, str):
+            return f"names the file {shorten(value)}; an entry is made by a recipe alone, the same everywhere"
+        if _depth(place) > _DEPTH:
+            return f"is nested more than {_DEPTH} deep"
+    return ""
 
 
-def _is_texts(names: Any) -> bool:
-    return isinstance(names, list) and all(isinstance(each, str) and len(each) <= 300 for each in names)
-
-
-def _is_end(value: Any) -> bool:
-    """Whether it is a figure as `json_number` writes it."""
-    if isinstance(value, str):
-        return re.fullmatch(_END, value) is not None
-    return type(value) is int and abs(value) < 2**100
-
-
-def _is_seconds(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < 1e12
-
-
-def _is_told(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= 300 and value.isprintable()
-
-
-def _is_size(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        _is_told(key)
-        and len(key) <= 40
-        and (
-            each is None
-            or _is_end(each)
-            or (type(each) is float and abs(each) < 1e15)
-            or (_is_told(each) and len(each) <= 40)
-        )
-        for key, each in value.items()
-    )
-
-
-def _depth(value: Any, left: int = _DEPTH) -> int:
-    """How much of the depth is left below the value; negative where it is nested too deeply."""
-    if left < 0 or not isinstance(value, dict | list):
-        return left
-    inside = value.values() if isinstance(value, dict) else value
-    return min((_depth(each, left - 1) for each in inside), default=left)
-
-
-_FIRST: Mapping[str, Callable[[Any], bool]] = {"lower": _is_end, "upper": _is_end, "seconds": _is_seconds}
-_BEST: Mapping[str, Callable[[Any], bool]] = {
-    **_FIRST,
-    "certificate": lambda value: isinstance(value, str) and re.fullmatch(_HASH, value) is not None,
-    "date": lambda value: isinstance(value, str) and re.fullmatch(_DAY, value) is not None,
-    "command": _is_told,
-    "machine": _is_told,
-}
-
-
-def _is_all(fields: Mapping[str, Callable[[Any], bool]]) -> Callable[[Any], bool]:
-    """A test for objects with exactly these fields, or None."""
-    return lambda value: (
-        value is None
-        or (
-            isinstance(value, dict) and value.keys() == fields.keys() and all(fields[key](value[key]) for key in fields)
-        )
-    )
-
-
-_ENTRY: Mapping[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(
-        ("name", "tier", "family"), lambda value: isinstance(value, str) and re.fullmatch(_WORD, value) is not None
-    ),
-    "recipe": lambda value: isinstance(value, dict) and _depth(value) >= 0,
-    "instance": lambda value: isinstance(value, str) and re.fullmatch(f"({_HASH})?", value) is not None,
-    "size": lambda value: value is None or _is_size(value),
-    "first": _is_all(_FIRST),
-    "best": _is_all(_BEST),
-}
-
-
-def _entry(source: str, place: str, row: Any) -> Entry:
-    """An entry of a manifest; InputError for the first field that is not as it should be."""
-    if not isinstance(row, dict):
-        raise InputError(source, place, f"{shorten(row)} is not an object")
-    for field in ("name", "tier", "family", "recipe"):
-        if field not in row:
-            raise InputError(source, f"{place}.{field}", "the field is missing")
-    for field, value in row.items():
-        if field not in _ENTRY:
-            raise InputError(
-                source, f"{place}.{make_printable(field, 40)}", f"unknown field; allowed: {', '.join(_ENTRY)}"
-            )
-        if not _ENTRY[field](value):
-            raise InputError(source, f"{place}.{field}", f"{shorten(value)} is not as `standard` writes it")
-    if (named := next(_files_in(row["recipe"]), None)) is not None:
-        problem = f"names the file {shorten(named)}; an entry is made by a recipe alone, the same everywhere"
-        raise InputError(source, f"{place}.recipe", problem)
-    best = row.get("best")
-    return Entry(**row | {"best": Record(**best) if best else None})
-
-
-def _files_in(recipe: Any) -> Iterator[str]:
-    if isinstance(recipe, dict):
-        yield from (recipe[key] for key in _FILES if isinstance(recipe.get(key), str))
-    if isinstance(recipe, dict | list):
-        for value in recipe.values() if isinstance(recipe, dict) else recipe:
-            yield from _files_in(value)
+def _depth(place: Place | None) -> int:
+    depth = 0
+    while place is not None:
+        place, depth = place.holder, depth + 1
+    return depth
 
 
 DayBefore = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]

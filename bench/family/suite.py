@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta
+
+from ratiobench.instances.io.documents import Name, Number, Part
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
 __all__ = [
@@ -73,13 +76,12 @@ def is_informed(algorithm: str) -> str:
     return found[1] if found else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
+class Study(Part, frozen=True):
     """A table about one algorithm on one instance beside its run, for a figure."""
 
-    kind: str  # what the family makes: ``curve``, ``charges``, ...
-    algorithm: str  # name with options
-    task: int | None = None  # its number; None for all
+    kind: Name  # what the family makes: ``curve``, ``charges``, ...
+    algorithm: Name  # name with options
+    task: Number | None = None  # its number; None for all
 
     @property
     def name(self) -> str:
@@ -110,23 +112,24 @@ class Case:
         return not word or self.prior is not None or (word in HISTORY and self.history is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedGain:
+Printed = Annotated[str, Meta(pattern=r"^-?[0-9]{1,15}(\.[0-9]{1,9})?$", title='a number as text, such as "12.5"')]
+
+
+class PrintedGain(Part, frozen=True):
     """A printed figure of a paper: by how many percent one algorithm is better than another."""
 
-    group: str  # name of the group of cases
-    algorithm: str  # algorithm, than: names of the two algorithms
-    than: str
-    percent: str
+    group: Name  # name of the group of cases
+    algorithm: Name  # algorithm, than: names of the two algorithms
+    than: Name
+    percent: Printed
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedMean:
+class PrintedMean(Part, frozen=True):
     """A printed figure of a paper: the mean of an algorithm in a group."""
 
-    group: str  # name of the group of cases
-    algorithm: str  # its name
-    value: str  # in the family's unit, as it is printed
+    group: Name  # name of the group of cases
+    algorithm: Name  # its name
+    value: Printed  # in the family's unit, as it is printed
 
 
 # Kinds of figures that show means of what every family has (`ratiobench.bench.results.means`)

@@ -1,17 +1,20 @@
 """A suite of one's own in a TOML file, and a recipe on the command line: read, checked, made a `Suite`.
 
 An instance of the file is a recipe with what is run on it; `ratiobench.bench.family.grids` makes its cases. What may
-stand where is described in `SUITE`, `CASE`, `STUDY`, `PLOT` and by the families' recipes.
+stand where is described in `SuiteTable`, `InstanceTable`, `PlotTable` and by the families' recipes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from ratiobench.bench.family.grids import CASES, RUNS, Grid, Variant, fill, name_file, shorten_name
 from ratiobench.bench.family.suite import (
@@ -29,65 +32,92 @@ from ratiobench.bench.family.suite import (
     Suite,
 )
 from ratiobench.formulations.settings import NO_BACKEND
-from ratiobench.instances.io.errors import MEANT, InputError, explain_unknown_name, shorten, suggest_name
+from ratiobench.instances.io.documents import Name, Part, convert, require_different
+from ratiobench.instances.io.errors import (
+    MEANT,
+    InputError,
+    explain_unknown_name,
+    explain_unknown_value,
+    join_path,
+    name_source,
+    shorten,
+    suggest_name,
+)
 from ratiobench.instances.io.files import load_toml, read_bytes
-from ratiobench.instances.io.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values, join_path
+from ratiobench.instances.io.keys import Form, Kind, Text
 
 if TYPE_CHECKING:
     from ratiobench.bench.family.contract import Family
 
 SUFFIX = ".toml"
-_SOLVE = (
-    Key("formulation", Text(), "model of OPT: `list formulations`", "auto"),
-    Key("backend", Text(), "its solver", "auto"),
-    Key("effort", Integer(1, 10**6), "amount of work on OPT", 1),
-    Key("gap", Number(0, 0.999), "relative gap at which to stop", 0),
-    Key("seconds", Number(0.001, 10**7), "time limit on OPT; marks the results", default_text="none"),
-)
-_ALGORITHMS = Key(
-    "algorithms", Texts(), "algorithms to run: names with options, or package.module:Class", default_text="none"
-)
-SUITE = (
-    Key("name", Text(), "of the suite", default_text="the file's"),
-    Key("summary", Text(), "a sentence for the page", default_text="none"),
-    Key("family", Text(), "of problems: `list problems`", default_text="that of the recipes"),
-    _ALGORITHMS,
-    *_SOLVE,
-    Key("repeat", Integer(1, RUNS), "runs of an algorithm that draws", 1),
-    Key("verdicts_first", Switch(), "begin the page with claims", default=False),
-    Key("crosscheck", Switch(), "solve the program as its paper prints it by several solvers, too", default=False),
-)
-CASE = (
-    Key("recipe", Text(), "kind of recipe: `list recipes`", default_text="to be given"),
-    Key("name", Text(), "of the case and of its file; must differ from case to case", default_text="made of the grid"),
-    Key("group", Text(), "cases of one group are comparable", default_text="the grid without seeds"),
-    replace(_ALGORITHMS, default_text="those of the suite"),
-    *(replace(key, default=None, default_text="as in the suite") for key in _SOLVE),
-)
-STUDY = (
-    Key("kind", Text(), "curve, charges"),
-    Key("algorithm", Text(), "algorithm that it is about"),
-    Key("task", Integer(0), "one task", default_text="all"),
-)
-PLOT = (
-    Key("name", Text(), "of its files"),
-    Key("title", Text(), "heading", default_text="its name"),
-    Key("kind", Text(), "welfare, reached, ratio, seconds, ..., or a measure", "welfare"),
-    Key("groups", Texts(), "places on the axis", default_text="all groups"),
-    Key("axis", Text(), "what the groups vary", "cases"),
-    Key("algorithms", Texts(), "algorithms that it shows", default_text="all"),
-    Key("note", Text(), "a sentence below it", default_text="none"),
-)
-HINDSIGHT = (Key("label", Text(), "of the best of several"), Key("algorithms", Texts(), "the several"))
-PRINTED = (
-    Key("group", Text(), "where"),
-    Key("algorithm", Text(), "the better algorithm"),
-    Key("than", Text(), "the algorithm that it is compared with"),
-    Key("percent", Text(), "by how much, as printed"),
-)
-PRINTED_MEANS = (*PRINTED[:2], Key("value", Text(), "the mean, as printed"))
-LISTS = {"printed": PRINTED, "printed_means": PRINTED_MEANS, "hindsight": HINDSIGHT}  # Lists of tables in a plot
-_FIGURES = {"percent", "value"}  # What is printed as a number
+_UNNAMED = ""  # A name or a sentence that is not given
+
+Effort = Annotated[int, Meta(ge=1, le=10**6)]
+Gap = Annotated[float, Meta(ge=0, le=0.999)]
+TimeLimit = Annotated[float, Meta(ge=0.001, le=10**7)]
+
+
+class HindsightTable(Part, frozen=True):
+    """The best of several algorithms, known only afterwards."""
+
+    label: Name
+    algorithms: tuple[Name, ...]
+
+
+class PlotTable(Part, frozen=True):
+    """A figure."""
+
+    name: Annotated[str, Meta(pattern=r"^[\w-]{1,100}$", title="a name of letters, digits, _ and -")]  # of its files
+    title: Name = _UNNAMED  # heading; its name, if there is none
+    kind: Name = "welfare"  # welfare, reached, ratio, seconds, ..., or a measure
+    groups: tuple[Name, ...] = ()  # places on the axis; all groups, if there are none
+    axis: Name = "cases"  # what the groups vary
+    algorithms: tuple[Name, ...] = ()  # those that it shows; all, if there are none
+    note: Name = _UNNAMED  # a sentence below it
+    printed: tuple[PrintedGain, ...] = ()
+    hindsight: tuple[HindsightTable, ...] = ()
+    printed_means: tuple[PrintedMean, ...] = ()
+
+
+class InstanceTable(Part, frozen=True, kw_only=True):
+    """What stands beside the keys of a recipe; None: as in the suite."""
+
+    recipe: Name  # kind of recipe: `list recipes`
+    name: Name = (
+        _UNNAMED  # of the case and of its file; must differ from case to case; made of the grid, if there is none
+    )
+    group: Name = _UNNAMED  # cases of one group are comparable; the grid without seeds, if there is none
+    algorithms: tuple[Name, ...] | None = None
+    formulation: Name | None = None
+    backend: Name | None = None
+    effort: Effort | None = None
+    gap: Gap | None = None
+    seconds: TimeLimit | None = None
+    study: tuple[Study, ...] = ()
+
+
+class SuiteTable(Part, frozen=True, kw_only=True):
+    """A suite; the tables of its instances have the keys of `InstanceTable`, of a recipe and of a grid."""
+
+    name: Name = _UNNAMED  # the file's, if there is none
+    summary: Name = _UNNAMED  # a sentence for the page
+    family: Name = _UNNAMED  # of problems: `list problems`; that of the recipes, if there is none
+    algorithms: tuple[Name, ...] = ()  # to run: names with options, or package.module:Class
+    formulation: Name = "auto"  # model of OPT: `list formulations`
+    backend: Name = "auto"  # its solver
+    effort: Effort = 1  # amount of work on OPT
+    gap: Gap = 0.0  # relative gap at which to stop
+    seconds: TimeLimit | None = None  # time limit on OPT; marks the results
+    repeat: Annotated[int, Meta(ge=1, le=RUNS)] = 1  # runs of an algorithm that draws
+    verdicts_first: bool = False  # begin the page with claims
+    crosscheck: bool = False  # solve the program as its paper prints it by several solvers, too
+    groups: dict[str, str] = msgspec.field(default_factory=dict)  # groups in words
+    instance: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    small: tuple[dict[str, Any], ...] = ()
+    plot: tuple[PlotTable, ...] = ()
+
+
+_SOLVE = [field.name for field in fields(SolveSettings)]
 _SOLVERS = re.compile(r"\[([^][]*)\]$")  # In the summary of a formulation: the backends that it goes with
 _UNSAFE = re.compile(r"[^\w.=+-]")
 
@@ -130,31 +160,25 @@ def suite_of(
     data: Mapping[str, Any], source: str, folder: Path, families: Mapping[str, Family], *, alone: bool = False
 ) -> tuple[Family, Suite]:
     """The suite of a decoded document, and its family; files are named from `folder`."""
-    tables = {name: _list_of(data, name, source) for name in ("instance", "small", "plot")}
-    if not tables["instance"]:
-        raise InputError(source, "instance", "there is no [[instance]]; at least one is needed")
-    groups = data.get("groups", {})
-    if not isinstance(groups, Mapping) or not all(isinstance(each, str) for each in groups.values()):
-        raise InputError(source, "groups", f"{shorten(groups)} is not a table of texts: groups in words")
-    top = Values(source, SUITE, {key: value for key, value in data.items() if key not in (*tables, "groups")})
+    top = convert(data, SuiteTable, source)
     failures: list[tuple[str, InputError]] = []
-    for family in _candidates(top, tables, source, families):
+    for family in _candidates(top, source, families):
         reader = _Reader(source, folder, family, top, alone)
         try:
-            cases, small = (reader.cases(tables[name], name) for name in ("instance", "small"))
+            cases, small = reader.cases(top.instance, "instance"), reader.cases(top.small, "small")
         except InputError as error:
             failures.append((family.name, error))
             continue
         suite = Suite(
-            name=name_file(top["name"] or source, source, "name"),
-            summary=top["summary"] or "",
+            name=name_file(top.name or source, source, "name"),
+            summary=top.summary,
             cases=cases,
-            plots=tuple(_plots(source, tables["plot"], family, cases, small)),
+            plots=tuple(_plots(source, top.plot, family, cases, small)),
             small=small,
-            groups=_worded(source, groups, cases, small),
-            verdicts_first=top["verdicts_first"],
-            repeat=top["repeat"],
-            crosscheck=top["crosscheck"],
+            groups=_worded(source, top.groups, cases, small),
+            verdicts_first=top.verdicts_first,
+            repeat=top.repeat,
+            crosscheck=top.crosscheck,
             file="" if alone else source,
         )
         return family, suite
@@ -174,28 +198,16 @@ def _told_together(failures: Sequence[tuple[str, InputError]]) -> InputError:
     return InputError(first.source, first.field, "; ".join(f"in {name}: {error.problem}" for name, error in own))
 
 
-def _list_of(data: Mapping[str, Any], name: str, source: str) -> list[Any]:
-    found = data.get(name, [])
-    if not isinstance(found, list):
-        raise InputError(source, name, f"{shorten(found)} is no list of tables: write [[{name}]]")
-    return found
-
-
-def _candidates(
-    top: Values, tables: Mapping[str, list[Any]], source: str, families: Mapping[str, Family]
-) -> list[Family]:
-    if top["family"] is not None:
-        if top["family"] not in families:
-            problem = (
-                f"{shorten(top['family'])} is none of {', '.join(families)}{suggest_name(top['family'], families)}"
-            )
-            raise InputError(source, "family", problem)
-        return [families[top["family"]]]
+def _candidates(top: SuiteTable, source: str, families: Mapping[str, Family]) -> list[Family]:
+    if top.family:
+        if top.family not in families:
+            raise InputError(source, "family", explain_unknown_value(top.family, families))
+        return [families[top.family]]
     able = list(families.values())
     known = list(dict.fromkeys(name for family in able for name in family.recipes()))
-    for name in ("instance", "small"):
-        for j, table in enumerate(tables[name]):
-            recipe = table.get("recipe") if isinstance(table, Mapping) else None
+    for name, tables in (("instance", top.instance), ("small", top.small)):
+        for j, table in enumerate(tables):
+            recipe = table.get("recipe")
             if not isinstance(recipe, str):
                 continue  # said where the table is read
             able = [family for family in able if recipe in family.recipes()]
@@ -210,10 +222,10 @@ def _candidates(
 class _Reader:
     """Tables to cases, of one family."""
 
-    def __init__(self, source: str, folder: Path, family: Family, top: Values, alone: bool) -> None:
+    def __init__(self, source: str, folder: Path, family: Family, top: SuiteTable, alone: bool) -> None:
         self.source, self.folder, self.family, self.top, self.alone = source, folder, family, top, alone
 
-    def cases(self, tables: Sequence[Any], name: str) -> tuple[Case, ...]:
+    def cases(self, tables: Sequence[dict[str, Any]], name: str) -> tuple[Case, ...]:
         found: dict[str, Case] = {}
         for j, table in enumerate(tables):
             field = "" if self.alone else f"{name}[{j}]"
@@ -226,36 +238,27 @@ class _Reader:
                 found[case.name] = case
         return tuple(found.values())
 
-    def _of_table(self, table: Any, field: str) -> Iterator[Case]:
-        if not isinstance(table, Mapping):
-            raise InputError(self.source, field, f"{shorten(table)} is not a table")
-        shared = [key.name for key in CASE]
-        about = Values(self.source, CASE, {name: table[name] for name in table if name in shared}, field)
+    def _of_table(self, table: dict[str, Any], field: str) -> Iterator[Case]:
+        shared = InstanceTable.__struct_fields__
+        about = convert({key: table[key] for key in table if key in shared}, InstanceTable, self.source, field)
         forms = self.family.recipes()
-        kind = about.needed("recipe")
-        if kind not in forms:
-            problem = f"{shorten(kind)} is no recipe of {self.family.name}; known: {', '.join(forms)}"
-            raise InputError(self.source, join_path(field, "recipe"), problem + suggest_name(kind, forms))
-        studies = tuple(self._studies(table.get("study", []), join_path(field, "study")))
-        grid = Grid(self.source, field, self.folder, self.family, forms[kind], shared)
-        for variant in grid.variants({name: table[name] for name in table if name not in shared}):
-            yield self._case(forms[kind], about, variant, studies, field)
-
-    def _studies(self, tables: Any, field: str) -> Iterator[Study]:
-        if not isinstance(tables, list):
-            raise InputError(self.source, field, f"{shorten(tables)} is no list of tables")
-        for j, table in enumerate(tables):
-            found = Values(self.source, STUDY, table, f"{field}[{j}]")
-            study = Study(found.needed("kind"), found.needed("algorithm"), found["task"])
-            known = self.family.study_kinds
-            if known is not None and study.kind not in known:
-                raise InputError(self.source, f"{field}[{j}].kind", explain_unknown_name(study.kind, known))
-            if known is not None and known[study.kind] and study.task is None:
+        if about.recipe not in forms:
+            problem = f"{shorten(about.recipe)} is no recipe of {self.family.name}; known: {', '.join(forms)}"
+            raise InputError(self.source, join_path(field, "recipe"), problem + suggest_name(about.recipe, forms))
+        known = self.family.study_kinds
+        for j, study in enumerate(about.study):
+            if known is None:
+                break
+            if study.kind not in known:
+                raise InputError(self.source, f"{field}.study[{j}].kind", explain_unknown_name(study.kind, known))
+            if known[study.kind] and study.task is None:
                 problem = f"the key is missing: a study of kind {study.kind} is about one task"
-                raise InputError(self.source, f"{field}[{j}].task", problem)
-            yield study
+                raise InputError(self.source, f"{field}.study[{j}].task", problem)
+        grid = Grid(self.source, field, self.folder, self.family, forms[about.recipe], shared)
+        for variant in grid.variants({key: table[key] for key in table if key not in shared}):
+            yield self._case(forms[about.recipe], about, variant, field)
 
-    def _case(self, form: Form, about: Values, variant: Variant, studies: tuple[Study, ...], field: str) -> Case:
+    def _case(self, form: Form, about: InstanceTable, variant: Variant, field: str) -> Case:
         words = variant.words() | {"recipe": form.name}
         files = [key.name for key in form.keys if isinstance(key.kind, Text) and key.kind.path and key.name in words]
         words |= {key: Path(words[key]).name for key in files}  # names of files are no paths
@@ -266,20 +269,21 @@ class _Reader:
         if not form.label and len(variant.values) == 1:  # an instance that has a name
             [(_, value)] = variant.values.items()
             name, group = (Path(str(value)).name.partition(".json")[0], "") if isinstance(value, str) else (name, group)
-        name = fill(about["name"] or shorten_name(name or form.name), words, self.source, join_path(field, "name"))
-        group = fill(about["group"] or group or "all", words, self.source, join_path(field, "group"))
+        name = fill(about.name or shorten_name(name or form.name), words, self.source, join_path(field, "name"))
+        group = fill(about.group or group or "all", words, self.source, join_path(field, "group"))
         name_file(name, self.source, join_path(field, "name"))
-        settings = {key.name: self.top[key.name] if about[key.name] is None else about[key.name] for key in _SOLVE}
+        own = {key: getattr(about, key) for key in _SOLVE}
+        settings = {key: getattr(self.top, key) if own[key] is None else own[key] for key in _SOLVE}
         for key in ("formulation", "backend"):
             if problem := self._unsolvable(key, settings["formulation"], settings["backend"]):
-                raise InputError(self.source, key if about[key] is None else join_path(field, key), problem)
-        algorithms = self.top["algorithms"] if about["algorithms"] is None else about["algorithms"]
+                raise InputError(self.source, key if own[key] is None else join_path(field, key), problem)
         recipe = form.recipe(self.source, field, variant.values, "" if self.alone else name)
         prior = None
         if variant.prior is not None:
             values = {**variant.values, **variant.prior}
             prior = form.recipe(self.source, join_path(field, "prior"), values, f"before {name}")
-        return Case(name, recipe, tuple(algorithms or ()), SolveSettings(**settings), group, prior, studies)
+        algorithms = self.top.algorithms if about.algorithms is None else about.algorithms
+        return Case(name, recipe, algorithms, SolveSettings(**settings), group, prior, about.study)
 
     def _unsolvable(self, key: str, formulation: str, backend: str) -> str:
         """What is wrong with the key `formulation` or `backend`; empty where nothing is."""
@@ -313,70 +317,47 @@ def _some(groups: Iterable[str]) -> str:
     return ", ".join(list(groups)[:50])
 
 
-def _require_kind(source: str, field: str, plot: Plot, family: Family, cases: Sequence[Case]) -> None:
+def _require_kind(source: str, field: str, kind: str, family: Family, cases: Sequence[Case]) -> None:
     """InputError for a kind of figure that would show nothing: no quantity, no measure, no studies of that kind."""
     studies = family.study_kinds
-    shows = [kind for kind in STUDIED if studies is None or kind in studies]
+    shows = [name for name in STUDIED if studies is None or name in studies]
     measures = () if family.measures is None else family.measure_names
     known = [*QUANTITIES, LEADERBOARD, SWEEP, *shows, *(measures or ())]
-    if plot.kind not in known and measures is not None:
-        raise InputError(source, f"{field}.kind", explain_unknown_name(plot.kind, known))
-    if plot.kind in STUDIED and not any(study.kind == plot.kind for case in cases for study in case.studies):
-        problem = f"{shorten(plot.kind)} shows studies, and no instance has a [[instance.study]] of this kind"
+    if kind not in known and measures is not None:
+        raise InputError(source, f"{field}.kind", explain_unknown_name(kind, known))
+    if kind in STUDIED and not any(study.kind == kind for case in cases for study in case.studies):
+        problem = f"{shorten(kind)} shows studies, and no instance has a [[instance.study]] of this kind"
         raise InputError(source, f"{field}.kind", problem)
 
 
 def _plots(
-    source: str, tables: Sequence[Any], family: Family, cases: Sequence[Case], small: Sequence[Case]
+    source: str, tables: Sequence[PlotTable], family: Family, cases: Sequence[Case], small: Sequence[Case]
 ) -> Iterator[Plot]:
     """The figures; InputError for a kind or group that is none, and a name that stands twice."""
     full = tuple(dict.fromkeys(case.group for case in cases))
     groups = dict.fromkeys([*full, *(case.group for case in small)])
-    names: set[str] = set()
+    with name_source(source):
+        require_different("plot[].name", [table.name for table in tables])
     for j, table in enumerate(tables):
         field = f"plot[{j}]"
-        if not isinstance(table, Mapping):
-            raise InputError(source, field, f"{shorten(table)} is not a table")
-        plot = _plot(source, field, table, full)
-        if plot.name in names:
-            raise InputError(source, f"{field}.name", f"{shorten(plot.name)} is given twice; names must differ")
-        names.add(plot.name)
-        _require_kind(source, field, plot, family, (*cases, *small))
-        printed = [*(each.group for each in plot.printed), *(each.group for each in plot.printed_means)]
-        for group in (*plot.groups, *printed):
+        if table.name in TAKEN:
+            problem = f"{shorten(table.name)} is the name of another file of a report"
+            raise InputError(source, f"{field}.name", problem)
+        _require_kind(source, field, table.kind, family, (*cases, *small))
+        printed = [*(gain.group for gain in table.printed), *(mean.group for mean in table.printed_means)]
+        for group in (*table.groups, *printed):
             if group not in groups:
                 problem = f"{shorten(group)} is not one of {_some(groups)}{suggest_name(group, groups)}"
                 raise InputError(source, f"{field}.groups", problem)
-        yield plot
-
-
-def _plot(source: str, field: str, table: Mapping[str, Any], groups: tuple[str, ...]) -> Plot:
-    parts: dict[str, list[dict[str, Any]]] = {}
-    for name, keys in LISTS.items():
-        listed = table.get(name, [])
-        if not isinstance(listed, list):
-            raise InputError(source, f"{field}.{name}", f"{shorten(listed)} is no list of tables")
-        found = [Values(source, keys, each, f"{field}.{name}[{j}]") for j, each in enumerate(listed)]
-        parts[name] = [{key.name: each.needed(key.name) for key in keys} for each in found]
-        for j, each in enumerate(parts[name]):
-            for key in _FIGURES & each.keys():
-                if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,9})?", each[key], re.ASCII):
-                    raise InputError(source, f"{field}.{name}[{j}].{key}", f"{shorten(each[key])} is not a number")
-    about = Values(source, PLOT, {name: value for name, value in table.items() if name not in LISTS}, field)
-    name = about.needed("name")
-    if not re.fullmatch(r"[\w-]{1,100}", name):
-        raise InputError(source, f"{field}.name", f"{shorten(name)} has other characters than letters, digits, _ and -")
-    if name in TAKEN:
-        raise InputError(source, f"{field}.name", f"{shorten(name)} is the name of another file of a report")
-    return Plot(
-        name=name,
-        title=about["title"] or name,
-        kind=about["kind"],
-        groups=about["groups"] or groups,
-        axis=about["axis"],
-        algorithms=about["algorithms"] or (),
-        printed=tuple(PrintedGain(**each) for each in parts["printed"]),
-        note=about["note"] or "",
-        hindsight=tuple((each["label"], each["algorithms"]) for each in parts["hindsight"]),
-        printed_means=tuple(PrintedMean(**each) for each in parts["printed_means"]),
-    )
+        yield Plot(
+            name=table.name,
+            title=table.title or table.name,
+            kind=table.kind,
+            groups=table.groups or full,
+            axis=table.axis,
+            algorithms=table.algorithms,
+            printed=table.printed,
+            note=table.note,
+            hindsight=tuple((best.label, best.algorithms) for best in table.hindsight),
+            printed_means=table.printed_means,
+        )

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from ratiobench.bench.family.suite import Case, Plot, PrintedGain, SolveSettings, Suite
 from ratiobench.instances.lora.arrivals import days, list_earlier_days
 
@@ -345,7 +347,7 @@ def _within(suite: Suite) -> Suite:
         replace(
             plot,
             groups=tuple(map(named, plot.groups)),
-            printed=tuple(replace(figure, group=named(figure.group)) for figure in plot.printed),
+            printed=tuple(structs.replace(figure, group=named(figure.group)) for figure in plot.printed),
         )
         for plot in suite.plots
     )

@@ -56,7 +56,7 @@ def first_ends(entry: Entry) -> tuple[Any, Any] | None:
     """The interval of the first solve, at effort 1; None without one."""
     if entry.first is None:
         return None
-    return read_exact(entry.first["lower"]), read_exact(entry.first["upper"])
+    return read_exact(entry.first.lower), read_exact(entry.first.upper)
 
 
 def rows_of(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
@@ -77,7 +77,7 @@ def _first_text(entry: Entry, proved: str = "proved") -> str:
     ends = first_ends(entry)
     if ends is None or entry.first is None:
         return "-"
-    return f"{gap_text(ends).replace('proved', proved)} in {entry.first['seconds']:.0f} s"
+    return f"{gap_text(ends).replace('proved', proved)} in {entry.first.seconds:.0f} s"
 
 
 def terminal_text(entries: Sequence[Entry]) -> str:
@@ -192,10 +192,10 @@ def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator
     seconds: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     gaps: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for entry in chosen.entries:
-        number, ends = (entry.size or {}).get(families[entry.family].size[0], 0), first_ends(entry)
+        number, ends = entry.count(families[entry.family].size[0]), first_ends(entry)
         if ends is None or entry.first is None or not number:
             continue
-        seconds[entry.family][number].append(max(0.01, float(entry.first["seconds"])))
+        seconds[entry.family][number].append(max(0.01, entry.first.seconds))
         if ends[0] < ends[1]:
             gaps[entry.family][number].append(max(LEAST, 100 * ratios.gap(*ends)))
     for name, title, words, points in (

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.suite import Plot, PrintedGain, PrintedMean, Study
+from ratiobench.bench.family.suite import Plot, Study
 from ratiobench.bench.results import ratios, repetitions
 from ratiobench.bench.results.row import Row, make_row
-from ratiobench.bench.storage import validation
-from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
+from ratiobench.bench.storage.pieces import Audit, Failed, Online, Opt, Piece, Solvers, read_piece
+from ratiobench.bench.storage.pieces import Study as StudyPiece
+from ratiobench.bench.storage.store import Store, StoredCase
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
+from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Remarks
 
 # Columns of results.csv; then one per measure of the family, exact; each check adds NAME (its verdict), NAME_left,
@@ -109,7 +110,7 @@ class Results:
     @property
     def sense(self) -> Sense:
         """Whether the most or the least of the objective is best."""
-        return sense_of(self.about)
+        return Sense(self.about.get("sense", Sense.MOST))
 
     @property
     def first_records(self) -> list[Row]:
@@ -127,42 +128,35 @@ class Results:
     @property
     def plots(self) -> list[Plot]:
         """The figures that the suite asks for; of a part of it, without the groups that have no case."""
-        present = {case.group for case in self.cases} if self.is_part else None
-        return [
-            Plot(
-                **plot
-                | {
-                    "groups": tuple(name for name in plot["groups"] if present is None or name in present),
-                    "algorithms": tuple(plot["algorithms"]),
-                    "printed": tuple(PrintedGain(**figure) for figure in plot["printed"]),
-                    "printed_means": tuple(PrintedMean(**figure) for figure in plot.get("printed_means", ())),
-                }
-            )
-            for plot in self.about.get("plots", ())
-        ]
+        plots = msgspec.convert(self.about.get("plots", ()), list[Plot])
+        if not self.is_part:
+            return plots
+        present = {case.group for case in self.cases}
+        return [replace(plot, groups=tuple(group for group in plot.groups if group in present)) for plot in plots]
 
 
-def sense_of(about: Mapping[str, Any]) -> Sense:
-    """The sense of the objective of what was run; results from before it was stored are of families of the most."""
-    return Sense(about.get("sense", Sense.MOST))
+class _About(msgspec.Struct):
+    """What is read of a run as a whole."""
+
+    family: str = ""
+    sense: Sense = Sense.MOST
+    plots: tuple[Plot, ...] = ()
 
 
 def read_results(store: Store) -> Results:
     """Read the tables from a store."""
     about, cases = store.about(), store.cases()
-    family = families().get(str(about.get("family")))
-    with _sound(store, "about, sense"):
-        sense = sense_of(about)
-    reader = _Reader(store, sense, family is not None and family.whole_values)
+    run = convert(about, _About, str(store.path), "about")
+    family = families().get(run.family)
+    reader = _Reader(store, run.sense, family is not None and family.whole_values)
     studies: list[StudyTable] = []
     solvers: dict[str, CrossCheck] = {}
     rows: list[dict[str, Any]] = []
     for case in cases:
-        with _sound(store, f"case {shorten(case.name)}"):
-            rows.extend(reader.case_rows(case))
-            studies.extend(reader.case_studies(case))
-            if (answers := reader.case_solvers(case)) is not None:
-                solvers[case.name] = answers
+        rows.extend(reader.case_rows(case))
+        studies.extend(reader.case_studies(case))
+        if (answers := reader.case_solvers(case)) is not None:
+            solvers[case.name] = answers
     checks, measures = tuple(reader.checks), tuple(reader.measures)
     asking = tuple(name for name in checks if any(f"{name}_failing" in row for row in rows))
     accounts = tuple(ACCOUNTS) if family is not None and family.accounts is not None else ()
@@ -171,36 +165,20 @@ def read_results(store: Store) -> Results:
         parts = ("", "_left", "_right", "_reason", "_figures", *(["_failing"] if name in asking else []))
         columns += [f"{name}{part}" for part in parts]
     columns += [*accounts, *(repetitions.COLUMNS if reader.runs else ())]
-    results = Results(
-        about,
-        cases,
-        pd.DataFrame(rows, columns=columns, dtype=object),
-        pd.DataFrame(reader.seconds, columns=["case", "algorithm", "stage", "seconds"]),
-        checks,
-        asking,
-        measures,
-        accounts,
-        [make_row(row, checks, measures) for row in rows],
-        studies,
-        pd.DataFrame(reader.runs, columns=repetitions.EACH, dtype=object),
-        solvers,
+    return Results(
+        about=about,
+        cases=cases,
+        exact=pd.DataFrame(rows, columns=columns, dtype=object),
+        seconds=pd.DataFrame(reader.seconds, columns=["case", "algorithm", "stage", "seconds"]),
+        checks=checks,
+        asking=asking,
+        measures=measures,
+        accounts=accounts,
+        records=[make_row(row, checks, measures) for row in rows],
+        studies=studies,
+        repetitions=pd.DataFrame(reader.runs, columns=repetitions.EACH, dtype=object),
+        solvers=solvers,
     )
-    with _sound(store, "about, plots"):
-        assert results.plots is not None
-    return results
-
-
-@contextlib.contextmanager
-def _sound(store: Store, what: str) -> Iterator[None]:
-    """What is read inside is as `run` wrote it; InputError names the store, what was read and, if known, the field."""
-    try:
-        yield
-    except KeyError as error:
-        raise InputError(str(store.path), f"{what}, {shorten(error.args[0])}", "the field is missing") from None
-    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(str(store.path), what, "is not as `run` stores it") from None
 
 
 @dataclass(slots=True)
@@ -215,41 +193,39 @@ class _Reader:
     measures: dict[str, None] = field(default_factory=dict)
     runs: list[dict[str, Any]] = field(default_factory=list)
 
-    def _get(self, case: StoredCase, stage: str, key: str, algorithm: str = "") -> StoredResult | None:
-        """A piece as `run` writes it, None if it is not there; its seconds are noted."""
+    def _get(self, case: StoredCase, stage: str, key: str, algorithm: str = "") -> Piece | None:
+        """The content of a piece, None if it is not there; its seconds are noted."""
         piece = self.store.get(stage, "" if stage == "generate" else case.instance, key)
-        if piece is not None:
-            validation.check_result(piece, self.store.path, case, whole=self.whole)
-            if piece.payload.get("seconds", 0) is not None:  # of a run that is stored with a standard set
-                self._note(case, algorithm, stage, piece.seconds)
-        return piece
+        if piece is None:
+            return None
+        content = read_piece(piece, self.store.path, case, whole=self.whole)
+        if not isinstance(content, Online) or content.seconds is not None:
+            self._note(case, algorithm, stage, piece.seconds)
+        return content
 
     def _note(self, case: StoredCase, algorithm: str, stage: str, seconds: float) -> None:
         self.seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": seconds})
 
     def case_solvers(self, case: StoredCase) -> CrossCheck | None:
         piece = self._get(case, "solvers", case.solvers_key) if case.solvers_key else None
-        answers = (
-            [] if piece is None else [CrossCheckRow.from_document(row) for row in piece.payload.get("answers", ())]
-        )
-        if not answers:
+        if not isinstance(piece, Solvers) or not piece.answers:
             return None
-        reference = self.store.get("opt", case.instance, case.solve_key)
-        known = reference is not None and reference.ok
-        ends = [int(reference.payload[end]) for end in ("lower", "upper")] if reference is not None and known else []
-        return compare_answers(answers, *ends)
+        answers = [CrossCheckRow.from_document(msgspec.to_builtins(answer)) for answer in piece.answers]
+        stored = self.store.get("opt", case.instance, case.solve_key)
+        opt = None if stored is None else read_piece(stored, self.store.path, case, whole=self.whole)
+        return compare_answers(answers, *([int(opt.lower), int(opt.upper)] if isinstance(opt, Opt) else []))
 
     def case_studies(self, case: StoredCase) -> Iterator[StudyTable]:
         for kind, algorithm, task, key in case.studies:
             piece = self._get(case, "study", key, algorithm)
-            payload: Mapping[str, Any] = {"reason": "not made yet"} if piece is None else piece.payload
-            study = Study(kind, algorithm, task)
-            yield StudyTable(case.name, case.group, study, payload.get("rows", ()), payload.get("reason", ""))
+            rows = piece.rows if isinstance(piece, StudyPiece) else ()
+            reason = piece.reason if isinstance(piece, Failed) else "" if piece else "not made yet"
+            yield StudyTable(case.name, case.group, Study(kind, algorithm, task), rows, reason)
 
     def case_rows(self, case: StoredCase) -> list[dict[str, Any]]:
         made, opt = self._get(case, "generate", case.name), self._get(case, "opt", case.solve_key)
         online = {key: self._get(case, "online", key, name) for name, _, key in case.runs()}
-        every = [(name, online[key]) for name, _, key in case.runs()]
+        every = [(name, run) for name, _, key in case.runs() if isinstance(run := online[key], Online)]
         _check_bound(opt, every, self.sense, self.store, case)
         head = {"case": case.name, "group": case.group, "instance": case.instance, **_reference(opt, every, self.sense)}
         rows: list[list[dict[str, Any]]] = []
@@ -266,120 +242,99 @@ class _Reader:
         return [repetitions.mean_row(part, self.sense, checks) if len(part) > 1 else part[0] for part in rows]
 
     def _run(
-        self, case: StoredCase, name: str, run: StoredResult | None, made: StoredResult | None, head: Mapping[str, Any]
+        self, case: StoredCase, name: str, run: Piece | None, made: Piece | None, head: Mapping[str, Any]
     ) -> dict[str, Any]:
-        if run is None and (made is None or made.ok):
-            return {"state": "missing", "reason": "not run yet"}
-        if run is None:
-            assert made is not None
-            return {"state": "failed", "reason": f"no instance: {made.payload['reason']}"}
-        if not run.ok:
-            return {"state": "failed", "reason": run.payload["reason"]}
-        if (spent := run.payload["seconds"]) is not None:
-            self._note(case, name, DECIDING, spent)
-        return _run_columns(run.payload, head["opt_lower"], head["opt_upper"], self.sense)
+        if isinstance(run, Online):
+            if run.seconds is not None:
+                self._note(case, name, DECIDING, run.seconds)
+            return _run_columns(run, head["opt_lower"], head["opt_upper"], self.sense)
+        if isinstance(run, Failed):
+            return {"state": "failed", "reason": run.reason}
+        if isinstance(made, Failed):
+            return {"state": "failed", "reason": f"no instance: {made.reason}"}
+        return {"state": "missing", "reason": "not run yet"}
 
-    def _audit(
-        self, case: StoredCase, name: str, key: str, run: StoredResult | None, reason: str | None
-    ) -> dict[str, Any]:
+    def _audit(self, case: StoredCase, name: str, key: str, run: Piece | None, reason: str | None) -> dict[str, Any]:
         audit = self._get(case, "audit", case.audit_key(key), name)
-        if audit is None:
+        if isinstance(audit, Failed):
+            told = "; ".join(filter(None, [reason, f"audit: {audit.reason}"]))
+            return {"reason": told} if isinstance(run, Online) else {}
+        if not isinstance(audit, Audit):
             return {}
-        if not audit.ok:
-            told = "; ".join(filter(None, [reason, f"audit: {audit.payload['reason']}"]))
-            return {"reason": told} if run is not None and run.ok else {}
-        measures = audit.payload.get("measures", {})
-        self.measures |= dict.fromkeys(measures)
+        self.measures |= dict.fromkeys(audit.measures)
         columns: dict[str, Any] = {
-            measure: None if value is None else Fraction(value) for measure, value in measures.items()
+            measure: None if value is None else Fraction(value) for measure, value in audit.measures.items()
         }
-        for check in audit.payload["checks"]:
-            title = check["name"]
-            self.checks[title] = None
-            columns[title] = check["status"]
-            columns |= {f"{title}_{part}": check[part] for part in ("left", "right", "reason")}
-            columns[f"{title}_figures"] = json.dumps(check["figures"])
-            if check.get("failing") is not None:
-                columns[f"{title}_failing"] = json.dumps(check["failing"])
+        for check in audit.checks:
+            self.checks[check.name] = None
+            columns[check.name] = check.status.value
+            columns |= {f"{check.name}_{part}": getattr(check, part) for part in ("left", "right", "reason")}
+            columns[f"{check.name}_figures"] = json.dumps(check.figures)
+            if check.failing is not None:
+                columns[f"{check.name}_failing"] = json.dumps(check.failing)
         return columns
 
 
 def _check_bound(
-    opt: StoredResult | None,
-    runs: Iterable[tuple[str, StoredResult | None]],
-    sense: Sense,
-    store: Store,
-    case: StoredCase,
+    opt: Piece | None, runs: Iterable[tuple[str, Online]], sense: Sense, store: Store, case: StoredCase
 ) -> None:
     """Refuse a valid run that is better than the bound on OPT: one of the two must be wrong."""
-    if opt is None or not opt.ok:
+    if not isinstance(opt, Opt):
         return
-    ends = Fraction(opt.payload["lower"]), Fraction(opt.payload["upper"])
     for name, run in runs:
-        if run is None or not run.ok or not run.payload["valid"]:
-            continue
-        if ratios.beats_bound(*ends, Fraction(run.payload["welfare"]), sense):
+        if run.valid and ratios.beats_bound(opt.lower, opt.upper, run.welfare, sense):
             where = f"case {shorten(case.name)}, online of {shorten(name)}, welfare"
             beyond = "above" if sense is Sense.MOST else "below"
-            problem = (
-                f"{shorten(run.payload['welfare'])} is {beyond} the bound {shorten(opt.payload[sense.bound])} on OPT"
-            )
+            problem = f"{shorten(run.welfare)} is {beyond} the bound {shorten(getattr(opt, sense.bound))} on OPT"
             raise InputError(str(store.path), where, problem)
 
 
-def _reference(
-    opt: StoredResult | None, runs: Iterable[tuple[str, StoredResult | None]], sense: Sense
-) -> dict[str, Any]:
+def _reference(opt: Piece | None, runs: Iterable[tuple[str, Online]], sense: Sense) -> dict[str, Any]:
     """The interval on OPT. A valid online run is a verified solution too: the best one may move the verified end."""
-    if opt is None or not opt.ok:
-        reason = "not solved yet" if opt is None else opt.payload["reason"]
+    if not isinstance(opt, Opt):
+        reason = opt.reason if isinstance(opt, Failed) else "not solved yet"
         return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}
-    ends, source = {end: Fraction(opt.payload[end]) for end in ("lower", "upper")}, "solve"
+    ends, source = {"lower": Fraction(opt.lower), "upper": Fraction(opt.upper)}, "solve"
     for name, run in runs:
-        if run is not None and run.ok and run.payload["valid"]:
-            value = Fraction(run.payload["welfare"])
-            if ratios.is_better(value, ends[sense.verified], sense):
-                ends[sense.verified], source = value, name
+        if run.valid and ratios.is_better(run.welfare, ends[sense.verified], sense):
+            ends[sense.verified], source = Fraction(run.welfare), name
     lower, upper = ends["lower"], ends["upper"]
     return {
         "opt_status": "optimal" if lower == upper else "interval",
         "opt_lower": lower,
         "opt_lower_source": source,
         "opt_upper": upper,
-        "opt_proof": opt.payload["proof"],
-        "opt_formulation": opt.payload["formulation"],
-        "opt_backend": opt.payload["backend"],
-        "opt_solver": (opt.payload.get("solver") or {}).get("solver", ""),
+        "opt_proof": opt.proof,
+        "opt_formulation": opt.formulation,
+        "opt_backend": opt.backend,
+        "opt_solver": (opt.solver or {}).get("solver", ""),
         "opt_gap": ratios.gap(lower, upper),
-        "opt_time_limited": opt.payload["time_limited"],
+        "opt_time_limited": opt.time_limited,
     }
 
 
-def _run_columns(
-    run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None, sense: Sense
-) -> dict[str, Any]:
-    sources = frozenset(Source(constant["source"]) for constant in run["constants"])
-    remarks = Remarks.from_document(run["remarks"])
-    row = {
-        "label": remarks.label,
-        "remarks": remarks,
-        "state": "ok" if run["valid"] else "invalid",
-        "reason": "; ".join(run["violations"][:3]),
-        "welfare": Fraction(run["welfare"]),
-        "true_welfare": Fraction(run["true_welfare"]),
-        "revenue": None if run["revenue"] is None else Fraction(run["revenue"]),
-        "admitted": run["admitted"],
-        "constants": json.dumps(run["constants"]),
+def _run_columns(run: Online, lower: Fraction | None, upper: Fraction | None, sense: Sense) -> dict[str, Any]:
+    sources = frozenset(constant.source for constant in run.constants)
+    row: dict[str, Any] = {
+        "label": run.remarks.label,
+        "remarks": run.remarks,
+        "state": "ok" if run.valid else "invalid",
+        "reason": "; ".join(run.violations[:3]),
+        "welfare": Fraction(run.welfare),
+        "true_welfare": Fraction(run.true_welfare),
+        "revenue": None if run.revenue is None else Fraction(run.revenue),
+        "admitted": run.admitted,
+        "constants": json.dumps(msgspec.to_builtins(run.constants)),
         "constants_source": "+".join(sorted(sources)) or "none",
         "sources": sources,
-        "arithmetic": run["arithmetic"],
-        "counts": json.dumps(run["counts"]),
+        "arithmetic": run.arithmetic,
+        "counts": json.dumps(run.counts),
     }
-    if "accounts" in run:
-        row |= {name: Fraction(run["accounts"][name]) for name in validation.ACCOUNTS}
+    if run.accounts is not None:
+        row |= {name: Fraction(getattr(run.accounts, name)) for name in ("vendors", "energy", "bids")}
         earned = row["bids"] if row["revenue"] is None else row["revenue"]
         row["profit"] = earned - row["vendors"] - row["energy"]
-    if not run["valid"] or lower is None or upper is None:
+    if not run.valid or lower is None or upper is None:
         return row
     return row | ratios.columns(lower, upper, row["welfare"], sense)
 

@@ -19,6 +19,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ratiobench.bench.family.capabilities import AUDITS, SOLVES
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import require_algorithms
@@ -617,7 +619,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     **({"rows": list(rows)} if (rows := options.named if options.algorithms else options.rows) else {}),
                     "effort": options.effort,
                     "scale": options.scale,
-                    "plots": [asdict(plot) for plot in suite.plots],
+                    "plots": [msgspec.to_builtins(plot) for plot in suite.plots],
                     "workers": pool.parallel(),
                     "provenance": provenance.collect(isolation),
                     **({"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first} if suite.file else {}),

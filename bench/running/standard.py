@@ -8,16 +8,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
-from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.standard import Entry, Record, StandardSet, interval_of, read_set, suite_of
+from ratiobench.bench.family.standard import Entry, First, Record, StandardSet, interval_of, read_set, suite_of
 from ratiobench.bench.family.standard_runs import StoredRun, read_runs, write_runs
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.machine import usable_cores
@@ -162,9 +163,9 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     )
     first = entry.first
     if first is None and known is None:
-        first = {"lower": record.lower, "upper": record.upper, "seconds": record.seconds}
+        first = First(record.lower, record.upper, record.seconds)
     size = _size_of(family, instance)
-    found = replace(entry, instance=family.identity(instance), size=size, first=first, best=record)
+    found = msgspec.structs.replace(entry, instance=family.identity(instance), size=size, first=first, best=record)
     make_folder(chosen.folder)
     write_atomically(chosen.certificate(entry), content)
     changed = read_set(chosen.path).replace_entry(found)  # another process may have written it meanwhile

@@ -11,14 +11,17 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from ratiobench.bench.family.suite import REPEATS
+from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import CommandError, InputError, shorten
 
-VERSION = 1
+VERSION = 2
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files
 
 PATIENCE = 60.0  # Seconds to wait while another process writes the same store
@@ -75,16 +78,18 @@ class StoredCase:
     instance: str  # SHA-256 of its content; empty when it could not be generated
     recipe: Mapping[str, Any]
     describe: Mapping[str, Any]  # the family's figures about it
-    algorithms: Sequence[Sequence[str]]  # (name as asked for, key) pairs in the order of the table
+    algorithms: Sequence[
+        Annotated[Sequence[str], Meta(min_length=2, max_length=2)]
+    ]  # (name as asked for, key) pairs in the order of the table
     solve: Mapping[str, Any]  # the settings of the reference
     solve_key: str
     audits: str = ""  # version of the family's audits, `UNAUDITED` where nothing is checked
     prior: str = ""  # SHA-256 of the instance that some algorithms take their constants from; empty without one
     prior_recipe: Mapping[str, Any] | None = None
     # the tables to be made: kind, algorithm, task (or None), key.
-    studies: Sequence[Sequence[Any]] = field(default_factory=list)
+    studies: Sequence[Annotated[Sequence[Any], Meta(min_length=4, max_length=4)]] = field(default_factory=list)
     # how many times each algorithm that draws is run, where that is more than once.
-    repeats: Mapping[str, int] = field(default_factory=dict)
+    repeats: Mapping[str, Annotated[int, Meta(ge=2, le=REPEATS)]] = field(default_factory=dict)
     # history, history_recipe: the same of the days before, where some algorithms take more than that from them.
     history: str = ""
     history_recipe: Mapping[str, Any] | None = None
@@ -104,26 +109,6 @@ class StoredCase:
     def audit_key(self, algorithm_key: str) -> str:
         """The key of an audit: it depends on the run, on the reference and on what is checked."""
         return f"{algorithm_key} | {self.solve_key} | audits {self.audits}"
-
-
-# What the fields of a stored case are in JSON, by their annotation
-_KINDS: dict[str, tuple[type, str]] = {
-    "str": (str, "text"),
-    "Mapping": (dict, "an object"),
-    "Sequence": (list, "a list"),
-}
-
-
-class _Twice(Exception):
-    """An object in JSON has this key twice."""
-
-
-def _told_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _Twice(next(name for name in names if names.count(name) > 1))
-    return found
 
 
 @dataclass(slots=True)
@@ -157,7 +142,8 @@ class Store:
             if tables and application != _APPLICATION:
                 raise InputError(str(self.path), "", "an SQLite file, but not a result store of ratiobench")
             if tables and version != VERSION:
-                raise InputError(str(self.path), "", f"a store of version {version}; this program reads {VERSION}")
+                problem = f"a store of version {version}; this program reads {VERSION}: run the suite into a new folder"
+                raise InputError(str(self.path), "", problem)
             if self._one("PRAGMA quick_check(1)")[0] != "ok":
                 raise sqlite3.DatabaseError("malformed")
             if not tables and not create:
@@ -218,11 +204,7 @@ class Store:
     def _object(self, text: Any, what: str) -> dict[str, Any]:
         """The JSON object in a text of the store; InputError names the store and what the text is about."""
         try:
-            value = json.loads(text, object_pairs_hook=_told_once)
-        except _Twice as error:
-            raise InputError(
-                str(self.path), f"{shorten(what)}, {shorten(error.args[0])}", "the field is given twice"
-            ) from None
+            value = json.loads(text)
         except (ValueError, TypeError, RecursionError):
             value = None
         if not isinstance(value, dict):
@@ -258,12 +240,7 @@ class Store:
 
     def put_case(self, position: int, case: StoredCase) -> None:
         """Write or replace a case."""
-        written = {name: getattr(case, name) for name in StoredCase.__slots__}
-        if not case.repeats:  # as versions without repetitions wrote it, and read it
-            del written["repeats"]
-        if not case.solvers_key:
-            del written["solvers_key"]
-        content = json.dumps(written)
+        content = json.dumps({name: getattr(case, name) for name in StoredCase.__slots__})
         with self._transaction():
             self.connection.execute("INSERT OR REPLACE INTO cases VALUES (?, ?, ?)", (case.name, position, content))
 
@@ -271,25 +248,10 @@ class Store:
         """The cases in the order of the suite."""
         with _plain_words(self.path):
             rows = self.connection.execute("SELECT name, content FROM cases ORDER BY position, name").fetchall()
-        return [self._case(name, self._object(content, f"case {name}")) for name, content in rows]
-
-    def _case(self, name: str, content: Mapping[str, Any]) -> StoredCase:
-        for each in fields(StoredCase):
-            needed = each.default is MISSING and each.default_factory is MISSING
-            if each.name not in content and needed:
-                raise InputError(str(self.path), f"case {shorten(name)}, {each.name}", "the field is missing")
-            value = content.get(each.name)
-            kind, words = _KINDS[str(each.type).partition("[")[0]]
-            if each.name in content and not isinstance(value, kind) and not (value is None and not needed):
-                problem = f"{shorten(value)} is not {words}"
-                raise InputError(str(self.path), f"case {shorten(name)}, {each.name}", problem)
-        for algorithm, count in (content.get("repeats") or {}).items():
-            if type(count) is not int or not 1 < count <= REPEATS:
-                where = f"case {shorten(name)}, repeats, {shorten(algorithm)}"
-                raise InputError(str(self.path), where, f"{shorten(count)} is not an integer in 2..{REPEATS}")
-        for other in content.keys() - {each.name for each in fields(StoredCase)}:
-            raise InputError(str(self.path), f"case {shorten(name)}, {shorten(other)}", "there is no such field")
-        return StoredCase(**content)
+        return [
+            convert(self._object(content, f"case {name}"), StoredCase, str(self.path), f"case {shorten(name)}")
+            for name, content in rows
+        ]
 
 
 @contextlib.contextmanager

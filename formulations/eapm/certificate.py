@@ -10,29 +10,30 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from ratiobench.formulations import checksums
-from ratiobench.instances.eapm.solution import Solution, parse_solution, solution_document
-from ratiobench.instances.io.documents import Documents
+from ratiobench.instances.eapm.solution import Solution, solution_document
+from ratiobench.instances.io.documents import Digest, Documents
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import integer, items
 from ratiobench.instances.io.files import line_of, sha256_of
 
 FORMAT = "ratiobench/eapm-certificate/1"
 PRICE_LIMIT = 2**62
 RATE_DIGITS = 40  # Most digits of a rate's numerator and denominator
 
-_KEYS = ("format", "instance", "scale", "prices", "upper", "lower", "decisions", "sha256")
+Price = Annotated[int, Meta(ge=-PRICE_LIMIT, le=PRICE_LIMIT)]
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """A claim lower <= OPT <= upper about one instance, with what proves it."""
 
-    instance: str  # SHA-256 of the instance's content
-    scale: int  # prices are in 1/scale micro-units of money per millisecond
-    prices: tuple[int, ...]  # one per machine; none where OPT is negative and `upper` proves itself
+    instance: Digest  # of its content
+    scale: Annotated[int, Meta(ge=1, le=PRICE_LIMIT)]  # prices are in 1/scale micro-units of money per millisecond
+    prices: tuple[Price, ...]  # one per machine; none where OPT is negative and `upper` proves itself
     upper: Fraction  # upper, lower: units of money per second, as claimed
     lower: Fraction
     decisions: Solution  # the solution whose profit rate is `lower`
@@ -69,20 +70,10 @@ def seal(certificate: Certificate) -> str:
 
 def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
-    data = checksums.open_document(data, source, FORMAT, _KEYS)
-    prices = items(source, "prices", data["prices"], None, "")
-    found = Certificate(
-        instance=checksums.require_digest(source, "instance", data["instance"]),
-        scale=integer(source, "scale", data["scale"], 1, PRICE_LIMIT),
-        prices=tuple(integer(source, f"prices[{j}]", w, -PRICE_LIMIT, PRICE_LIMIT) for j, w in enumerate(prices)),
-        upper=_rate(source, "upper", data["upper"]),
-        lower=_rate(source, "lower", data["lower"]),
-        decisions=parse_solution({"decisions": data["decisions"]}, source),
-    )
-    return found, checksums.require_digest(source, "sha256", data["sha256"])
+    return checksums.open_document(data, Certificate, FORMAT, source, _rate)
 
 
-def _rate(source: str, field: str, value: Any) -> Fraction:
+def _rate(_: Any, value: Any) -> Fraction:
     """A rate written as "p/q" in lowest terms, the only way to write it."""
     digits = rf"[0-9]{{1,{RATE_DIGITS}}}"
     if isinstance(value, str) and re.fullmatch(f"-?{digits}/{digits}", value):
@@ -91,7 +82,7 @@ def _rate(source: str, field: str, value: Any) -> Fraction:
             found = Fraction(int(top), int(bottom))
             if _text(found) == value:
                 return found
-    raise InputError(source, field, f'{shorten(value)} is not a fraction "p/q" in lowest terms')
+    raise InputError("", "", f'{shorten(value)} is not a fraction "p/q" in lowest terms')
 
 
 FILES = Documents(parse, document, line_of)

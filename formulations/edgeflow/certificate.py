@@ -8,36 +8,34 @@ them, which prove the upper end, and the schedule that meets as many jobs as the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from ratiobench.formulations import checksums
-from ratiobench.instances.edgeflow.solution import Solution, parse_solution, solution_document
-from ratiobench.instances.io.documents import Documents
-from ratiobench.instances.io.fields import LIMIT, integer, items
+from ratiobench.instances.edgeflow.solution import Solution, solution_document
+from ratiobench.instances.io.documents import Digest, Documents, Number, Signed
 from ratiobench.instances.io.files import line_of, sha256_of
 
 FORMAT = "ratiobench/edgeflow-certificate/1"
 PRICE_LIMIT = 2**62
 
-_KEYS = (
-    "format", "instance", "scale", "points", "gpu_prices", "edge_prices", "worths", "upper", "lower", "decisions",
-    "sha256",
-)  # fmt: skip
+Price = Annotated[int, Meta(ge=0, le=PRICE_LIMIT)]
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """A claim lower <= OPT <= upper about one instance, with what proves it."""
 
-    instance: str  # SHA-256 of the instance's content
-    scale: int  # prices and worths are in 1/scale jobs
-    points: tuple[int, ...]  # seconds, ascending: prices are constant from each one to the next
+    instance: Digest  # of its content
+    scale: Annotated[int, Meta(ge=1, le=PRICE_LIMIT)]  # prices and worths are in 1/scale jobs
+    points: tuple[Signed, ...]  # seconds, ascending: prices are constant from each one to the next
     # gpu_prices, edge_prices: one less than points: of a second of a GPU, and of an edge server.
-    gpu_prices: tuple[int, ...]
-    edge_prices: tuple[int, ...]
-    worths: tuple[int, ...]  # per job, of its whole work
-    upper: int  # upper, lower: jobs, as claimed
-    lower: int
+    gpu_prices: tuple[Price, ...]
+    edge_prices: tuple[Price, ...]
+    worths: tuple[Price, ...]  # per job, of its whole work
+    upper: Number  # upper, lower: jobs, as claimed
+    lower: Number
     decisions: Solution  # the schedule that meets `lower` jobs
 
 
@@ -71,24 +69,7 @@ def seal(certificate: Certificate) -> str:
 
 def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
-    data = checksums.open_document(data, source, FORMAT, _KEYS)
-
-    def row(field: str, least: int, most: int) -> tuple[int, ...]:
-        listed = enumerate(items(source, field, data[field], None, ""))
-        return tuple(integer(source, f"{field}[{k}]", x, least, most) for k, x in listed)
-
-    found = Certificate(
-        instance=checksums.require_digest(source, "instance", data["instance"]),
-        scale=integer(source, "scale", data["scale"], 1, PRICE_LIMIT),
-        points=row("points", -LIMIT, LIMIT),
-        gpu_prices=row("gpu_prices", 0, PRICE_LIMIT),
-        edge_prices=row("edge_prices", 0, PRICE_LIMIT),
-        worths=row("worths", 0, PRICE_LIMIT),
-        upper=integer(source, "upper", data["upper"], 0, LIMIT),
-        lower=integer(source, "lower", data["lower"], 0, LIMIT),
-        decisions=parse_solution({"decisions": data["decisions"]}, source),
-    )
-    return found, checksums.require_digest(source, "sha256", data["sha256"])
+    return checksums.open_document(data, Certificate, FORMAT, source)
 
 
 FILES = Documents(parse, document, line_of)

@@ -18,37 +18,24 @@ in the next.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from msgspec import Meta
+from msgspec.structs import astuple
 
 from ratiobench.formulations import checksums
-from ratiobench.instances.io.documents import Documents
+from ratiobench.instances.io.documents import Digest, Documents, Part
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import are_integers, integer, items
 from ratiobench.instances.io.files import line_of, sha256_of
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.solution import Solution, parse_solution, solution_document
+from ratiobench.instances.lora.solution import DecisionDocument, Solution, make_solution, solution_document
 
 FORMAT = "ratiobench/lora-certificate/2"
 TREE_FORMAT = "ratiobench/lora-certificate/3"
 CELL_FORMAT = "ratiobench/lora-certificate/4"
 PRICE_LIMIT = 2**62
-
-_KEYS = ("format", "instance", "unit", "lam", "phi", "classes", "upper", "lower", "decisions", "sha256")
-_PRICE_KEYS = ("lam", "phi", "classes")
-_TREE_KEYS = (*_KEYS, "more", "tree")
-_CELL_KEYS = (*_TREE_KEYS, "cells")
-_FIELDS = {FORMAT: _KEYS, TREE_FORMAT: _TREE_KEYS, CELL_FORMAT: _CELL_KEYS}
-# The lengths of decisions in a tree of each format, and the message for others
-_NODES = {
-    TREE_FORMAT: ((1, 3), "neither a task nor a task, a type and a slot"),
-    CELL_FORMAT: (
-        (1, 2, 3, 4),
-        "none of: a task; a task, a type and a slot; a task and a slot; a task, a type, 0 and a number of cells",
-    ),
-}
-_LISTED_KEYS = ("task", "type", "first", "price")
-_CLASS_KEYS = ("type", "rate", "memory_mb", "price")
 
 
 class ClassPrice(NamedTuple):
@@ -138,10 +125,12 @@ def _content(certificate: Certificate) -> dict[str, Any]:
 
 
 def _table(prices: Prices, version: str) -> dict[str, Any]:
-    classes = [dict(zip(_CLASS_KEYS, (*each[:3], list(each.price)), strict=True)) for each in prices.classes]
+    keys = ("type", "rate", "memory_mb", "price")
+    classes = [dict(zip(keys, (*each[:3], list(each.price)), strict=True)) for each in prices.classes]
     table = {"lam": [list(row) for row in prices.lam], "phi": [list(row) for row in prices.phi], "classes": classes}
     if version == CELL_FORMAT:
-        table["cells"] = [dict(zip(_LISTED_KEYS, (*each[:3], list(each.price)), strict=True)) for each in prices.cells]
+        keys = ("task", "type", "first", "price")
+        table["cells"] = [dict(zip(keys, (*each[:3], list(each.price)), strict=True)) for each in prices.cells]
     return table
 
 
@@ -153,83 +142,108 @@ def seal(certificate: Certificate) -> str:
     return sha256_of(_content(certificate))
 
 
+Price = Annotated[int, Meta(ge=-PRICE_LIMIT, le=PRICE_LIMIT)]
+Amount = Annotated[int, Meta(ge=0, le=PRICE_LIMIT)]
+Table = tuple[tuple[Price, ...], ...]
+
+
+class ClassDocument(Part, frozen=True, rename={"kind": "type"}):
+    """`ClassPrice` in a file."""
+
+    kind: Price
+    rate: Price
+    memory_mb: Price
+    price: tuple[Price, ...]
+
+
+class CellDocument(Part, frozen=True, rename={"kind": "type"}):
+    """`CellPrice` in a file."""
+
+    task: Amount
+    kind: Amount
+    first: Amount
+    price: tuple[Price, ...]
+
+
+class PricesDocument(Part, frozen=True):
+    """`Prices` in a file without prices of cells."""
+
+    lam: Table
+    phi: Table
+    classes: tuple[ClassDocument, ...]
+
+
+class CellPricesDocument(PricesDocument, frozen=True):
+    """`Prices` in a file."""
+
+    cells: tuple[CellDocument, ...]
+
+
+class CertificateDocument(PricesDocument, frozen=True):
+    """A certificate of `FORMAT`."""
+
+    instance: Digest
+    unit: Annotated[int, Meta(ge=1, le=PRICE_LIMIT)]
+    upper: Amount
+    lower: Amount
+    decisions: list[DecisionDocument | None]
+
+
+class TreeDocument(CertificateDocument, frozen=True):
+    """A certificate of `TREE_FORMAT`."""
+
+    more: tuple[PricesDocument, ...]
+    tree: Annotated[tuple[Amount | tuple[Amount, ...], ...], Meta(min_length=1)]
+
+
+class CellTreeDocument(TreeDocument, frozen=True):
+    """A certificate of `CELL_FORMAT`."""
+
+    more: tuple[CellPricesDocument, ...]
+    cells: tuple[CellDocument, ...]
+
+
+_KINDS: Mapping[str, type[CertificateDocument]] = {
+    FORMAT: CertificateDocument,
+    TREE_FORMAT: TreeDocument,
+    CELL_FORMAT: CellTreeDocument,
+}
+# The lengths of decisions in a tree of each format, and the message for others
+_NODES = {
+    TREE_FORMAT: ((1, 3), "neither a task nor a task, a type and a slot"),
+    CELL_FORMAT: (
+        (1, 2, 3, 4),
+        "none of: a task; a task, a type and a slot; a task and a slot; a task, a type, 0 and a number of cells",
+    ),
+}
+
+
 def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
     version = data.get("format") if isinstance(data, dict) else None
     version = version if version in (TREE_FORMAT, CELL_FORMAT) else FORMAT
-    branched, priced = version != FORMAT, version == CELL_FORMAT
-    data = checksums.open_document(data, source, version, _FIELDS[version])
-    more, tree = (items(source, key, data[key], None, "") if branched else [] for key in ("more", "tree"))
-    if branched and not tree:
-        raise InputError(source, "tree", "it has no node")
-    found = Certificate(
-        instance=checksums.require_digest(source, "instance", data["instance"]),
-        unit=integer(source, "unit", data["unit"], 1, PRICE_LIMIT),
-        **_prices_of(source, "", data, priced)._asdict(),
-        more=tuple(_prices_of(source, f"more[{j}]", each, priced) for j, each in enumerate(more)),
-        tree=tuple(_node(source, f"tree[{j}]", each, version) for j, each in enumerate(tree)),
-        upper=integer(source, "upper", data["upper"], 0, PRICE_LIMIT),
-        lower=integer(source, "lower", data["lower"], 0, PRICE_LIMIT),
-        decisions=parse_solution({"decisions": data["decisions"]}, source),
+    found, written = checksums.open_document(data, _KINDS[version], version, source)
+    tree, more = (found.tree, found.more) if isinstance(found, TreeDocument) else ((), ())
+    for j, node in enumerate(tree):
+        if isinstance(node, tuple) and len(node) not in _NODES[version][0]:
+            raise InputError(source, f"tree[{j}]", f"{shorten([*node])} is {_NODES[version][1]}")
+    certificate = Certificate(
+        instance=found.instance,
+        unit=found.unit,
+        **_prices_of(found)._asdict(),
+        more=tuple(map(_prices_of, more)),
+        tree=tree,
+        upper=found.upper,
+        lower=found.lower,
+        decisions=make_solution(found.decisions),
     )
-    return found, checksums.require_digest(source, "sha256", data["sha256"])
+    return certificate, written
 
 
-def _prices_of(source: str, path: str, data: Any, priced: bool) -> Prices:
-    """The table of prices that stands in the fields of `data`; of the document itself where the path is empty."""
-    inside = f"{path}." if path else ""
-    if path:
-        if not isinstance(data, dict):
-            raise InputError(source, path, f"{shorten(data)} is not an object")
-        checksums.require_fields(source, inside, data, (*_PRICE_KEYS, *(["cells"] if priced else [])))
-    classes = items(source, f"{inside}classes", data["classes"], None, "")
-    return Prices(
-        _prices(source, f"{inside}lam", data["lam"]),
-        _prices(source, f"{inside}phi", data["phi"]),
-        tuple(_class(source, f"{inside}classes[{j}]", each) for j, each in enumerate(classes)),
-        tuple(
-            _cells(source, f"{inside}cells[{j}]", each)
-            for j, each in enumerate(items(source, f"{inside}cells", data["cells"], None, "") if priced else [])
-        ),
-    )
-
-
-def _node(source: str, path: str, data: Any, version: str) -> Node:
-    if not isinstance(data, list):
-        return integer(source, path, data, 0, PRICE_LIMIT)
-    lengths, otherwise = _NODES[version]
-    if len(data) not in lengths:
-        raise InputError(source, path, f"{shorten(data)} is {otherwise}")
-    return tuple(integer(source, f"{path}[{k}]", value, 0, PRICE_LIMIT) for k, value in enumerate(data))
-
-
-def _class(source: str, path: str, data: Any) -> ClassPrice:
-    if not isinstance(data, dict):
-        raise InputError(source, path, f"{shorten(data)} is not an object")
-    checksums.require_fields(source, f"{path}.", data, _CLASS_KEYS)
-    kind, rate, memory = (
-        integer(source, f"{path}.{key}", data[key], -PRICE_LIMIT, PRICE_LIMIT) for key in _CLASS_KEYS[:3]
-    )
-    return ClassPrice(kind, rate, memory, _row(source, f"{path}.price", data["price"]))
-
-
-def _cells(source: str, path: str, data: Any) -> CellPrice:
-    if not isinstance(data, dict):
-        raise InputError(source, path, f"{shorten(data)} is not an object")
-    checksums.require_fields(source, f"{path}.", data, _LISTED_KEYS)
-    task, kind, first = (integer(source, f"{path}.{key}", data[key], 0, PRICE_LIMIT) for key in _LISTED_KEYS[:3])
-    return CellPrice(task, kind, first, _row(source, f"{path}.price", data["price"]))
-
-
-def _prices(source: str, field: str, rows: Any) -> tuple[tuple[int, ...], ...]:
-    return tuple(_row(source, f"{field}[{g}]", row) for g, row in enumerate(items(source, field, rows, None, "")))
-
-
-def _row(source: str, path: str, values: Any) -> tuple[int, ...]:
-    values = items(source, path, values, None, "")
-    if are_integers(values, -PRICE_LIMIT, PRICE_LIMIT):
-        return tuple(values)
-    return tuple(integer(source, f"{path}[{t}]", value, -PRICE_LIMIT, PRICE_LIMIT) for t, value in enumerate(values))
+def _prices_of(table: PricesDocument) -> Prices:
+    cells: Iterable[CellDocument] = getattr(table, "cells", ())
+    classes = tuple(ClassPrice(*astuple(each)) for each in table.classes)
+    return Prices(table.lam, table.phi, classes, tuple(CellPrice(*astuple(each)) for each in cells))
 
 
 def value_limit(instance: Instance) -> int:

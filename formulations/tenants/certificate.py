@@ -7,28 +7,29 @@ schedule whose cost is the upper end, all in integers. `ratiobench.formulations.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from ratiobench.formulations import checksums
-from ratiobench.instances.io.documents import Documents
-from ratiobench.instances.io.fields import integer, items
+from ratiobench.instances.io.documents import Digest, Documents
 from ratiobench.instances.io.files import line_of, sha256_of
-from ratiobench.instances.tenants.solution import Solution, parse_solution, solution_document
+from ratiobench.instances.tenants.solution import Solution, solution_document
 
 FORMAT = "ratiobench/tenants-certificate/1"
 PRICE_LIMIT = 2**62
 
-_KEYS = ("format", "instance", "prices", "lower", "upper", "decisions", "sha256")
+Price = Annotated[int, Meta(ge=-PRICE_LIMIT, le=PRICE_LIMIT)]
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """A claim lower <= OPT <= upper about one instance, with what proves it."""
 
-    instance: str  # SHA-256 of the instance's content
-    prices: tuple[int, ...]  # pi_j, one per job, 1/100 micro-dollar
-    lower: int  # lower, upper: 1/100 micro-dollar, as claimed
-    upper: int
+    instance: Digest  # of its content
+    prices: tuple[Price, ...]  # pi_j, one per job, 1/100 micro-dollar
+    lower: Price  # lower, upper: 1/100 micro-dollar, as claimed
+    upper: Price
     decisions: Solution  # the schedule whose cost is `upper`
 
 
@@ -58,16 +59,7 @@ def seal(certificate: Certificate) -> str:
 
 def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
-    data = checksums.open_document(data, source, FORMAT, _KEYS)
-    prices = items(source, "prices", data["prices"], None, "")
-    found = Certificate(
-        instance=checksums.require_digest(source, "instance", data["instance"]),
-        prices=tuple(integer(source, f"prices[{j}]", pi, -PRICE_LIMIT, PRICE_LIMIT) for j, pi in enumerate(prices)),
-        lower=integer(source, "lower", data["lower"], -PRICE_LIMIT, PRICE_LIMIT),
-        upper=integer(source, "upper", data["upper"], -PRICE_LIMIT, PRICE_LIMIT),
-        decisions=parse_solution({"decisions": data["decisions"]}, source),
-    )
-    return found, checksums.require_digest(source, "sha256", data["sha256"])
+    return checksums.open_document(data, Certificate, FORMAT, source)
 
 
 FILES = Documents(parse, document, line_of)

@@ -14,9 +14,9 @@ from zoneinfo import ZoneInfo
 from ratiobench.instances.cluster.format import LONGEST_RUN, WEIGHT_LIMIT, ClusterDocument, sum_nominal
 from ratiobench.instances.cluster.log_lines import LogJob, Reason
 from ratiobench.instances.cluster.model import NONE, Pool, Second
-from ratiobench.instances.io.documents import convert
+from ratiobench.instances.io.documents import read_document
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.io.files import load_toml, read_bytes
+from ratiobench.instances.io.files import load_toml
 
 
 class LogPool(Pool, frozen=True, kw_only=True):
@@ -33,19 +33,20 @@ class ClusterFile(ClusterDocument, frozen=True, kw_only=True, omit_defaults=Fals
     end: Second | None = None
     zone: str = ""
 
+    def __post_init__(self) -> None:
+        if self.begin is not None and self.end is not None and self.end <= self.begin:
+            raise InputError("", "end", f"{self.end} is not after begin = {self.begin}")
+        if self.zone:
+            try:
+                ZoneInfo(self.zone)
+            except (KeyError, ValueError, OSError):
+                problem = f"{shorten(self.zone)} is no time zone such as Europe/Berlin"
+                raise InputError("", "zone", problem) from None
+
 
 def read_cluster(path: str) -> ClusterFile:
     """Read a cluster file; the error of a bad one names the field."""
-    data, source = read_bytes(path)
-    cluster: ClusterFile = convert(load_toml(data, source), ClusterFile, source)
-    if cluster.begin is not None and cluster.end is not None and cluster.end <= cluster.begin:
-        raise InputError(source, "end", f"{cluster.end} is not after begin = {cluster.begin}")
-    if cluster.zone:
-        try:
-            ZoneInfo(cluster.zone)
-        except (KeyError, ValueError, OSError):
-            raise InputError(source, "zone", f"{shorten(cluster.zone)} is no time zone such as Europe/Berlin") from None
-    return cluster
+    return read_document(path, ClusterFile, load_toml)
 
 
 class Shapes:

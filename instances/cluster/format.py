@@ -33,12 +33,12 @@ from ratiobench.instances.cluster.model import (
     Weight,
     Weights,
 )
-from ratiobench.instances.io.documents import Documents, convert, hash_once, require_format
+from ratiobench.instances.io.documents import Documents, convert, hash_once, require_different
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source, shorten
 from ratiobench.instances.io.fields import origin_of
 from ratiobench.instances.io.files import sha256_of
 
-FORMAT = "ratiobench/cluster/1"
+FORMAT: Literal["ratiobench/cluster/1"] = "ratiobench/cluster/1"
 WEIGHT_LIMIT = 2**36  # GPU-seconds of a job: its cost over four years of waiting stays below 2^63
 LONGEST_RUN = 2**27
 LABELS = {"account": "accounts", "user": "users", "partition": "partitions", "qos": "qos"}  # column -> its table
@@ -111,7 +111,7 @@ class ClusterDocument(Part, frozen=True, kw_only=True):
 class InstanceDocument(ClusterDocument, frozen=True, kw_only=True):
     """The whole file."""
 
-    format: str
+    format: Literal["ratiobench/cluster/1"]
     name: Name
     begin: Second
     pools: Annotated[list[Pool], Meta(min_length=1, max_length=100)]
@@ -141,17 +141,6 @@ _PRIORITY_TABLES = {
 }
 
 
-def _require_different(field: str, names: Sequence[str]) -> None:
-    """Names must differ, and must be text."""
-    seen = set[str]()
-    for i, name in enumerate(names):
-        if name in seen:
-            raise InputError("", f"{field}[{i}]", f"{shorten(name)} is given twice; names must differ")
-        if any("\ud800" <= c <= "\udfff" for c in name):
-            raise InputError("", f"{field}[{i}]", "holds a lone surrogate, which is not text")
-        seen.add(name)
-
-
 def _find(field: str, name: str, names: Sequence[str]) -> int:
     """The number of a name in a table."""
     if name not in names:
@@ -173,8 +162,7 @@ def _require_labels(field: str, columns: dict[str, Any], sizes: dict[str, int]) 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance."""
-    require_format(data, source, FORMAT)
-    top: InstanceDocument = convert(data, InstanceDocument, source)
+    top = convert(data, InstanceDocument, source)
     with name_source(source):
         return _build(top, origin_of(source, top.origin))
 
@@ -185,7 +173,7 @@ def _build(top: InstanceDocument, origin: dict[str, Any]) -> Instance:
     tables["partitions"] = [part.name for part in top.partitions]
     tables_of_names = {"pools": pool_names, **tables, "quotas": [quota.account for quota in top.quotas]}
     for field, names in tables_of_names.items():
-        _require_different(field, names)
+        require_different(f"{field}[]", names)
     pools = tuple(_check_pool(f"pools[{i}]", pool) for i, pool in enumerate(top.pools))
     for i, part in enumerate(top.partitions):
         for j, pool_name in enumerate(part.pools):
@@ -249,7 +237,7 @@ def _build_jobs(top: InstanceDocument, pools: Sequence[Pool], sizes: dict[str, i
         if len(values) != n:
             raise InputError("", f"jobs.{column}", f"{len(values)} entries; {n} needed, one per job")
         columns[column] = values if column == "id" else freeze(values)
-    _require_different("jobs.id", top.jobs.id)
+    require_different("jobs.id[]", top.jobs.id)
     submit, release, nodes, gpus = (columns[name] for name in ("submit", "release", "nodes", "gpus"))
     before = np.concatenate([[False], submit[1:] < submit[:-1]])
     _refuse("jobs.submit[]", before, submit, "is before the job in front of it; jobs stand in order of submit")
@@ -379,7 +367,7 @@ def _content(instance: Instance) -> dict[str, Any]:
 
 def content_hash(instance: Instance) -> str:
     """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
-    return hash_once(instance.cache, FORMAT, lambda: _content(instance))
+    return hash_once(instance.cache, lambda: document(instance), ("name", "origin", "cost"))
 
 
 def identity(instance: Instance) -> str:

@@ -5,123 +5,139 @@ The limits keep every sum of times and of money within 2^62, so that integer ari
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from ratiobench.instances.eapm.model import Instance, freeze
-from ratiobench.instances.io.documents import Documents, require_format
-from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import Fields, origin_of
-from ratiobench.instances.io.files import sha256_of
+from ratiobench.instances.io.documents import (
+    Documents,
+    Label,
+    Name,
+    Number,
+    Origin,
+    Part,
+    Positive,
+    about,
+    convert,
+    hash_once,
+    require_different,
+    require_text,
+    to_document,
+)
+from ratiobench.instances.io.errors import InputError, name_source
+from ratiobench.instances.io.fields import origin_of
 
-FORMAT = "ratiobench/eapm/1"
+FORMAT: Literal["ratiobench/eapm/1"] = "ratiobench/eapm/1"
 SUM_LIMIT = 2**62  # No sum of costs, of prices or of times over all tasks of an instance is larger
 MACHINE_LIMIT = 1_000
 TYPE_LIMIT = 10_000
-SCHEMA = Path(__file__).with_name("schema.json")
 
-_TOP = {"format", "name", "origin", "energy_price", "machines", "task_types", "users"}
-_TYPE = {"name", "etc_ms", "apc_mw"}
-_USER = {"type", "tasks", "price"}
+
+class TypeDocument(Part, frozen=True):
+    """A type of task."""
+
+    name: Name
+    etc_ms: Annotated[list[Positive], about("ETC per machine: milliseconds that one task takes")]
+    apc_mw: Annotated[list[Number], about("APC per machine: milliwatts while it runs")]
+
+
+class UserDocument(Part, frozen=True):
+    """A bag of identical tasks, to be placed whole."""
+
+    type: Annotated[int, Meta(ge=0, le=TYPE_LIMIT - 1), about("position of the task type, from 0")]
+    tasks: Annotated[Positive, about("a_i")]
+    price: Annotated[int, Meta(ge=0, le=SUM_LIMIT), about("p_i, micro-units, for the whole bag")]
+
+
+class InstanceDocument(Part, frozen=True, kw_only=True):
+    """Bags of identical tasks on heterogeneous machines for profit per unit time.
+
+    The reader checks more than a schema can say: lengths equal to the number of machines, type below the number of
+    task types, names of machines and of task types that differ, and within 2^62: one task's cost, the sum of prices,
+    and the sums over all tasks of the largest cost and of the longest time.
+    """
+
+    format: Literal["ratiobench/eapm/1"]
+    name: Label
+    origin: Origin = msgspec.field(default_factory=dict)
+    energy_price: Annotated[Number, about("c, micro-units of money per microjoule")]
+    machines: Annotated[
+        list[Name],
+        Meta(min_length=1, max_length=MACHINE_LIMIT),
+        about("names; everything per machine is in this order"),
+    ]
+    task_types: Annotated[list[TypeDocument], Meta(min_length=1, max_length=TYPE_LIMIT)]
+    users: Annotated[list[UserDocument], Meta(min_length=1), about("in order of arrival")]
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance."""
-    require_format(data, source, FORMAT)
-    top = Fields(source, "", data, _TOP, {"origin"})
-    name = top.text("name")
-    origin = origin_of(source, top.data.get("origin", {}))
-    energy_price = top.integer("energy_price", 0)
-    machines = _names(top, "machines", MACHINE_LIMIT)
-    kinds = [
-        Fields(source, f"task_types[{k}]", raw, _TYPE, set())
-        for k, raw in enumerate(_some(top, "task_types", TYPE_LIMIT))
-    ]
-    names = [kind.text("name") for kind in kinds]
-    _distinct(source, names, "task_types[{}].name")
-    etc = [kind.integers("etc_ms", 1, len(machines), "one per machine") for kind in kinds]
-    apc = [kind.integers("apc_mw", 0, len(machines), "one per machine") for kind in kinds]
-    dearest = [max(energy_price * t * w for t, w in zip(*row, strict=True)) for row in zip(etc, apc, strict=True)]
-    for k, cost in enumerate(dearest):
-        if cost > SUM_LIMIT:  # even of a type that no user brings: `Instance.cost` has every type
-            raise InputError(source, kinds[k].at("apc_mw"), f"one task costs up to {cost}, over 2^62")
-    columns: dict[str, list[int]] = {key: [] for key in _USER}
-    spent = paid = time = 0
-    for i, raw in enumerate(_some(top, "users", None)):
-        user = Fields(source, f"users[{i}]", raw, _USER, set())
-        kind = user.integer("type", 0, len(kinds) - 1)
-        tasks = user.integer("tasks", 1)
-        price = user.integer("price", 0, SUM_LIMIT)
-        spent, paid, time = spent + tasks * dearest[kind], paid + price, time + tasks * max(etc[kind])
-        for what, total in (("costs", spent), ("times", time)):
-            if total > SUM_LIMIT:
-                problem = f"{tasks} tasks of type {kind} take the sum of the largest {what} over 2^62"
-                raise InputError(source, user.at("tasks"), problem)
-        if paid > SUM_LIMIT:
-            raise InputError(source, user.at("price"), f"{price} takes the sum of prices over 2^62")
-        for key, value in (("type", kind), ("tasks", tasks), ("price", price)):
-            columns[key].append(value)
+    top = convert(data, InstanceDocument, source)
+    with name_source(source):
+        _check(top)
     return Instance(
-        name=name,
-        origin=origin,
-        energy_price=energy_price,
-        machines=tuple(machines),
-        task_types=tuple(names),
-        etc_ms=freeze(etc),
-        apc_mw=freeze(apc),
-        kind=freeze(columns["type"]),
-        tasks=freeze(columns["tasks"]),
-        price=freeze(columns["price"]),
+        name=top.name,
+        origin=origin_of(source, top.origin),
+        energy_price=top.energy_price,
+        machines=tuple(top.machines),
+        task_types=tuple(kind.name for kind in top.task_types),
+        etc_ms=freeze([kind.etc_ms for kind in top.task_types]),
+        apc_mw=freeze([kind.apc_mw for kind in top.task_types]),
+        kind=freeze([user.type for user in top.users]),
+        tasks=freeze([user.tasks for user in top.users]),
+        price=freeze([user.price for user in top.users]),
     )
 
 
-def _some(top: Fields, key: str, most: int | None) -> list[Any]:
-    values = top.items(key)
-    if not values:
-        raise InputError(top.source, key, "empty; at least one entry is needed")
-    if most is not None and len(values) > most:
-        raise InputError(top.source, key, f"{len(values)} entries; at most {most} are allowed")
-    return values
-
-
-def _names(top: Fields, key: str, most: int) -> list[str]:
-    values = _some(top, key, most)
-    for j, value in enumerate(values):
-        Fields(top.source, "", {f"{key}[{j}]": value}, {f"{key}[{j}]"}, set()).text(f"{key}[{j}]")
-    _distinct(top.source, values, key + "[{}]")
-    return values
-
-
-def _distinct(source: str, names: list[str], path: str) -> None:
-    seen: set[str] = set()
-    for j, name in enumerate(names):
-        if name in seen:
-            raise InputError(source, path.format(j), f"{shorten(name)} is given twice; names must differ")
-        seen.add(name)
+def _check(top: InstanceDocument) -> None:
+    """What types cannot say: lengths, names and sums."""
+    require_text("name", top.name)
+    require_different("machines[]", top.machines)
+    require_different("task_types[].name", [kind.name for kind in top.task_types])
+    dearest = []
+    for k, kind in enumerate(top.task_types):
+        for field in ("etc_ms", "apc_mw"):
+            if (length := len(getattr(kind, field))) != len(top.machines):
+                problem = f"{length} entries; {len(top.machines)} needed, one per machine"
+                raise InputError("", f"task_types[{k}].{field}", problem)
+        dearest.append(max(top.energy_price * t * w for t, w in zip(kind.etc_ms, kind.apc_mw, strict=True)))
+        if dearest[k] > SUM_LIMIT:  # even of a type that no user brings: `Instance.cost` has every type
+            raise InputError("", f"task_types[{k}].apc_mw", f"one task costs up to {dearest[k]}, over 2^62")
+    spent = paid = time = 0
+    for i, user in enumerate(top.users):
+        if user.type >= len(top.task_types):
+            raise InputError("", f"users[{i}].type", f"{user.type} is not in 0..{len(top.task_types) - 1}")
+        spent, paid = spent + user.tasks * dearest[user.type], paid + user.price
+        time += user.tasks * max(top.task_types[user.type].etc_ms)
+        for what, total in (("costs", spent), ("times", time)):
+            if total > SUM_LIMIT:
+                problem = f"{user.tasks} tasks of type {user.type} take the sum of the largest {what} over 2^62"
+                raise InputError("", f"users[{i}].tasks", problem)
+        if paid > SUM_LIMIT:
+            raise InputError("", f"users[{i}].price", f"{user.price} takes the sum of prices over 2^62")
 
 
 def document(instance: Instance) -> dict[str, Any]:
     """Convert an instance to its JSON document."""
-    return {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin), **_content(instance)}
-
-
-def _content(instance: Instance) -> dict[str, Any]:
     tables = zip(instance.task_types, instance.etc_ms.tolist(), instance.apc_mw.tolist(), strict=True)
     users = zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True)
-    return {
-        "energy_price": instance.energy_price,
-        "machines": list(instance.machines),
-        "task_types": [{"name": name, "etc_ms": etc, "apc_mw": apc} for name, etc, apc in tables],
-        "users": [{"type": kind, "tasks": tasks, "price": price} for kind, tasks, price in users],
-    }
+    top = InstanceDocument(
+        format=FORMAT,
+        name=instance.name,
+        origin=dict(instance.origin),
+        energy_price=instance.energy_price,
+        machines=list(instance.machines),
+        task_types=[TypeDocument(*row) for row in tables],
+        users=[UserDocument(*row) for row in users],
+    )
+    return to_document(top)
 
 
 def content_hash(instance: Instance) -> str:
     """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
-    if "hash" not in instance.cache:
-        content = {"format": FORMAT, **_content(instance)}
-        instance.cache["hash"] = sha256_of(content)
-    return instance.cache["hash"]
+    return hash_once(instance.cache, lambda: document(instance))
 
 
 FILES = Documents(parse, document)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ratiobench.instances.io.fields import LIMIT, decisions_of, integer, items
+import msgspec
 
-Decision = tuple[int, ...]  # x_i: how many of a user's tasks each machine gets
+from ratiobench.instances.io.documents import Signed, convert
+
+Decision = tuple[Signed, ...]  # x_i: how many of a user's tasks each machine gets
 # One decision per user in order of arrival; None where there is none, which no valid solution has
 Solution = tuple[Decision | None, ...]
+
+
+class SolutionDocument(msgspec.Struct):
+    """A solution; further keys are ignored."""
+
+    decisions: Solution
 
 
 def solution_document(solution: Solution) -> dict[str, Any]:
@@ -17,13 +25,5 @@ def solution_document(solution: Solution) -> dict[str, Any]:
 
 
 def parse_solution(data: Any, source: str) -> Solution:
-    """Read a decoded document, of which only the form is checked; further keys are ignored."""
-    found: list[Decision | None] = []
-    for i, raw in enumerate(decisions_of(source, data)):
-        path = f"decisions[{i}]"
-        if raw is None:
-            found.append(None)
-            continue
-        shares = items(source, path, raw, None, "")
-        found.append(tuple(integer(source, f"{path}[{j}]", x, -LIMIT, LIMIT) for j, x in enumerate(shares)))
-    return tuple(found)
+    """Read a decoded document, of which only the form is checked."""
+    return convert(data, SolutionDocument, source).decisions

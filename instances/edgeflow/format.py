@@ -6,158 +6,201 @@ overflow.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from ratiobench.instances.arrays import freeze
 from ratiobench.instances.edgeflow.model import Instance, Model, Window
-from ratiobench.instances.io.documents import Documents, hash_once, require_format
-from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import LIMIT, Fields, integer, items, origin_of
+from ratiobench.instances.io.documents import (
+    Documents,
+    Label,
+    Name,
+    Number,
+    Origin,
+    Part,
+    Positive,
+    about,
+    convert,
+    hash_once,
+    require_different,
+    require_text,
+    to_document,
+)
+from ratiobench.instances.io.errors import InputError, name_source, shorten
+from ratiobench.instances.io.fields import origin_of
 
-FORMAT = "ratiobench/edgeflow/1"
+FORMAT: Literal["ratiobench/edgeflow/1"] = "ratiobench/edgeflow/1"
 GPU_LIMIT = 4096  # GPUs of a cloud, edge servers of a window, and the widest share
 MODEL_LIMIT = 10_000
 STALL_LIMIT = 3600
 WORK_LIMIT = 2**53
 DONE_LIMIT = 2**62  # No model does more milli-iterations in the window of a job of its
-SCHEMA = Path(__file__).with_name("schema.json")
 
-_TOP = {"format", "name", "origin", "cloud", "edge", "models", "jobs"}
-_MODEL = {"name", "speed", "edge_speed", "overhead_s", "edge_overhead_s"}
-_JOB = {"submit", "deadline", "model", "work", "gpus"}
-_COLUMNS = ("submit", "deadline", "model", "work", "share")
+Gpus = Annotated[int, Meta(ge=1, le=GPU_LIMIT)]
+Share = Annotated[
+    Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096], Meta(title=f"a power of two in 1..{GPU_LIMIT}")
+]
+Stall = Annotated[int, Meta(ge=0, le=STALL_LIMIT)]
+Pair = Annotated[tuple[Share, Positive], Meta(title="[gpus, milli-iterations per second]")]
+
+
+class CloudDocument(Part, frozen=True):
+    """The GPUs of the cloud."""
+
+    gpus: Annotated[Gpus, about("G")]
+    node_gpus: Annotated[Gpus, about("GPUs of a node; only some policies and reports read it")]
+
+
+class WindowDocument(Part, frozen=True, rename={"start": "from", "end": "to"}):
+    """Half-open: from `from` up to, but not at, `to`."""
+
+    start: Number
+    end: Number
+    servers: Gpus
+
+    def __post_init__(self) -> None:
+        if self.end <= self.start:
+            raise InputError("", "to", f"{self.end} is not after `from`, {self.start}")
+
+
+class ModelDocument(Part, frozen=True):
+    """A model to train, with its speeds."""
+
+    name: Name
+    speed: Annotated[
+        list[Pair], Meta(min_length=1), about("of every share that was measured, ascending; speeds need not grow")
+    ]
+    edge_speed: Annotated[Number, about("on an edge server; 0: it does not fit there")]
+    overhead_s: Annotated[Stall, about("seconds that a start or a change of share takes")]
+    edge_overhead_s: Annotated[Stall, about("seconds that a change of side adds")]
+
+    def __post_init__(self) -> None:
+        for j in range(1, len(self.speed)):
+            if self.speed[j][0] <= self.speed[j - 1][0]:
+                problem = f"{self.speed[j][0]} is not above {self.speed[j - 1][0]}, the share before"
+                raise InputError("", f"speed[{j}][0]", problem)
+
+
+class JobDocument(Part, frozen=True):
+    """A job."""
+
+    submit: Number
+    deadline: Annotated[Number, about("absolute; the work must be done in the seconds before it")]
+    model: Name
+    work: Annotated[int, Meta(ge=1, le=WORK_LIMIT), about("milli-iterations")]
+    gpus: Annotated[Share, about("the share that its user asked for")]
+
+
+class InstanceDocument(Part, frozen=True, kw_only=True):
+    """Elastic training jobs with deadlines on cloud GPUs and idle edge servers.
+
+    Whole numbers only: seconds from 0, milli-iterations, milli-iterations per second. The reader checks more than a
+    schema can say: windows in order and disjoint with `to` after `from`; ascending shares; names of models that
+    differ; jobs in order of submit with `deadline` after `submit`, a model that is there and a share of its table; and
+    a model's largest speed times the window of any of its jobs below 2^62.
+    """
+
+    format: Literal["ratiobench/edgeflow/1"]
+    name: Label
+    origin: Origin = msgspec.field(default_factory=dict)
+    cloud: CloudDocument
+    edge: Annotated[list[WindowDocument], about("when edge servers are idle; in order, disjoint")]
+    models: Annotated[list[ModelDocument], Meta(max_length=MODEL_LIMIT)]
+    jobs: Annotated[list[JobDocument], about("in order of submit; ties by position")]
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance."""
-    require_format(data, source, FORMAT)
-    top = Fields(source, "", data, _TOP, {"origin"})
-    name = top.text("name")
-    origin = origin_of(source, top.data.get("origin", {}))
-    cloud = Fields(source, "cloud", top.data["cloud"], {"gpus", "node_gpus"}, set())
-    gpus, node_gpus = (cloud.integer(key, 1, GPU_LIMIT) for key in ("gpus", "node_gpus"))
-    edge = _windows(top)
-    models = _models(top)
-    known = {model.name: k for k, model in enumerate(models)}
-    rows: list[tuple[int, ...]] = []
-    for i, raw in enumerate(top.items("jobs")):
-        job = Fields(source, f"jobs[{i}]", raw, _JOB, set())
-        rows.append(_job(job, known, models, rows[-1][0] if rows else 0))
-    submit, deadline, kind, work, share = (freeze([row[j] for row in rows]) for j in range(len(_COLUMNS)))
-    return Instance(name, origin, gpus, node_gpus, edge, models, submit, deadline, kind, work, share)
-
-
-def _windows(top: Fields) -> tuple[Window, ...]:
-    found: list[Window] = []
-    for k, raw in enumerate(top.items("edge")):
-        window = Fields(top.source, f"edge[{k}]", raw, {"from", "to", "servers"}, set())
-        start, end, servers = (
-            window.integer("from", 0),
-            window.integer("to", 0),
-            window.integer("servers", 1, GPU_LIMIT),
+    top = convert(data, InstanceDocument, source)
+    models = tuple(
+        Model(
+            model.name,
+            tuple(gpus for gpus, _ in model.speed),
+            tuple(speed for _, speed in model.speed),
+            model.edge_speed,
+            model.overhead_s,
+            model.edge_overhead_s,
         )
-        if end <= start:
-            raise InputError(top.source, window.at("to"), f"{end} is not after `from`, {start}")
-        if found and start < found[-1].end:
-            problem = (
-                f"{start} is before {found[-1].end}, where the window before ends; windows are in order and disjoint"
-            )
-            raise InputError(top.source, window.at("from"), problem)
-        found.append(Window(start, end, servers))
-    return tuple(found)
+        for model in top.models
+    )
+    places = {model.name: k for k, model in enumerate(models)}
+    with name_source(source):
+        _check(top, {model.name: model for model in models})
+    return Instance(
+        top.name,
+        origin_of(source, top.origin),
+        top.cloud.gpus,
+        top.cloud.node_gpus,
+        tuple(Window(window.start, window.end, window.servers) for window in top.edge),
+        models,
+        freeze([job.submit for job in top.jobs]),
+        freeze([job.deadline for job in top.jobs]),
+        freeze([places[job.model] for job in top.jobs]),
+        freeze([job.work for job in top.jobs]),
+        freeze([job.gpus for job in top.jobs]),
+    )
 
 
-def _models(top: Fields) -> tuple[Model, ...]:
-    listed = top.items("models")
-    if len(listed) > MODEL_LIMIT:
-        raise InputError(top.source, "models", f"{len(listed)} entries; at most {MODEL_LIMIT} are allowed")
-    found: dict[str, Model] = {}
-    for k, raw in enumerate(listed):
-        model = Fields(top.source, f"models[{k}]", raw, _MODEL, set())
-        name = model.text("name")
-        if name in found:
-            raise InputError(top.source, model.at("name"), f"{shorten(name)} is given twice; names must differ")
-        gpus, speed = _speeds(model)
-        stalls = (model.integer(key, 0, STALL_LIMIT) for key in ("overhead_s", "edge_overhead_s"))
-        found[name] = Model(name, gpus, speed, model.integer("edge_speed", 0), *stalls)
-    return tuple(found.values())
-
-
-def _speeds(model: Fields) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    gpus: list[int] = []
-    speed: list[int] = []
-    for j, raw in enumerate(model.items("speed")):
-        path = f"{model.at('speed')}[{j}]"
-        pair = items(model.source, path, raw, 2, "[gpus, milli-iterations per second]")
-        share = integer(model.source, f"{path}[0]", pair[0], 1, GPU_LIMIT)
-        if share & (share - 1):
-            raise InputError(model.source, f"{path}[0]", f"{share} is not a power of two")
-        if gpus and share <= gpus[-1]:
-            raise InputError(model.source, f"{path}[0]", f"{share} is not above {gpus[-1]}, the share before")
-        gpus.append(share)
-        speed.append(integer(model.source, f"{path}[1]", pair[1], 1, LIMIT))
-    if not gpus:
-        raise InputError(model.source, model.at("speed"), "empty; at least one entry is needed")
-    return tuple(gpus), tuple(speed)
-
-
-def _job(job: Fields, known: dict[str, int], models: tuple[Model, ...], before: int) -> tuple[int, ...]:
-    """Submit, deadline, position of the model, work, share."""
-    submit, deadline = job.integer("submit", 0), job.integer("deadline", 0)
-    if submit < before:
-        raise InputError(job.source, job.at("submit"), f"{submit} is before {before}; jobs are in order of submit")
-    if deadline <= submit:
-        raise InputError(job.source, job.at("deadline"), f"{deadline} is not after `submit`, {submit}")
-    name = job.text("model")
-    if name not in known:
-        raise InputError(job.source, job.at("model"), f"{shorten(name)} is the name of no model")
-    model = models[known[name]]
-    work = job.integer("work", 1, WORK_LIMIT)
-    share = job.integer("gpus", 1, GPU_LIMIT)
-    if share not in model.gpus:
-        listed = ", ".join(map(str, model.gpus))
-        raise InputError(
-            job.source, job.at("gpus"), f"{share} is no share of model {shorten(name)}, which has {listed}"
-        )
-    if max(*model.speed, model.edge_speed) * (deadline - submit) >= DONE_LIMIT:
-        problem = f"{deadline - submit} s at the model's largest speed are 2^62 milli-iterations or more"
-        raise InputError(job.source, job.at("deadline"), problem)
-    return submit, deadline, known[name], work, share
+def _check(top: InstanceDocument, models: dict[str, Model]) -> None:
+    """What types cannot say: order, names, shares and the largest work."""
+    require_text("name", top.name)
+    require_different("models[].name", [model.name for model in top.models])
+    for k in range(1, len(top.edge)):
+        start, before = top.edge[k].start, top.edge[k - 1].end
+        if start < before:
+            problem = f"{start} is before {before}, where the window before ends; windows are in order and disjoint"
+            raise InputError("", f"edge[{k}].from", problem)
+    before = 0
+    for i, job in enumerate(top.jobs):
+        model, length = models.get(job.model), job.deadline - job.submit
+        if job.submit < before:
+            raise InputError("", f"jobs[{i}].submit", f"{job.submit} is before {before}; jobs are in order of submit")
+        if length <= 0:
+            raise InputError("", f"jobs[{i}].deadline", f"{job.deadline} is not after `submit`, {job.submit}")
+        if model is None:
+            raise InputError("", f"jobs[{i}].model", f"{shorten(job.model)} is the name of no model")
+        if job.gpus not in model.gpus:
+            listed = ", ".join(map(str, model.gpus))
+            problem = f"{job.gpus} is no share of model {shorten(job.model)}, which has {listed}"
+            raise InputError("", f"jobs[{i}].gpus", problem)
+        if max(*model.speed, model.edge_speed) * length >= DONE_LIMIT:
+            problem = f"{length} s at the model's largest speed are 2^62 milli-iterations or more"
+            raise InputError("", f"jobs[{i}].deadline", problem)
+        before = job.submit
 
 
 def document(instance: Instance) -> dict[str, Any]:
     """Convert an instance to its JSON document."""
-    return {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin), **_content(instance)}
-
-
-def _content(instance: Instance) -> dict[str, Any]:
-    names = [model.name for model in instance.models]
-    return {
-        "cloud": {"gpus": instance.gpus, "node_gpus": instance.node_gpus},
-        "edge": [{"from": each.start, "to": each.end, "servers": each.servers} for each in instance.edge],
-        "models": [
-            {
-                "name": each.name,
-                "speed": [list(pair) for pair in zip(each.gpus, each.speed, strict=True)],
-                "edge_speed": each.edge_speed,
-                "overhead_s": each.overhead_s,
-                "edge_overhead_s": each.edge_overhead_s,
-            }
-            for each in instance.models
-        ],
-        "jobs": [
-            {"submit": submit, "deadline": deadline, "model": names[model], "work": work, "gpus": share}
-            for submit, deadline, model, work, share in zip(
-                *(getattr(instance, name).tolist() for name in _COLUMNS), strict=True
+    columns = (instance.submit, instance.deadline, instance.model, instance.work, instance.share)
+    top = InstanceDocument(
+        format=FORMAT,
+        name=instance.name,
+        origin=dict(instance.origin),
+        cloud=CloudDocument(instance.gpus, instance.node_gpus),
+        edge=[WindowDocument(window.start, window.end, window.servers) for window in instance.edge],
+        models=[
+            ModelDocument(
+                model.name,
+                [[*pair] for pair in zip(model.gpus, model.speed, strict=True)],  # type: ignore[misc]
+                model.edge_speed,
+                model.overhead_s,
+                model.edge_overhead_s,
             )
+            for model in instance.models
         ],
-    }
+        jobs=[
+            JobDocument(submit, deadline, instance.models[k].name, work, share)
+            for submit, deadline, k, work, share in zip(*(column.tolist() for column in columns), strict=True)
+        ],
+    )
+    return to_document(top)
 
 
 def content_hash(instance: Instance) -> str:
     """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
-    return hash_once(instance.cache, FORMAT, lambda: _content(instance))
+    return hash_once(instance.cache, lambda: document(instance))
 
 
 FILES = Documents(parse, document)

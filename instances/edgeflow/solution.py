@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ratiobench.instances.io.fields import LIMIT, decisions_of, integer, items
+import msgspec
+
+from ratiobench.instances.io.documents import Signed, convert
 
 
 class Piece(NamedTuple):
@@ -17,13 +19,19 @@ class Piece(NamedTuple):
     gpus : how many.
     """
 
-    start: int
-    end: int
-    place: int
-    gpus: int
+    start: Signed
+    end: Signed
+    place: Signed
+    gpus: Signed
 
 
 Solution = tuple[tuple[Piece, ...], ...]  # The pieces of every job in order of time; none where it never runs
+
+
+class SolutionDocument(msgspec.Struct):
+    """A solution; further keys are ignored."""
+
+    decisions: Solution
 
 
 def solution_document(solution: Solution) -> dict[str, Any]:
@@ -32,13 +40,5 @@ def solution_document(solution: Solution) -> dict[str, Any]:
 
 
 def parse_solution(data: Any, source: str) -> Solution:
-    """Read a decoded document, of which only the form is checked; further keys are ignored."""
-    found = []
-    for i, raw in enumerate(decisions_of(source, data)):
-        pieces = []
-        for j, piece in enumerate(items(source, f"decisions[{i}]", raw, None, "")):
-            path = f"decisions[{i}][{j}]"
-            values = items(source, path, piece, 4, "from, to, place, gpus")
-            pieces.append(Piece(*(integer(source, f"{path}[{k}]", x, -LIMIT, LIMIT) for k, x in enumerate(values))))
-        found.append(tuple(pieces))
-    return tuple(found)
+    """Read a decoded document, of which only the form is checked."""
+    return convert(data, SolutionDocument, source).decisions

@@ -127,6 +127,14 @@ class InputError(ValueError):
         return InputError, (self.source, self.field, self.problem)
 
 
+def join_path(*parts: str) -> str:
+    """A path of the parts that there are."""
+    path = ""
+    for part in filter(None, parts):
+        path += f".{part}" if path and not part.startswith("[") else part
+    return path
+
+
 @contextlib.contextmanager
 def name_source(source: str) -> Iterator[None]:
     """An `InputError` that was raised where the source is not known names this one."""

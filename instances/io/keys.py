@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
-from ratiobench.instances.io.errors import InputError, explain_unknown_value, shorten, suggest_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_value, join_path, shorten, suggest_name
 from ratiobench.instances.io.fields import LIMIT, integer
 from ratiobench.instances.io.numerals import fraction_of, text_of_fraction
 
@@ -352,11 +352,6 @@ class Form:
                 source, join_path(field, names.get(place, place) + bracket + rest), error.problem
             ) from None
         return found
-
-
-def join_path(*parts: str) -> str:
-    """A path of the parts that there are."""
-    return ".".join(filter(None, parts))
 
 
 def put(into: dict[str, Any], place: str, value: Any, source: str, field: str) -> None:

@@ -9,25 +9,25 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import asdict
+
+from ratiobench.instances.io.documents import Name, Part, Positive, convert
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import Fields
 from ratiobench.instances.io.files import load_json, read_bytes
-from ratiobench.instances.io.keys import Text, join_path
+from ratiobench.instances.io.keys import Text
 
-FORMAT = "ratiobench/lora/calibration/1"
+FORMAT: Literal["ratiobench/lora/calibration/1"] = "ratiobench/lora/calibration/1"
 SLOT_SECONDS = 600  # The slot length that rates and energies are for
 MOST = 1024  # Tasks on a GPU, and samples of a batch
 _TABLE = Path(__file__).with_name("data") / "calibration.json"
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
-_FASTEST = 10**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,94 +133,116 @@ def _profile(
     )
 
 
+_Count = Annotated[int, Meta(ge=1, le=MOST)]
+_Deciwatts = Annotated[int, Meta(ge=0, le=10**6)]
+
+
+class MeasuredDocument(Part, frozen=True):
+    """What was measured, on what and how."""
+
+    device: Name
+    torch: Name
+    model: Name
+    dtype: Name
+    rate: Name
+    memory: Name
+    power: Name
+    parameters: Positive
+    tokens: Positive
+    rank: Positive
+
+
+class CellDocument(Part, frozen=True):
+    """A number of tasks and a batch size."""
+
+    tasks: _Count
+    batch: _Count
+
+
+class RowDocument(CellDocument, frozen=True):
+    """Figures of the whole GPU."""
+
+    millisamples_per_s: Annotated[int, Meta(ge=1, le=10**10)]
+    peak_mb: Positive
+    deciwatts_above_idle: _Deciwatts | UnsetType = UNSET
+
+
+class AbsentDocument(CellDocument, frozen=True):
+    """What was not measured, and why."""
+
+    why: Name
+
+
+class CalibrationDocument(Part, frozen=True, kw_only=True):
+    """A file of measurements."""
+
+    format: Literal["ratiobench/lora/calibration/1"]
+    name: Annotated[
+        str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,59}$", title="1 to 60 of the characters A-Z a-z 0-9 _ . -")
+    ]
+    measured: MeasuredDocument
+    memory_mb: Positive
+    base_memory_mb: Positive
+    idle_deciwatts: _Deciwatts | UnsetType = UNSET
+    rows: Annotated[list[RowDocument], Meta(min_length=1)]
+    absent: list[AbsentDocument]
+
+    def __post_init__(self) -> None:
+        _require("base_memory_mb", self.base_memory_mb, 1, max(1, self.memory_mb - 1))
+        seen: set[tuple[int, int]] = set()
+        for field, cells in (("rows", self.rows), ("absent", self.absent)):
+            for j, cell in enumerate(cells):
+                if (cell.tasks, cell.batch) in seen:
+                    problem = f"{cell.tasks} tasks at batch {cell.batch} stand twice; once is allowed"
+                    raise InputError("", f"{field}[{j}]", problem)
+                seen.add((cell.tasks, cell.batch))
+        for j, row in enumerate(self.rows):
+            slowest = -(-1000 * row.tasks // SLOT_SECONDS)  # a sample of each task in a slot
+            _require(f"rows[{j}].millisamples_per_s", row.millisamples_per_s, slowest, 10**10)
+            _require(f"rows[{j}].peak_mb", row.peak_mb, self.base_memory_mb + 1, self.memory_mb)
+            if (row.deciwatts_above_idle is UNSET) != (self.rows[0].deciwatts_above_idle is UNSET):
+                raise InputError("", f"rows[{j}].deciwatts_above_idle", "all rows have it, or none")
+
+
+def _require(field: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise InputError("", field, f"{value} is not in {low}..{high}")
+
+
 def read_calibration(path: str | os.PathLike[str]) -> Calibration:
     """Read and check a file of measurements."""
     data, source = read_bytes(path)
     return parse(load_json(data, source), source)
 
 
-_TOP = {"format", "name", "measured", "memory_mb", "base_memory_mb", "idle_deciwatts", "rows", "absent"}
-_TEXTS = ("device", "torch", "model", "dtype", "rate", "memory", "power")
-_SIZES = ("parameters", "tokens", "rank")
-_ROW = {"tasks", "batch", "millisamples_per_s", "peak_mb", "deciwatts_above_idle"}
-
-
 def parse(data: Any, source: str, path: str = "") -> Calibration:
     """The calibration in a decoded file; `path`: where it stands in a larger document."""
-    if isinstance(data, Mapping) and data.get("format") != FORMAT:
-        raise InputError(source, join_path(path, "format"), f"{shorten(data.get('format'))} is not {FORMAT!r}")
-    top = Fields(source, path, data, _TOP, {"idle_deciwatts"})
-    name = top.text("name")
-    if not _NAME.fullmatch(name):
-        problem = f"{shorten(name)} is not 1 to 60 of the characters A-Z a-z 0-9 _ . -"
-        raise InputError(source, top.at("name"), problem)
-    about = Fields(source, top.at("measured"), top.data["measured"], {*_TEXTS, *_SIZES}, set())
-    texts = {key: about.text(key) for key in _TEXTS}
-    sizes = {key: about.integer(key, 1) for key in _SIZES}
-    memory = top.integer("memory_mb", 1)
-    base = top.integer("base_memory_mb", 1, max(1, memory - 1))
-    if "idle_deciwatts" in top.data:
-        top.integer("idle_deciwatts", 0, 10**6)
-    rows = [_row(source, f"{top.at('rows')}[{j}]", raw, base, memory) for j, raw in enumerate(top.items("rows"))]
-    _check_rows(source, top, rows)
-    fastest = max(rows, key=lambda row: row["millisamples_per_s"])
-    watts = fastest.get("deciwatts_above_idle")
+    top = convert(data, CalibrationDocument, source, path)
+    fastest = max(top.rows, key=lambda row: row.millisamples_per_s)
+    watts = fastest.deciwatts_above_idle
     gpu = Gpu(
-        name=name,
+        name=top.name,
         basis="measured",
-        samples_per_s=Fraction(fastest["millisamples_per_s"], 1000),
-        memory_mb=memory,
-        watts=None if watts is None else Fraction(watts, 10),
+        samples_per_s=Fraction(fastest.millisamples_per_s, 1000),
+        memory_mb=top.memory_mb,
+        watts=None if watts is UNSET else Fraction(watts, 10),
     )
     profiles = tuple(
         _profile(
-            row,
-            base,
-            {name: Fraction(row["millisamples_per_s"], 1000)},
-            {name: Fraction(row.get("deciwatts_above_idle", 0), 10)},
+            asdict(row),
+            top.base_memory_mb,
+            {top.name: Fraction(row.millisamples_per_s, 1000)},
+            {top.name: Fraction(0 if row.deciwatts_above_idle is UNSET else row.deciwatts_above_idle, 10)},
         )
-        for row in rows
+        for row in top.rows
     )
+    about = top.measured
     text = (
-        f"Measured on {texts['device']}: LoRA fine-tuning of {texts['model']} ({sizes['tokens']} tokens per sample, "
-        f"{texts['dtype']}, rank {sizes['rank']}), PyTorch {texts['torch']}; power {texts['power']}."
+        f"Measured on {about.device}: LoRA fine-tuning of {about.model} ({about.tokens} tokens per sample, "
+        f"{about.dtype}, rank {about.rank}), PyTorch {about.torch}; power {about.power}."
     )
-    unknown = f"The power of {name} is not known ({texts['power']}): tasks cost no energy."
-    return Calibration(text, base, {name: gpu}, profiles, data, (unknown,) if watts is None else ())
-
-
-def _row(source: str, path: str, raw: Any, base: int, memory: int) -> dict[str, int]:
-    fields = Fields(source, path, raw, _ROW, {"deciwatts_above_idle"})
-    row = {key: fields.integer(key, 1, MOST) for key in ("tasks", "batch")}
-    slowest = -(-1000 * row["tasks"] // SLOT_SECONDS)  # a sample of each task in a slot
-    row["millisamples_per_s"] = fields.integer("millisamples_per_s", slowest, _FASTEST)
-    row["peak_mb"] = fields.integer("peak_mb", base + 1, memory)
-    if "deciwatts_above_idle" in fields.data:
-        row["deciwatts_above_idle"] = fields.integer("deciwatts_above_idle", 0, 10**6)
-    return row
-
-
-def _check_rows(source: str, top: Fields, rows: Sequence[Mapping[str, int]]) -> None:
-    """There are some, no cell stands twice, all have their power or none has; absent cells say why."""
-    if not rows:
-        raise InputError(source, top.at("rows"), "an empty list; at least one row is needed")
-    seen: set[tuple[int, int]] = set()
-    for j, row in enumerate(rows):
-        if ("deciwatts_above_idle" in row) != ("deciwatts_above_idle" in rows[0]):
-            where = f"{top.at('rows')}[{j}].deciwatts_above_idle"
-            raise InputError(source, where, "all rows have it, or none")
-        _once(source, f"{top.at('rows')}[{j}]", (row["tasks"], row["batch"]), seen)
-    for j, raw in enumerate(top.items("absent")):
-        path = f"{top.at('absent')}[{j}]"
-        fields = Fields(source, path, raw, {"tasks", "batch", "why"}, set())
-        fields.text("why")
-        _once(source, path, (fields.integer("tasks", 1, MOST), fields.integer("batch", 1, MOST)), seen)
-
-
-def _once(source: str, path: str, cell: tuple[int, int], seen: set[tuple[int, int]]) -> None:
-    if cell in seen:
-        raise InputError(source, path, f"{cell[0]} tasks at batch {cell[1]} stand twice; once is allowed")
-    seen.add(cell)
+    unknown = f"The power of {top.name} is not known ({about.power}): tasks cost no energy."
+    return Calibration(text, top.base_memory_mb, {top.name: gpu}, profiles, data, (unknown,) if watts is UNSET else ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,116 +8,136 @@ Nothing is clipped or guessed: whatever is not allowed is an `InputError` that n
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec import UNSET, Meta, UnsetType
 
-from ratiobench.instances.io.documents import Documents, require_format
-from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import LIMIT, Fields, integer, items, origin_of
-from ratiobench.instances.io.files import sha256_of
-from ratiobench.instances.lora.model import Instance, IntArray, NodeType, freeze
+from ratiobench.instances.io.documents import (
+    Documents,
+    Label,
+    Name,
+    Number,
+    Origin,
+    Part,
+    Positive,
+    Signed,
+    about,
+    convert,
+    hash_once,
+    require_text,
+    to_document,
+)
+from ratiobench.instances.io.errors import InputError, name_source, shorten
+from ratiobench.instances.io.fields import LIMIT, origin_of
+from ratiobench.instances.lora.model import Instance, NodeType, freeze
 from ratiobench.instances.lora.schedules import ScheduleKind
 
-FORMAT = "ratiobench/lora/1"
-FORMAT_2 = "ratiobench/lora/2"
+FORMAT: Literal["ratiobench/lora/1"] = "ratiobench/lora/1"
+FORMAT_2: Literal["ratiobench/lora/2"] = "ratiobench/lora/2"
 OLDER_FORMATS = (FORMAT_2,)
 BID_SUM_LIMIT = 2**52
 SLOT_LIMIT = 20_000
-SCHEMA = Path(__file__).with_name("schema.json")
-
-_TOP = {"format", "name", "origin", "slots", "slot_seconds", "base_memory_mb", "node_types", "tasks"}
-_NODE = {"name", "count", "compute", "memory_mb", "tariff"}
-_TASK = {"arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh", "cost", "vendors"}
-_VENDOR = {"price", "delay"}
 # Fields and kinds of `/2` in version 0.2: rigid tasks, gangs, time limits, labels, jobs that run when slot 1 begins
 _REMOVED = ("running", "nodes", "limit", "user", "group", "queue", "priority")
 _REMOVED_KINDS = ("rigid", "gang")
 _GONE = "removed in 0.3.0; see family cluster"
 
+Slot = Annotated[int, Meta(ge=1, le=SLOT_LIMIT)]
+Energy = Annotated[
+    list[Number], about("Wh per slot, per node type; the operational cost e_ikt is this times the tariff")
+]
+Costs = Annotated[list[list[Signed]], about("e_ikt in micro-dollars, one list of slots per node type")]
+Run = Annotated[Literal["any", "one-node"], about("format /2: any schedule of P, or one node in all slots")]
+
+
+class NodeDocument(Part, frozen=True):
+    """Identical nodes."""
+
+    name: Name
+    count: Annotated[Positive, about("how many nodes")]
+    compute: Annotated[Positive, about("C_kp, samples per slot")]
+    memory_mb: Annotated[Positive, about("C_km, MB, base model included")]
+    tariff: Annotated[list[Signed], about("micro-dollars per Wh, one per slot; may be negative")]
+
+
+class VendorDocument(Part, frozen=True):
+    """The offer of a vendor."""
+
+    price: Annotated[Number, about("q_in, micro-dollars")]
+    delay: Annotated[Number, about("h_in, slots; 0: usable from the arrival slot on")]
+
+
+class TaskDocument(Part, frozen=True, kw_only=True):
+    """A task; exactly one of `energy_wh` and `cost` is given."""
+
+    arrival: Annotated[Slot, about("a_i")]
+    deadline: Annotated[Slot, about("d_i, the last usable slot")]
+    memory_mb: Annotated[Positive, about("r_i, MB beside the base")]
+    work: Annotated[Positive, about("M_i, samples")]
+    bid: Annotated[Number, about("b_i, micro-dollars")]
+    valuation: Annotated[Number, about("the true value where it differs from the bid")] | UnsetType = UNSET
+    rate: Annotated[list[Number], about("s_ik per node type, samples per slot; 0: cannot run there")]
+    energy_wh: Energy | UnsetType = UNSET
+    cost: Costs | UnsetType = UNSET
+    vendors: Annotated[list[VendorDocument], about("offers for pre-processing; empty when f_i = 0")]
+    run: Run | UnsetType = UNSET
+
+
+class InstanceDocument(Part, frozen=True, kw_only=True):
+    """Online scheduling of multi-LoRA fine-tuning tasks.
+
+    The reader checks more than a schema can say: lengths equal to slots or to the number of node types, deadline not
+    before arrival, tasks in arrival order, base memory below every node's memory, |energy * tariff| up to 2^40, the sum
+    of bids up to 2^52. Format /2 has the field run of tasks in addition, the same for all tasks.
+    """
+
+    format: Literal["ratiobench/lora/1", "ratiobench/lora/2"]
+    name: Label
+    origin: Origin = msgspec.field(default_factory=dict)
+    slots: Annotated[Slot, about("T; slots are numbered 1..T")]
+    slot_seconds: Annotated[Positive, about("length of a slot, seconds")]
+    base_memory_mb: Annotated[Number, about("r_b, MB: the frozen base model on every node")]
+    node_types: Annotated[list[NodeDocument], Meta(min_length=1)]
+    tasks: Annotated[list[TaskDocument], about("in arrival order; ties are decided in list order")]
+
 
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance."""
-    second = isinstance(data, dict) and data.get("format") == FORMAT_2
-    if second:
+    if isinstance(data, dict) and data.get("format") == FORMAT_2:
         _refuse_removed(data, source)
-    else:
-        require_format(data, source, FORMAT)
-    allowed, optional = _TASK | {"run"} if second else _TASK, {"valuation", "energy_wh", "cost", "run"}
-    top = Fields(source, "", data, _TOP, {"origin"})
-    name = top.text("name")
-    origin = origin_of(source, top.data.get("origin", {}))
-    slots = top.integer("slots", 1, SLOT_LIMIT)
-    slot_seconds = top.integer("slot_seconds", 1)
-    base = top.integer("base_memory_mb", 0)
-    raw_types = top.items("node_types")
-    if not raw_types:
-        raise InputError(source, "node_types", "empty; at least one node type is needed")
-    node_types = tuple(_node_type(source, f"node_types[{g}]", raw, slots, base) for g, raw in enumerate(raw_types))
-    raw_tasks = top.items("tasks")
-    columns: dict[str, list[Any]] = {key: [] for key in _TASK | {"price", "delay"}}
-    kinds: list[ScheduleKind] = []
-    starts = [0]
-    explicit: dict[int, IntArray] = {}
-    peak = [max(1, max(abs(int(price)) for price in node.tariff)) for node in node_types]
-    previous, bid_sum = 1, 0
-    for i, raw in enumerate(raw_tasks):
-        path = f"tasks[{i}]"
-        task = Fields(source, path, raw, allowed, optional)
-        arrival = task.integer("arrival", 1, slots)
-        if arrival < previous:
-            raise InputError(
-                source,
-                f"{path}.arrival",
-                f"{arrival} is before {previous}, the arrival of the task above it; tasks stand in arrival order",
-            )
-        previous = arrival
-        deadline = task.integer("deadline", 1, slots)
-        if deadline < arrival:
-            raise InputError(source, f"{path}.deadline", f"{deadline} is before the arrival {arrival}")
-        bid = task.integer("bid", 0)
-        bid_sum += bid
-        if bid_sum > BID_SUM_LIMIT:
-            raise InputError(source, f"{path}.bid", f"{bid} takes the sum of bids over 2^52")
-        columns["arrival"].append(arrival)
-        columns["deadline"].append(deadline)
-        columns["memory_mb"].append(task.integer("memory_mb", 1))
-        columns["work"].append(task.integer("work", 1))
-        columns["bid"].append(bid)
-        columns["valuation"].append(task.integer("valuation", 0) if "valuation" in task.data else bid)
-        columns["rate"].append(task.integers("rate", 0, len(node_types), "one per node type"))
-        columns["energy_wh"].append(_energy(task, i, node_types, peak, slots, explicit))
-        kinds.append(_kind(task))
-        if kinds[-1] is not kinds[0]:
-            text = f"{kinds[-1].value}, and that of tasks[0] is {kinds[0].value}; all tasks are of one kind"
-            raise InputError(source, f"{path}.run", text)
-        for n, offer in enumerate(task.items("vendors")):
-            vendor = Fields(source, f"{path}.vendors[{n}]", offer, _VENDOR, set())
-            columns["price"].append(vendor.integer("price", 0))
-            columns["delay"].append(vendor.integer("delay", 0))
-        starts.append(len(columns["price"]))
-    shape = (len(raw_tasks), len(node_types))
+    top = convert(data, InstanceDocument, source)
+    with name_source(source):
+        _check_nodes(top)
+        _check_tasks(top)
+    tasks, shape = top.tasks, (len(top.tasks), len(top.node_types))
+    columns: dict[str, Any] = {
+        name: freeze([getattr(task, name) for task in tasks])
+        for name in ("arrival", "deadline", "memory_mb", "work", "bid")
+    }
+    none = [0] * len(top.node_types)
+    energy = [none if task.energy_wh is UNSET else task.energy_wh for task in tasks]
+    offers = [offer for task in tasks for offer in task.vendors]
     return Instance(
-        name=name,
-        origin=origin,
-        slots=slots,
-        slot_seconds=slot_seconds,
-        base_memory_mb=base,
-        node_types=node_types,
-        arrival=freeze(columns["arrival"]),
-        deadline=freeze(columns["deadline"]),
-        memory_mb=freeze(columns["memory_mb"]),
-        work=freeze(columns["work"]),
-        bid=freeze(columns["bid"]),
-        valuation=freeze(columns["valuation"]),
-        rate=freeze(np.array(columns["rate"], dtype=np.int64).reshape(shape)),
-        energy_wh=freeze(np.array(columns["energy_wh"], dtype=np.int64).reshape(shape)),
-        explicit_cost=explicit,
-        vendor_start=freeze(starts),
-        vendor_price=freeze(columns["price"]),
-        vendor_delay=freeze(columns["delay"]),
-        schedules=kinds[0] if kinds else ScheduleKind.ANY,
+        name=top.name,
+        origin=origin_of(source, top.origin),
+        slots=top.slots,
+        slot_seconds=top.slot_seconds,
+        base_memory_mb=top.base_memory_mb,
+        node_types=tuple(
+            NodeType(node.name, node.count, node.compute, node.memory_mb, freeze(node.tariff))
+            for node in top.node_types
+        ),
+        valuation=freeze([task.bid if task.valuation is UNSET else task.valuation for task in tasks]),
+        rate=freeze(np.array([task.rate for task in tasks], dtype=np.int64).reshape(shape)),
+        energy_wh=freeze(np.array(energy, dtype=np.int64).reshape(shape)),
+        explicit_cost={i: freeze(task.cost) for i, task in enumerate(tasks) if task.cost is not UNSET},
+        vendor_start=freeze(np.cumsum([0, *(len(task.vendors) for task in tasks)])),
+        vendor_price=freeze([offer.price for offer in offers]),
+        vendor_delay=freeze([offer.delay for offer in offers]),
+        schedules=_kind(tasks[0]) if tasks else ScheduleKind.ANY,
+        **columns,
     )
 
 
@@ -134,115 +154,104 @@ def _refuse_removed(data: dict[str, Any], source: str) -> None:
             raise InputError(source, f"{path}run", f"{part['run']}: {_GONE}")
 
 
-def _kind(task: Fields) -> ScheduleKind:
-    name = task.data.get("run", ScheduleKind.ANY.value)
-    known = [kind.value for kind in ScheduleKind]
-    if name not in known:
-        raise InputError(task.source, task.at("run"), f"{shorten(name)} is not one of {', '.join(known)}")
-    return ScheduleKind(name)
+def _kind(task: TaskDocument) -> ScheduleKind:
+    return ScheduleKind.ANY if task.run is UNSET else ScheduleKind(task.run)
 
 
-def _node_type(source: str, path: str, raw: Any, slots: int, base: int) -> NodeType:
-    node = Fields(source, path, raw, _NODE, set())
-    memory = node.integer("memory_mb", 1)
-    if base >= memory:
-        raise InputError(
-            source, "base_memory_mb", f"{base} is not below {path}.memory_mb = {memory}: the base model must fit"
-        )
-    return NodeType(
-        name=node.text("name"),
-        count=node.integer("count", 1),
-        compute=node.integer("compute", 1),
-        memory_mb=memory,
-        tariff=freeze(node.integers("tariff", -LIMIT, slots, "one per slot")),
-    )
+def _require_length(field: str, values: list[Any], length: int, what: str) -> None:
+    if len(values) != length:
+        raise InputError("", field, f"{len(values)} entries; {length} needed, {what}")
 
 
-def _energy(
-    task: Fields, i: int, types: tuple[NodeType, ...], peak: list[int], slots: int, explicit: dict[int, IntArray]
-) -> list[int]:
-    """energy_wh of the task, or zeros with its `cost` put into `explicit`; exactly one of the two is given."""
-    given = [key for key in ("energy_wh", "cost") if key in task.data]
-    if len(given) != 1:
-        problem = "both given" if given else "neither given"
-        raise InputError(task.source, f"{task.path}.energy_wh", f"energy_wh and cost: {problem}; exactly one is needed")
-    if given == ["energy_wh"]:
-        energy = task.integers("energy_wh", 0, len(types), "one per node type")
-        for g, amount in enumerate(energy):
+def _check_nodes(top: InstanceDocument) -> None:
+    require_text("name", top.name)
+    for g, node in enumerate(top.node_types):
+        if top.base_memory_mb >= node.memory_mb:
+            problem = f"is not below node_types[{g}].memory_mb = {node.memory_mb}: the base model must fit"
+            raise InputError("", "base_memory_mb", f"{top.base_memory_mb} {problem}")
+        require_text(f"node_types[{g}].name", node.name)
+        _require_length(f"node_types[{g}].tariff", node.tariff, top.slots, "one per slot")
+
+
+def _check_tasks(top: InstanceDocument) -> None:
+    """What types cannot say: order, lengths, what is given instead of what, products and sums."""
+    peak = [max(1, *map(abs, node.tariff)) for node in top.node_types]
+    before, bids = 1, 0
+    for i, task in enumerate(top.tasks):
+        path = f"tasks[{i}]"
+        for field in ("arrival", "deadline"):
+            if (slot := getattr(task, field)) > top.slots:
+                raise InputError("", f"{path}.{field}", f"{slot} is not in 1..{top.slots}")
+        if task.arrival < before:
+            problem = f"{task.arrival} is before {before}, the arrival of the task above it"
+            raise InputError("", f"{path}.arrival", f"{problem}; tasks stand in arrival order")
+        if task.deadline < task.arrival:
+            raise InputError("", f"{path}.deadline", f"{task.deadline} is before the arrival {task.arrival}")
+        before, bids = task.arrival, bids + task.bid
+        if bids > BID_SUM_LIMIT:
+            raise InputError("", f"{path}.bid", f"{task.bid} takes the sum of bids over 2^52")
+        _require_length(f"{path}.rate", task.rate, len(peak), "one per node type")
+        _check_cost(task, path, top.slots, peak)
+        if task.run is not UNSET and top.format == FORMAT:
+            raise InputError("", f"{path}.run", f"unknown field of {FORMAT}; {FORMAT_2} has it")
+        if _kind(task) is not _kind(top.tasks[0]):
+            first = _kind(top.tasks[0]).value
+            problem = f"{_kind(task).value}, and that of tasks[0] is {first}; all tasks are of one kind"
+            raise InputError("", f"{path}.run", problem)
+
+
+def _check_cost(task: TaskDocument, path: str, slots: int, peak: list[int]) -> None:
+    if (task.energy_wh is UNSET) == (task.cost is UNSET):
+        problem = "neither given" if task.cost is UNSET else "both given"
+        raise InputError("", f"{path}.energy_wh", f"energy_wh and cost: {problem}; exactly one is needed")
+    if task.cost is not UNSET:
+        _require_length(f"{path}.cost", task.cost, len(peak), "one list per node type")
+        for g, row in enumerate(task.cost):
+            _require_length(f"{path}.cost[{g}]", row, slots, "one per slot")
+    elif task.energy_wh is not UNSET:
+        _require_length(f"{path}.energy_wh", task.energy_wh, len(peak), "one per node type")
+        for g, amount in enumerate(task.energy_wh):
             if amount * peak[g] > LIMIT:
-                raise InputError(
-                    task.source, f"{task.path}.energy_wh[{g}]", f"{amount} times the tariff {peak[g]} is over 2^40"
-                )
-        return energy
-    rows = task.items("cost", len(types), "one list per node type")
-    path = task.at("cost")
-    table: list[list[int]] = []
-    for g, row in enumerate(rows):
-        values = items(task.source, f"{path}[{g}]", row, slots, "one per slot")
-        table.append(
-            [integer(task.source, f"{path}[{g}][{t}]", value, -LIMIT, LIMIT) for t, value in enumerate(values)]
-        )
-    explicit[i] = freeze(table)
-    return [0] * len(types)
+                problem = f"{amount} times the tariff {peak[g]} is over 2^40"
+                raise InputError("", f"{path}.energy_wh[{g}]", problem)
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """The instance's JSON document."""
-    return {
-        "format": _format_of(instance),
-        "name": instance.name,
-        "origin": dict(instance.origin),
-        **_content(instance, valuation_always=False),
-    }
+    """The instance's JSON document; a valuation that is the bid is left out."""
+    return _document(instance, valuation_always=False)
 
 
-def _format_of(instance: Instance) -> str:
-    return FORMAT if instance.schedules is ScheduleKind.ANY else FORMAT_2
-
-
-def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
-    columns = {
-        key: getattr(instance, key).tolist()
-        for key in ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh")
-    }
+def _document(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
+    names = ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh")
+    plain = instance.schedules is ScheduleKind.ANY
     tasks = []
-    for i in range(instance.tasks):
-        task: dict[str, Any] = {key: columns[key][i] for key in ("arrival", "deadline", "memory_mb", "work", "bid")}
-        if valuation_always or columns["valuation"][i] != columns["bid"][i]:
-            task["valuation"] = columns["valuation"][i]
-        task["rate"] = columns["rate"][i]
+    for i, row in enumerate(zip(*(getattr(instance, name).tolist() for name in names), strict=True)):
+        fields = dict(zip(names, row, strict=True))
+        if fields["valuation"] == fields["bid"] and not valuation_always:
+            del fields["valuation"]
         if i in instance.explicit_cost:
-            task["cost"] = instance.explicit_cost[i].tolist()
-        else:
-            task["energy_wh"] = columns["energy_wh"][i]
-        task["vendors"] = [vendor._asdict() for vendor in instance.vendors(i)]
-        if instance.schedules is not ScheduleKind.ANY:
-            task["run"] = instance.schedules.value
-        tasks.append(task)
-    return {
-        "slots": instance.slots,
-        "slot_seconds": instance.slot_seconds,
-        "base_memory_mb": instance.base_memory_mb,
-        "node_types": [
-            {
-                "name": node.name,
-                "count": node.count,
-                "compute": node.compute,
-                "memory_mb": node.memory_mb,
-                "tariff": node.tariff.tolist(),
-            }
+            fields |= {"energy_wh": UNSET, "cost": instance.explicit_cost[i].tolist()}
+        vendors = [VendorDocument(*vendor) for vendor in instance.vendors(i)]
+        tasks.append(TaskDocument(**fields, vendors=vendors, run=UNSET if plain else instance.schedules.value))
+    top = InstanceDocument(
+        format=FORMAT if plain else FORMAT_2,
+        name=instance.name,
+        origin=dict(instance.origin),
+        slots=instance.slots,
+        slot_seconds=instance.slot_seconds,
+        base_memory_mb=instance.base_memory_mb,
+        node_types=[
+            NodeDocument(node.name, node.count, node.compute, node.memory_mb, node.tariff.tolist())
             for node in instance.node_types
         ],
-        "tasks": tasks,
-    }
+        tasks=tasks,
+    )
+    return to_document(top)
 
 
 def content_hash(instance: Instance) -> str:
     """The identity of an instance: the SHA-256 of its content without name and origin."""
-    if "hash" not in instance.cache:
-        content = {"format": _format_of(instance), **_content(instance, valuation_always=True)}
-        instance.cache["hash"] = sha256_of(content)
-    return instance.cache["hash"]
+    return hash_once(instance.cache, lambda: _document(instance, valuation_always=True))
 
 
 FILES = Documents(parse, document)

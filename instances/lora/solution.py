@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Annotated, Any, NamedTuple
 
-from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import LIMIT, are_integers, decisions_of, integer, items
+import msgspec
+
+from ratiobench.instances.io.documents import Part, Signed, convert
 from ratiobench.instances.io.files import load_json, read_bytes
 
 # No payment is larger, nor that much below 0. A task has one cell per slot at most (4b), of cost -2^40..2^40 each, and
@@ -35,6 +36,20 @@ class Decision(NamedTuple):
 Solution = tuple[Decision | None, ...]
 
 
+class DecisionDocument(Part, frozen=True):
+    """A decision in a file."""
+
+    vendor: Signed | None
+    cells: tuple[Annotated[tuple[Signed, Signed], msgspec.Meta(title="[node, slot]")], ...]
+    payment: Annotated[int, msgspec.Meta(ge=-PAYMENT_LIMIT, le=PAYMENT_LIMIT)] | None = None
+
+
+class SolutionDocument(msgspec.Struct):
+    """A solution; further keys, as `opt --json` prints, are ignored."""
+
+    decisions: list[DecisionDocument | None]
+
+
 def solution_document(solution: Solution) -> dict[str, Any]:
     """The solution's JSON document."""
     return {
@@ -52,49 +67,16 @@ def solution_document(solution: Solution) -> dict[str, Any]:
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:
-    """Read a solution file, of which only the form is checked; further keys, as `opt --json` prints, are ignored."""
+    """Read a solution file, of which only the form is checked."""
     data, source = read_bytes(path)
     return parse_solution(load_json(data, source), source)
 
 
 def parse_solution(data: Any, source: str) -> Solution:
     """Validate the shape of a decoded solution document."""
-    return tuple(_decision(source, f"decisions[{i}]", raw) for i, raw in enumerate(decisions_of(source, data)))
+    return make_solution(convert(data, SolutionDocument, source).decisions)
 
 
-def _decision(source: str, path: str, raw: Any) -> Decision | None:
-    if raw is None:
-        return None
-    if not isinstance(raw, dict):
-        raise InputError(source, path, f"{shorten(raw)} is neither null nor an object")
-    for key in raw:
-        if key not in {"vendor", "cells", "payment"}:
-            raise InputError(source, f"{path}.{key}", "unknown field; allowed: cells, payment, vendor")
-    for key in ("vendor", "cells"):
-        if key not in raw:
-            raise InputError(source, f"{path}.{key}", "the field is missing")
-    vendor = raw["vendor"]
-    if vendor is not None:
-        vendor = integer(source, f"{path}.vendor", vendor, -LIMIT, LIMIT)
-    cells = _cells(source, f"{path}.cells", items(source, f"{path}.cells", raw["cells"], None, ""))
-    payment = raw.get("payment")
-    if payment is not None:
-        payment = integer(source, f"{path}.payment", payment, -PAYMENT_LIMIT, PAYMENT_LIMIT)
-    return Decision(vendor, cells, payment)
-
-
-def _cells(source: str, path: str, given: list[Any]) -> tuple[tuple[int, int], ...]:
-    """The (node, slot) pairs of a schedule; a list that is right as a whole is not looked at number by number."""
-    pairs = set(map(type, given)) == {list} and set(map(len, given)) == {2}
-    if pairs and are_integers(list(chain.from_iterable(given)), -LIMIT, LIMIT):
-        return tuple(map(tuple, given))
-    cells = []
-    for j, cell in enumerate(given):
-        node, slot = items(source, f"{path}[{j}]", cell, 2, "[node, slot]")
-        cells.append(
-            (
-                integer(source, f"{path}[{j}][0]", node, -LIMIT, LIMIT),
-                integer(source, f"{path}[{j}][1]", slot, -LIMIT, LIMIT),
-            )
-        )
-    return tuple(cells)
+def make_solution(decisions: Iterable[DecisionDocument | None]) -> Solution:
+    """The decisions that stand in a file."""
+    return tuple(None if each is None else Decision(each.vendor, each.cells, each.payment) for each in decisions)

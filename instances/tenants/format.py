@@ -5,123 +5,149 @@ The limits keep every sum of costs below 2^62, so that integer arithmetic on an 
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from ratiobench.instances.io.documents import Documents, hash_once, require_format
-from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import LIMIT, Fields, origin_of
+import msgspec
+from msgspec import Meta
+
+from ratiobench.instances.io.documents import (
+    Documents,
+    Label,
+    Name,
+    Number,
+    Origin,
+    Part,
+    about,
+    convert,
+    hash_once,
+    require_different,
+    require_text,
+    to_document,
+)
+from ratiobench.instances.io.errors import InputError, name_source
+from ratiobench.instances.io.fields import origin_of
 from ratiobench.instances.tenants.model import GpuType, Instance, freeze
 
-FORMAT = "ratiobench/tenants/1"
+FORMAT: Literal["ratiobench/tenants/1"] = "ratiobench/tenants/1"
 # n (100 (late_penalty + theta) horizon + 100 dearest run) is below it; horizon: last release + sum of longest runs
 SUM_LIMIT = 2**62
 TYPE_LIMIT, COUNT_LIMIT = 100, 1000
 PRICE_LIMIT, RELEASE_LIMIT, RUN_LIMIT = 2**31, 2**24, 2**20
-SCHEMA = Path(__file__).with_name("schema.json")
 
-_TOP = {"format", "name", "origin", "tick_seconds", "gpu_types", "theta", "late_penalty", "jobs"}
-_TYPE = {"name", "count", "price"}
-_NUMBERS = ("release", "deadline", "cost_sensitivity")
-_LABELS = {"tenant", "kind", "iterations"}
-_JOB = {*_NUMBERS, "run", *_LABELS}
+Price = Annotated[int, Meta(ge=0, le=PRICE_LIMIT)]
+UnreadLabel = Annotated[Name, about("a label that no algorithm reads")]
+
+
+class TypeDocument(Part, frozen=True):
+    """A type of GPU."""
+
+    name: Name
+    count: Annotated[int, Meta(ge=1, le=COUNT_LIMIT), about("GPUs of the type")]
+    price: Annotated[Price, about("micro-dollars per tick")]
+
+
+class JobDocument(Part, frozen=True, omit_defaults=True):
+    """A job; labels that it does not have are not written."""
+
+    release: Annotated[int, Meta(ge=0, le=RELEASE_LIMIT), about("tick")]
+    deadline: Annotated[Number, about("tick; it may lie before the release")]
+    cost_sensitivity: Annotated[int, Meta(ge=0, le=100), about("percent; 100 minds money alone, 0 time alone")]
+    run: Annotated[list[Annotated[int, Meta(ge=1, le=RUN_LIMIT)]], about("ticks on a GPU of each type")]
+    tenant: UnreadLabel = ""
+    kind: UnreadLabel = ""
+    iterations: Annotated[Number, about("a label that no algorithm reads")] = 0
+
+
+class InstanceDocument(Part, frozen=True, kw_only=True):
+    """Jobs of many tenants on heterogeneous GPUs; the least composite cost is best.
+
+    The reader checks more than a schema can say: jobs in order of release, one run per type of GPU, names of types
+    that differ, and n (100 (late_penalty + theta) horizon + 100 dearest run) below 2^62, with horizon the last release
+    and the sum of all longest runs, and the dearest run the largest price times run.
+    """
+
+    format: Literal["ratiobench/tenants/1"]
+    name: Label
+    origin: Origin = msgspec.field(default_factory=dict)
+    tick_seconds: Annotated[int, Meta(ge=1, le=3600), about("length of a tick")]
+    gpu_types: Annotated[
+        list[TypeDocument],
+        Meta(min_length=1, max_length=TYPE_LIMIT),
+        about("GPUs are numbered through the types in order"),
+    ]
+    theta: Annotated[Price, about("micro-dollars per tick from release to end, for a job that minds time alone")]
+    late_penalty: Annotated[Price, about("lambda, micro-dollars per tick of lateness")]
+    jobs: Annotated[list[JobDocument], about("in order of release")]
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance."""
-    require_format(data, source, FORMAT)
-    top = Fields(source, "", data, _TOP, {"origin"})
-    name, origin = top.text("name"), origin_of(source, top.data.get("origin", {}))
-    tick_seconds = top.integer("tick_seconds", 1, 3600)
-    gpu_types = _types(top)
-    theta, late = (top.integer(key, 0, PRICE_LIMIT) for key in ("theta", "late_penalty"))
-    columns: dict[str, list[Any]] = {key: [] for key in _JOB}
-    longest = dearest = 0
-    for j, raw in enumerate(top.items("jobs")):
-        job = Fields(source, f"jobs[{j}]", raw, _JOB, _LABELS)
-        before = columns["release"][-1] if j else 0
-        release = job.integer("release", 0, RELEASE_LIMIT)
-        if release < before:
-            raise InputError(source, job.at("release"), f"{release} is before {before}; jobs stand in order of release")
-        run = _run(job, len(gpu_types))
-        longest, dearest = longest + max(run), max(dearest, *(r * k.price for r, k in zip(run, gpu_types, strict=True)))
-        total = (j + 1) * (100 * (late + theta) * (release + longest) + 100 * dearest)
-        if total >= SUM_LIMIT:
-            raise InputError(source, job.at("run"), f"{max(run)} takes what jobs may cost to {total}, not below 2^62")
-        values = (release, job.integer("deadline", 0), job.integer("cost_sensitivity", 0, 100))
-        for key, value in zip(_NUMBERS, values, strict=True):
-            columns[key].append(value)
-        columns["run"].append(run)
-        for key in ("tenant", "kind"):
-            columns[key].append(job.text(key) if key in job.data else "")
-        columns["iterations"].append(job.integer("iterations", 0) if "iterations" in job.data else 0)
-    numbers: dict[str, Any] = {key: freeze(columns[key]) for key in (*_NUMBERS, "iterations")}
+    top = convert(data, InstanceDocument, source)
+    with name_source(source):
+        _check(top)
+    types = len(top.gpu_types)
+    columns: dict[str, Any] = {
+        name: freeze([getattr(job, name) for job in top.jobs])
+        for name in ("release", "deadline", "cost_sensitivity", "iterations")
+    }
     return Instance(
-        name=name,
-        origin=origin,
-        tick_seconds=tick_seconds,
-        gpu_types=gpu_types,
-        theta=theta,
-        late_penalty=late,
-        run=freeze(columns["run"]).reshape(-1, len(gpu_types)),
-        tenants=tuple(columns["tenant"]),
-        kinds=tuple(columns["kind"]),
-        **numbers,
+        name=top.name,
+        origin=origin_of(source, top.origin),
+        tick_seconds=top.tick_seconds,
+        gpu_types=tuple(GpuType(kind.name, kind.count, kind.price) for kind in top.gpu_types),
+        theta=top.theta,
+        late_penalty=top.late_penalty,
+        run=freeze([job.run for job in top.jobs]).reshape(-1, types),
+        tenants=tuple(job.tenant for job in top.jobs),
+        kinds=tuple(job.kind for job in top.jobs),
+        **columns,
     )
 
 
-def _types(top: Fields) -> tuple[GpuType, ...]:
-    found: dict[str, GpuType] = {}
-    values = top.items("gpu_types")
-    if not 1 <= len(values) <= TYPE_LIMIT:
-        raise InputError(top.source, "gpu_types", f"{len(values)} entries; 1 to {TYPE_LIMIT} are allowed")
-    for k, raw in enumerate(values):
-        kind = Fields(top.source, f"gpu_types[{k}]", raw, _TYPE, set())
-        name = kind.text("name")
-        if name in found:
-            raise InputError(top.source, kind.at("name"), f"{shorten(name)} is given twice; names must differ")
-        found[name] = GpuType(name, kind.integer("count", 1, COUNT_LIMIT), kind.integer("price", 0, PRICE_LIMIT))
-    return tuple(found.values())
-
-
-def _run(job: Fields, types: int) -> list[int]:
-    run = job.integers("run", -LIMIT, types, "one per type of GPU")
-    for k, ticks in enumerate(run):
-        if not 1 <= ticks <= RUN_LIMIT:
-            raise InputError(job.source, f"{job.at('run')}[{k}]", f"{ticks} is not in 1..{RUN_LIMIT}")
-    return run
+def _check(top: InstanceDocument) -> None:
+    """What types cannot say: order, lengths, names, and the sum of what jobs may cost."""
+    require_text("name", top.name)
+    require_different("gpu_types[].name", [kind.name for kind in top.gpu_types])
+    prices = [kind.price for kind in top.gpu_types]
+    before = longest = dearest = 0
+    for j, job in enumerate(top.jobs):
+        if job.release < before:
+            problem = f"{job.release} is before {before}; jobs stand in order of release"
+            raise InputError("", f"jobs[{j}].release", problem)
+        if len(job.run) != len(prices):
+            problem = f"{len(job.run)} entries; {len(prices)} needed, one per type of GPU"
+            raise InputError("", f"jobs[{j}].run", problem)
+        before, longest = job.release, longest + max(job.run)
+        dearest = max(dearest, *(run * price for run, price in zip(job.run, prices, strict=True)))
+        total = (j + 1) * (100 * (top.late_penalty + top.theta) * (job.release + longest) + 100 * dearest)
+        if total >= SUM_LIMIT:
+            problem = f"{max(job.run)} takes what jobs may cost to {total}, not below 2^62"
+            raise InputError("", f"jobs[{j}].run", problem)
+        for field in ("tenant", "kind"):
+            require_text(f"jobs[{j}].{field}", getattr(job, field))
 
 
 def document(instance: Instance) -> dict[str, Any]:
     """Convert an instance to its JSON document."""
-    return {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin), **_content(instance)}
-
-
-def _content(instance: Instance) -> dict[str, Any]:
-    rows = zip(
-        *(column.tolist() for column in (instance.release, instance.deadline, instance.cost_sensitivity, instance.run)),
-        instance.tenants,
-        instance.kinds,
-        instance.iterations.tolist(),
-        strict=True,
+    columns = (instance.release, instance.deadline, instance.cost_sensitivity, instance.run)
+    labels = (instance.tenants, instance.kinds, instance.iterations.tolist())
+    rows = zip(*(column.tolist() for column in columns), *labels, strict=True)
+    top = InstanceDocument(
+        format=FORMAT,
+        name=instance.name,
+        origin=dict(instance.origin),
+        tick_seconds=instance.tick_seconds,
+        gpu_types=[TypeDocument(kind.name, kind.count, kind.price) for kind in instance.gpu_types],
+        theta=instance.theta,
+        late_penalty=instance.late_penalty,
+        jobs=[JobDocument(*row) for row in rows],
     )
-    keys = (*_NUMBERS, "run", "tenant", "kind", "iterations")
-    jobs = []
-    for row in rows:  # labels that are not there are not written
-        jobs.append({key: value for key, value in zip(keys, row, strict=True) if key not in _LABELS or value})
-    return {
-        "tick_seconds": instance.tick_seconds,
-        "gpu_types": [asdict(kind) for kind in instance.gpu_types],
-        "theta": instance.theta,
-        "late_penalty": instance.late_penalty,
-        "jobs": jobs,
-    }
+    return to_document(top)
 
 
 def content_hash(instance: Instance) -> str:
     """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
-    return hash_once(instance.cache, FORMAT, lambda: _content(instance))
+    return hash_once(instance.cache, lambda: document(instance))
 
 
 FILES = Documents(parse, document)

@@ -194,7 +194,7 @@ def test_a_bad_file_is_one_line(family: Any, capsys: pytest.CaptureFixture[str])
         json.dumps({"format": "ratiobench/queue/1", "name": "x", "jobs": [[0, 0]], "closed": []})
     )
     assert main(["opt", "bad.json"]) == 2
-    assert capsys.readouterr().err == "ratiobench: bad.json: jobs[0]: 0 is less than 1\n"
+    assert capsys.readouterr().err == "ratiobench: bad.json: jobs[0][1]: 0 is not in 1..1099511627776\n"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ import pytest
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.results.remarks import MOST, label_of_runs, remarks_of_runs, with_remarks
+from ratiobench.instances.io.documents import convert
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_runs import made, toy  # noqa: F401
 
@@ -91,7 +93,7 @@ def test_means_are_called_as_their_runs_are(algorithm: str, runs: Sequence[Remar
     ],
 )
 def test_stored_remarks_are_read_as_they_were(remarks: Remarks) -> None:
-    assert Remarks.from_document(json.loads(json.dumps(remarks.document()))) == remarks
+    assert convert(json.loads(json.dumps(remarks.document())), Remarks, "store") == remarks
 
 
 @pytest.mark.parametrize(
@@ -101,8 +103,8 @@ def test_stored_remarks_are_read_as_they_were(remarks: Remarks) -> None:
      {"name": "x", "said": "a"}],
 )  # fmt: skip
 def test_remarks_that_no_run_stored_are_refused(document: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="no"):
-        Remarks.from_document(document)
+    with pytest.raises(InputError):
+        convert(document, Remarks, "store")
 
 
 def test_how_a_run_was_isolated_is_in_its_label() -> None:

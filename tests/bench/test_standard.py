@@ -155,16 +155,16 @@ def test_a_missing_certificate_fails(own: StandardSet) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[]", "it is no manifest"),
-        ('{"format": "ratiobench/standard/1"}', "name: null is not as `standard` writes it"),
+        ("[]", "document: a list of 0 is not an object"),
+        ('{"format": "ratiobench/standard/1"}', "algorithms: the field is missing, and so are entries, name, released"),
         (
             '{"format": "ratiobench/standard/1", "name": "x", "released": "", "algorithms": [], "entries": []}',
-            "lists of",
+            "algorithms: a list of 0 is not an object",
         ),
         (
             '{"format": "ratiobench/standard/1", "name": "x", "released": "", "algorithms": {}, "entries": [{"name": '
             '"../../x", "tier": "a", "family": "b", "recipe": {}}]}',
-            "entries[0].name: '../../x' is not as `standard` writes it",
+            "entries[0].name: '../../x' is not a name of letters",
         ),
     ],
 )
@@ -439,5 +439,5 @@ def test_a_manifest_has_a_bounded_number_of_entries(own: StandardSet) -> None:
     document = json.loads(own.path.read_text())
     document["entries"] *= 10_000 // len(document["entries"]) + 1
     own.path.write_text(json.dumps(document))
-    with pytest.raises(InputError, match=r"R1\.json: entries: a list of 10062; at most 10000 are read"):
+    with pytest.raises(InputError, match=r"R1\.json: entries: 10062 entries; at most 10000 are allowed"):
         read_set(own.path)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import ratiobench
 from ratiobench.bench.cli import main
@@ -78,7 +79,7 @@ def test_run_shows_stored_runs_and_makes_them_again_where_that_is_asked_for(
 
 
 def test_a_stored_run_of_another_version_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = {address: run._replace(key="greedy version 0") for address, run in read_runs(R1).items()}
+    runs = {address: structs.replace(run, key="greedy version 0") for address, run in read_runs(R1).items()}
     monkeypatch.setattr("ratiobench.bench.running.runner.read_runs", lambda _: runs)
     words = ["run", "standard", "--only", "part_40_pai", "--rows", "greedy", "--workers", "1", "--quiet"]
     assert main([*words, "--out", str(tmp_path)]) == 0
@@ -101,7 +102,9 @@ def test_evaluate_names_the_best_of_the_stored_runs(monkeypatch: pytest.MonkeyPa
     assert found.shipped is not None
     assert (found.shipped.name, found.shipped.share) == (best, share(best))
     oracle = {"constants": [{"source": "oracle"}]}
-    known = {key: run._replace(run={**run.run, **oracle}) if key[1] == best else run for key, run in stored.items()}
+    known = {
+        key: structs.replace(run, run={**run.run, **oracle}) if key[1] == best else run for key, run in stored.items()
+    }
     monkeypatch.setattr(evaluate, "read_runs", lambda _: known)
     found = ratiobench.evaluate("greedy", family="eapm", stage=["parts"])
     assert found.shipped is not None
@@ -115,12 +118,12 @@ def test_standard_runs_writes_what_it_ran_and_keeps_the_rest(
     shutil.copy(R1.path, tmp_path / "R1.json")
     copy = read_set(tmp_path / "R1.json")
     first, *others = [run for run in read_runs(R1).values() if run.entry in ("eapm_one_machine", "eapm_free_energy")]
-    write_runs(copy, [first._replace(run={**first.run, "welfare": 7}), *others])
+    write_runs(copy, [structs.replace(first, run={**first.run, "welfare": 7}), *others])
     words = ["standard", "runs", first.entry, "--set", str(copy.path), "--out", str(tmp_path / "out"), "--workers", "1"]
     assert main(words) == 0
     assert "eapm: " in capsys.readouterr().out
-    assert {key: run._replace(key="") for key, run in read_runs(copy).items()} == {
-        (run.entry, run.algorithm): run._replace(key="") for run in (first, *others)
+    assert {key: structs.replace(run, key="") for key, run in read_runs(copy).items()} == {
+        (run.entry, run.algorithm): structs.replace(run, key="") for run in (first, *others)
     }
     assert main(["standard", "runs", "week_50000_500_pai"]) == 2
     assert "runs on weeks are not stored" in capsys.readouterr().err
@@ -129,11 +132,13 @@ def test_standard_runs_writes_what_it_ran_and_keeps_the_rest(
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[]", "R1.runs.json.gz: format: these are no stored runs"),
-        ('{"format": "ratiobench/standard-runs/1", "runs": [7]}', "R1.runs.json.gz: runs[0]: 7 is not as"),
+        ("[]", "R1.runs.json.gz: document: a list of 0 is not an object"),
+        ('{"format": "ratiobench/standard-runs/1", "runs": [7]}', "R1.runs.json.gz: runs[0]: 7 is not an object"),
         (
-            json.dumps({"format": "ratiobench/standard-runs/1", "runs": [dict.fromkeys(StoredRun._fields, "")]}),
-            "R1.runs.json.gz: runs[0]: an object is not as",
+            json.dumps(
+                {"format": "ratiobench/standard-runs/1", "runs": [dict.fromkeys(StoredRun.__struct_fields__, "")]}
+            ),
+            "R1.runs.json.gz: runs[0].run: '' is not an object",
         ),
     ],
 )

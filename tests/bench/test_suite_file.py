@@ -15,7 +15,7 @@ from ratiobench.bench.cli import main
 from ratiobench.bench.family.grids import shorten_name
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, SWEEP, Suite
-from ratiobench.bench.family.suite_file import CASE, suite_of
+from ratiobench.bench.family.suite_file import InstanceTable, suite_of
 from ratiobench.bench.report.figures import KINDS
 from ratiobench.bench.results import means
 from ratiobench.bench.running.runner import generate_suite, require_shown
@@ -168,10 +168,10 @@ def test_instance_files_are_cases(tmp_path: Path) -> None:
 
 
 BAD = [
-    ("", "instance: there is no"),
-    ("instance = 3", "instance: 3 is no list"),
-    ("instance = [3]", "instance[0]: 3 is not a table"),
-    ("[[instance]]", "instance[0].recipe: the key is missing"),
+    ("", "instance: the field is missing"),
+    ("instance = 3", "instance: 3 is not a list"),
+    ("instance = [3]", "instance[0]: 3 is not an object"),
+    ("[[instance]]", "instance[0].recipe: the field is missing"),
     ('[[instance]]\nrecipe = "dya"', "instance[0].recipe: 'dya' is no recipe; known: "),
     ('[[instance]]\nrecipe = "day"\n[[instance]]\nrecipe = "users"', "instance[1].recipe: 'users' is a recipe of"),
     ('[[instance]]\nrecipe = "day"\ntask = 3', "instance[0].task: unknown key; known: "),
@@ -205,7 +205,7 @@ BAD = [
     ),
     ('[[instance]]\nrecipe = "named"', "instance[0].instance: "),
     ('[[instance]]\nrecipe = "file"', "instance[0].path: "),
-    ('colour = 1\n[[instance]]\nrecipe = "day"', "colour: unknown key; known: name, summary"),
+    ('colour = 1\n[[instance]]\nrecipe = "day"', "colour: unknown field; allowed: algorithms, backend, "),
     (
         'family = "lorra"\n[[instance]]\nrecipe = "day"',
         "family: 'lorra' is none of cluster, eapm, edgeflow, lora, tenants; did you mean 'lora'?",
@@ -213,7 +213,7 @@ BAD = [
     ('family = "eapm"\n[[instance]]\nrecipe = "day"', "instance[0].recipe: 'day' is no recipe of eapm"),
     ('name = "fig9"\n[[instance]]\nrecipe = "day"', "name: 'fig9' is the name of a suite"),
     ('name = "../x"\n[[instance]]\nrecipe = "day"', "name: '../x' is no name for a file"),
-    ('gap = nan\n[[instance]]\nrecipe = "day"', "gap: NaN is not a number in 0..0.999"),
+    ('gap = nan\n[[instance]]\nrecipe = "day"', "gap: NaN is not in 0..0.999"),
     ('formulation = "x"\n[[instance]]\nrecipe = "day"', "formulation: 'x' is not one of auto, "),
     (
         'backend = "hihgs"\n[[instance]]\nrecipe = "day"',
@@ -224,10 +224,13 @@ BAD = [
         'formulation = "tight"\n[[instance]]\nrecipe = "day"\nbackend = "cpsat"',
         "instance[0].backend: of formulation tight: 'cpsat' is not one of auto, highs, cbc, scip, gurobi",
     ),
-    ('groups = 3\n[[instance]]\nrecipe = "day"', "groups: 3 is not a table of texts"),
-    ('[[instance]]\nrecipe = "day"\n[[plot]]\ntitle = "x"', "plot[0].name: the key is missing"),
+    ('groups = 3\n[[instance]]\nrecipe = "day"', "groups: 3 is not an object"),
+    ('[[instance]]\nrecipe = "day"\n[[plot]]\ntitle = "x"', "plot[0].name: the field is missing"),
     ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\ngroups = ["b"]', "plot[0].groups: 'b' is not one of all"),
-    ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x y"', "plot[0].name: 'x y' has other characters"),
+    (
+        '[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x y"',
+        "plot[0].name: 'x y' is not a name of letters, digits, _ and -",
+    ),
     ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\n[[plot]]\nname = "x"', "plot[1].name: 'x' is given twice"),
     (
         '[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\nkind = "welfre"',
@@ -255,7 +258,7 @@ BAD = [
     (
         '[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\n[[plot.printed]]\ngroup = "all"\n'
         'algorithm = "greedy"\nthan = "eft"\npercent = "much"',
-        "plot[0].printed[0].percent: 'much' is not a number",
+        "plot[0].printed[0].percent: 'much' is not a number as text",
     ),
     ("[[instance]\n", "not TOML"),
     ("\x00", "not TOML"),
@@ -387,7 +390,7 @@ def test_hundreds_of_accidents_end_in_one_line(
 
 
 def test_no_key_of_a_recipe_is_one_of_the_cases() -> None:
-    shared = {key.name for key in CASE} | {"runs", "prior", "study"}
+    shared = {*InstanceTable.__struct_fields__, "runs", "prior"}
     for family in families().values():
         for form in family.recipes().values():
             assert not shared & {key.name.partition(".")[0] for key in form.keys}

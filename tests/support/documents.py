@@ -16,6 +16,7 @@ import jsonschema
 import pytest
 from hypothesis import strategies as st
 
+from ratiobench.instances.io.documents import make_schema
 from ratiobench.instances.io.errors import InputError
 
 Document = dict[str, Any]
@@ -32,8 +33,9 @@ JUNK = st.recursive(
 )
 
 
-def validator_of(schema: Path) -> Validator:
-    data = json.loads(schema.read_text(encoding="utf-8"))
+def validator_of(kind: type[Any]) -> Validator:
+    """What judges documents by the published schema of a type."""
+    data = json.loads(json.dumps(make_schema(kind)))
     jsonschema.Draft202012Validator.check_schema(data)
     return jsonschema.Draft202012Validator(data)
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from msgspec import structs, to_builtins
+
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
 from ratiobench.instances.io.keys import Form, flatten, put
@@ -40,7 +42,7 @@ def _instance(family: Family, case: Case) -> dict[str, Any]:
         assert values.keys() <= prior.keys()
         table["prior"] = {key: value for key, value in prior.items() if values.get(key) != value}
     if case.studies:
-        table["study"] = [{k: v for k, v in asdict(each).items() if v is not None} for each in case.studies]
+        table["study"] = [{k: v for k, v in structs.asdict(each).items() if v is not None} for each in case.studies]
     return table
 
 
@@ -57,7 +59,9 @@ def _values(form: Form, recipe: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plot(plot: Plot) -> dict[str, Any]:
-    table = asdict(plot) | {"hindsight": [{"label": one, "algorithms": list(those)} for one, those in plot.hindsight]}
+    table = to_builtins(plot) | {
+        "hindsight": [{"label": one, "algorithms": list(those)} for one, those in plot.hindsight]
+    }
     table = {key: list(value) if isinstance(value, tuple) else value for key, value in table.items()}
     return {key: value for key, value in table.items() if value not in ("", [])}
 

@@ -156,7 +156,7 @@ def test_quotas_of_a_file_hold(tmp_path: object) -> None:
         ("maintenance=2d..1d:3", "the end is not after the start"),
         ("maintenance=x..2d:3", "'x' is neither a date or time"),
         ("maintenance=1d..2d:9", "9 nodes; a100 has 4 that are in service then"),
-        ("pool.a100=-4", "pools[0].nodes: 0: expected `int` >= 1"),
+        ("pool.a100=-4", "pools[0].nodes: 0 is not in 1..131072"),
         ("quota=none.toml", "none.toml"),
     ],
 )

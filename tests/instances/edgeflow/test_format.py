@@ -19,7 +19,7 @@ from ratiobench.instances.edgeflow import (
     solution_document,
     write,
 )
-from ratiobench.instances.edgeflow.format import SCHEMA
+from ratiobench.instances.edgeflow.format import InstanceDocument
 from ratiobench.instances.io.errors import InputError
 from tests.support.documents import Broken, Document, Validator, check_broken, put, validator_of
 from tests.support.samples import samples
@@ -48,7 +48,7 @@ def valid() -> Document:
 
 @pytest.fixture(scope="module")
 def validator() -> Validator:
-    return validator_of(SCHEMA)
+    return validator_of(InstanceDocument)
 
 
 @settings(max_examples=samples(60), deadline=None)

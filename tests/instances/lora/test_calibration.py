@@ -74,7 +74,7 @@ BAD: list[tuple[Any, Any, str]] = [
     (("base_memory_mb",), 2_000, "rows[0].peak_mb: 2000"),
     (("base_memory_mb",), 16_000, "base_memory_mb: 16000"),
     (("idle_deciwatts",), -1, "idle_deciwatts: -1"),
-    (("rows",), [], "rows: an empty list"),
+    (("rows",), [], "rows: empty"),
     (("rows", 0), 5, "rows[0]: 5 is not an object"),
     (("rows", 1, "tasks"), 0, "rows[1].tasks: 0"),
     (("rows", 1, "batch"), 2.0, "rows[1].batch: 2.0"),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 from hypothesis import given, settings
 
@@ -22,10 +20,10 @@ from ratiobench.instances.tenants import (
     solution_document,
     write,
 )
-from ratiobench.instances.tenants.format import PRICE_LIMIT, RELEASE_LIMIT, RUN_LIMIT, SCHEMA
+from ratiobench.instances.tenants.format import PRICE_LIMIT, RELEASE_LIMIT, RUN_LIMIT, InstanceDocument
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.quantities import describe
-from tests.support.documents import Document, check_broken, drop, put
+from tests.support.documents import Document, check_broken, drop, put, validator_of
 from tests.support.samples import samples
 from tests.support.strategies.tenants import tiny_instances
 
@@ -54,7 +52,7 @@ def test_what_is_written_reads_back_identical_and_fits_the_schema(instance: Inst
     again = loads(dumps(instance))
     assert document(again) == document(instance)
     assert content_hash(again) == content_hash(instance)
-    jsonschema.validate(document(instance), json.loads(SCHEMA.read_text()))
+    validator_of(InstanceDocument).validate(document(instance))
 
 
 def test_a_file_reads_back_and_labels_that_are_missing_stay_so(tmp_path: Path) -> None:
