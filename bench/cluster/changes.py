@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.cluster.format import QuotaDocument, document, parse
-from ratiobench.instances.cluster.model import Instance
+from ratiobench.instances.cluster.format import document, parse
+from ratiobench.instances.cluster.model import Instance, Quota
 from ratiobench.instances.io.documents import read_document
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.io.files import load_toml
@@ -26,7 +26,7 @@ _LOAD, _NODES = re.compile(r"[0-9]{1,3}(\.[0-9]{1,6})?"), re.compile(r"[+-][0-9]
 class _Quotas(msgspec.Struct, forbid_unknown_fields=True):
     """The file of quotas."""
 
-    quotas: list[QuotaDocument]
+    quotas: list[Quota]
 
 
 def list_changes(instance: Instance, text: str) -> list[str]:

@@ -30,8 +30,6 @@ from ratiobench.instances.cluster.model import (
     Quota,
     Running,
     Second,
-    Weight,
-    Weights,
 )
 from ratiobench.instances.io.documents import Documents, convert, hash_once, require_different
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source, shorten
@@ -45,24 +43,6 @@ LABELS = {"account": "accounts", "user": "users", "partition": "partitions", "qo
 
 Length = Annotated[int, Meta(ge=1, le=LONGEST_RUN)]
 Code = Annotated[int, Meta(ge=-1, le=2**31)]
-
-
-class QuotaDocument(Part, frozen=True):
-    """The quota of an account, by its name; `nominal` has a number for each pool."""
-
-    account: Name
-    nominal: tuple[Place, ...]
-    cohort: str = ""
-    strict: bool = False
-
-
-class PriorityDocument(Weights, frozen=True):
-    """Weights, and tables by name; who is not named has 1 share and priority 0."""
-
-    shares: dict[str, Count] = msgspec.field(default_factory=dict)
-    qos_priority: dict[str, Weight] = msgspec.field(default_factory=dict)
-    partition_priority: dict[str, Weight] = msgspec.field(default_factory=dict)
-    account_priority: dict[str, Weight] = msgspec.field(default_factory=dict)
 
 
 class JobsDocument(Part, frozen=True):
@@ -101,8 +81,8 @@ class ClusterDocument(Part, frozen=True, kw_only=True):
     """What an instance file and a cluster file say of a cluster beside its pools."""
 
     partitions: tuple[Partition, ...] = ()
-    quotas: tuple[QuotaDocument, ...] = ()
-    priority: PriorityDocument = PriorityDocument()
+    quotas: tuple[Quota, ...] = ()
+    priority: Priority = Priority()
     cycle: Place = 0
     depth: Place = 0
     judged: tuple[Second, Second] | None = None
@@ -130,7 +110,8 @@ def fields_of(kind: type[Struct]) -> tuple[str, ...]:
     return tuple(field.name for field in msgspec.structs.fields(kind))
 
 
-_SAME = ("cycle", "depth", "accounts", "users", "qos")  # Fields that are the same in the file and in `Instance`
+# Fields that are the same in the file and in `Instance`
+_SAME = ("begin", "partitions", "quotas", "cycle", "depth", "judged", "accounts", "users", "qos")
 _RUNNING = fields_of(RunningDocument)[2:]  # Columns that are the same in the file and in `Running`
 _OPTIONAL = ("limit", "logged", *LABELS)  # Columns of jobs of which -1 is the default
 _PRIORITY_TABLES = {
@@ -178,18 +159,17 @@ def _build(top: InstanceDocument, origin: dict[str, Any]) -> Instance:
     for i, part in enumerate(top.partitions):
         for j, pool_name in enumerate(part.pools):
             _find(f"partitions[{i}].pools[{j}]", pool_name, pool_names)
-    quotas = []
     for i, quota in enumerate(top.quotas):
         if len(quota.nominal) != len(pools):
             problem = f"{len(quota.nominal)} entries; {len(pools)} needed, one per pool"
             raise InputError("", f"quotas[{i}].nominal", problem)
-        account = _find(f"quotas[{i}].account", quota.account, top.accounts)
-        quotas.append(Quota(account, quota.nominal, quota.cohort, quota.strict))
-    priority = msgspec.structs.asdict(top.priority)
+        _find(f"quotas[{i}].account", quota.account, top.accounts)
+    priority = {}
     for key, table in _PRIORITY_TABLES.items():
-        for name in priority[key]:
+        given, least = getattr(top.priority, key), int(key == "shares")
+        for name in given:
             _find(f"priority.{key}.{name}", name, tables[table])
-        priority[key] = tuple(priority[key].get(name, int(key == "shares")) for name in tables[table])
+        priority[key] = {name: given[name] for name in tables[table] if given.get(name, least) != least}
     if top.judged is not None and top.judged[0] >= top.judged[1]:
         problem = f"{list(top.judged)} is empty; the first second must be below the second one"
         raise InputError("", "judged", problem)
@@ -199,9 +179,8 @@ def _build(top: InstanceDocument, origin: dict[str, Any]) -> Instance:
         pools=pools,
         jobs=_build_jobs(top, pools, sizes),
         running=_build_running(top, pools, sizes),
-        quotas=tuple(quotas),
-        priority=Priority(**priority),
-        **{name: getattr(top, name) for name in (*_SAME, "name", "begin", "partitions", "judged", "cost")},
+        priority=msgspec.structs.replace(top.priority, **priority),
+        **{name: getattr(top, name) for name in (*_SAME, "name", "cost")},
     )
     _require_startable(instance)
     return instance
@@ -304,12 +283,11 @@ def _require_startable(instance: Instance) -> None:
     for quota in instance.quotas:
         most = freeze(sum_nominal(quota, instance.quotas))
         fits = (jobs.allowed & (most[None, :] >= jobs.width[:, None])).any(axis=1)
-        name = instance.accounts[quota.account]
-        bad = (jobs.account == quota.account) & ~fits
-        _refuse("jobs.nodes[]", bad, jobs.width, f"GPUs are more than the quotas of {shorten(name)} allow")
+        bad = (jobs.account == instance.accounts.index(quota.account)) & ~fits
+        _refuse("jobs.nodes[]", bad, jobs.width, f"GPUs are more than the quotas of {shorten(quota.account)} allow")
 
 
-def sum_nominal(own: Any, quotas: Any) -> list[int]:
+def sum_nominal(own: Quota, quotas: Sequence[Quota]) -> list[int]:
     """The most GPUs of each pool that an account can use: its own nominal ones and those of its cohort."""
     group = [quota.nominal for quota in quotas if quota is own or quota.cohort == own.cohort != ""]
     return [sum(column) for column in zip(*group, strict=True)]
@@ -340,27 +318,14 @@ def _content(instance: Instance) -> dict[str, Any]:
         )
         for i, q in enumerate(running.pool.tolist())
     ]
-    tables = {table: getattr(instance, table) for table in ("accounts", "qos")}
-    tables["partitions"] = [part.name for part in instance.partitions]
-    priority = msgspec.structs.asdict(instance.priority)
-    for key, table in _PRIORITY_TABLES.items():
-        least = int(key == "shares")
-        pairs = zip(tables[table], priority[key], strict=True) if priority[key] else ()
-        priority[key] = {name: value for name, value in pairs if value != least}
-    quotas = [QuotaDocument(instance.accounts[u.account], u.nominal, u.cohort, u.strict) for u in instance.quotas]
     built = {
-        "begin": instance.begin,
         "pools": instance.pools,
-        "partitions": instance.partitions,
-        "priority": PriorityDocument(**priority),
-        "quotas": quotas,
+        "priority": instance.priority,
         "running": rows,
         "pool_sets": [np.flatnonzero(row).tolist() for row in sets],
         "jobs": {},
-        **{key: getattr(instance, key) for key in _SAME},
+        **{key: getattr(instance, key) for key in _SAME if getattr(instance, key) is not None},
     }
-    if instance.judged is not None:
-        built["judged"] = instance.judged
     content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(built))
     return content | {"jobs": columns}
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta, Struct
+from msgspec import field as entry
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
@@ -69,8 +70,8 @@ class Partition(Part, frozen=True):
     account_gpus: Limit = NONE
 
 
-class Weights(Part, frozen=True):
-    """Weights of the factors of the multifactor priority, named as in slurm.conf."""
+class Priority(Part, frozen=True):
+    """Weights of the factors of the multifactor priority, named as in slurm.conf, and tables by name."""
 
     age: Weight = 0
     size: Weight = 0
@@ -81,22 +82,17 @@ class Weights(Part, frozen=True):
     max_age: Second = 7 * DAY  # seconds of waiting at which the age factor reaches 1
     half_life: Second = 7 * DAY  # seconds in which past use loses half its weight
     favor_small: bool = False  # whether the size factor is 1 - n / capacity instead of n / capacity
-
-
-class Priority(Weights, frozen=True):
-    """Weights, and tables with one entry for each name of the instance."""
-
-    shares: tuple[int, ...] = ()  # of each account, at least 1
-    qos_priority: tuple[int, ...] = ()
-    partition_priority: tuple[int, ...] = ()
-    account_priority: tuple[int, ...] = ()
+    shares: dict[str, Count] = entry(default_factory=dict)  # of accounts; 1 for those that are not named
+    qos_priority: dict[str, Weight] = entry(default_factory=dict)  # this and the others: 0 for those not named
+    partition_priority: dict[str, Weight] = entry(default_factory=dict)
+    account_priority: dict[str, Weight] = entry(default_factory=dict)
 
 
 class Quota(Part, frozen=True):
     """Quota of one account."""
 
-    account: int  # its number
-    nominal: tuple[int, ...]  # GPUs of each pool that the account can always use
+    account: Name
+    nominal: tuple[Place, ...]  # GPUs of each pool that the account can always use
     cohort: str = ""  # accounts of one cohort lend each other nominal GPUs that they do not use
     strict: bool = False  # whether a job that does not fit blocks the account's later jobs (StrictFIFO)
 

@@ -160,7 +160,7 @@ def _make_accounts(instance: Instance, accounts: int) -> IntArray:
     account[:, 0] = account[:, 3::2] = NONE
     cohorts = sorted({quota.cohort for quota in instance.quotas if quota.cohort})
     for quota in instance.quotas:
-        row = account[quota.account]
+        row = account[instance.accounts.index(quota.account)]
         row[0] = cohorts.index(quota.cohort) if quota.cohort else NONE
         row[1] = quota.strict
         row[3::2] = quota.nominal
@@ -170,11 +170,16 @@ def _make_accounts(instance: Instance, accounts: int) -> IntArray:
 def _make_weights(instance: Instance, accounts: int) -> NDArray[np.float64]:
     """Weights of the multifactor priority, shares and factors; the last column is of those without a label."""
     priority = instance.priority
-    tables = (priority.qos_priority, priority.partition_priority, priority.account_priority)
+    named = (
+        (priority.qos_priority, instance.qos),
+        (priority.partition_priority, [part.name for part in instance.partitions]),
+        (priority.account_priority, instance.accounts),
+    )
+    tables = [[table.get(name, 0) for name in names] for table, names in named]
     real = np.zeros((6, 1 + max(12, accounts, *map(len, tables))))
     weights = (priority.age, priority.size, priority.fair_share, priority.qos, priority.partition, priority.account)
     real[0, :10] = *weights, priority.max_age, priority.half_life, priority.favor_small, instance.capacity
-    shares = np.array(priority.shares or [1] * accounts, dtype=np.float64)
+    shares = np.array([priority.shares.get(name, 1) for name in instance.accounts] or [1], dtype=np.float64)
     real[1, : len(shares)] = shares / shares.sum()
     for row, table in zip(real[3:], tables, strict=True):
         row[: len(table)] = np.array(table) / max(1, *table, 1)

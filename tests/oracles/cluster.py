@@ -108,14 +108,15 @@ class Simulation:
                 p += weights.age * (min(1.0, w / weights.max_age) if weights.max_age else 1.0)
                 p += weights.size * (1.0 - size if weights.favor_small else size)
                 used = [self.usage(b) for b in range(len(x.accounts))]
-                share = weights.shares[a] / sum(weights.shares) if a >= 0 else 1
+                shares = [weights.shares.get(name, 1) for name in x.accounts]
+                share = shares[a] / sum(shares) if a >= 0 else 1
                 p += weights.fair_share * (2.0 ** -(used[a] / sum(used) / share) if a >= 0 and sum(used) else 1.0)
-                for weight, table, label in (
-                    (weights.qos, weights.qos_priority, q),
-                    (weights.partition, weights.partition_priority, self.part[j]),
-                    (weights.account, weights.account_priority, a),
+                for weight, table, names, label in (
+                    (weights.qos, weights.qos_priority, x.qos, q),
+                    (weights.partition, weights.partition_priority, [y.name for y in x.partitions], self.part[j]),
+                    (weights.account, weights.account_priority, x.accounts, a),
                 ):
-                    p += weight * (table[label] / max(1, *table, 1) if label >= 0 else 0.0)
+                    p += weight * (table.get(names[label], 0) / max(1, *table.values(), 1) if label >= 0 else 0.0)
                 key = -math.floor(p)
         return key, self.submit[j], j  # fmt: skip
 
@@ -134,7 +135,11 @@ class Simulation:
 
     def quota(self, j: int) -> list[int]:
         """The pools in which the job's account has quota for it."""
-        a, n, quotas = self.account[j], self.m[j] * self.k[j], {q.account: q for q in self.x.quotas}
+        a, n, quotas = (
+            self.account[j],
+            self.m[j] * self.k[j],
+            {self.x.accounts.index(q.account): q for q in self.x.quotas},
+        )
         pools = [q for q in range(len(self.x.pools)) if self.x.jobs.allowed[j, q]]
         if a not in quotas:
             return pools
@@ -145,7 +150,7 @@ class Simulation:
 
     def considered(self, j: int) -> list[int]:
         """The pools in which bounds and quotas let the job start."""
-        n, strict = self.m[j] * self.k[j], {q.account for q in self.x.quotas if q.strict}
+        n, strict = self.m[j] * self.k[j], {self.x.accounts.index(q.account) for q in self.x.quotas if q.strict}
         if self.part[j] >= 0:
             part = self.x.partitions[self.part[j]]
             for bound, label, value in ((part.user_gpus, "u", self.user[j]), (part.account_gpus, "a", self.account[j])):

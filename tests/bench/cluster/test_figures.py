@@ -136,7 +136,7 @@ def test_quotas_of_a_file_hold(tmp_path: object) -> None:
     file = Path(str(tmp_path)) / "quota.toml"
     file.write_text('[[quotas]]\naccount = "a0"\nnominal = [32, 16]\n')
     changed = change(instance, f"quota={file}")
-    assert [(quota.account, quota.nominal) for quota in changed.quotas] == [(0, (32, 16))]
+    assert [(quota.account, quota.nominal) for quota in changed.quotas] == [("a0", (32, 16))]
     file.write_text('[[quotas]]\naccount = "nobody"\nnominal = [32, 16]\n')
     with pytest.raises(InputError, match=r"quotas\[0\].account: 'nobody' is not one of a0"):
         change(instance, f"quota={file}")

@@ -54,7 +54,7 @@ def test_a_file_is_read_back_the_same() -> None:
     again = loads(dumps(instance))
     assert dumps(again) == dumps(instance)
     assert again.jobs.release.tolist() == [100, 100, 120]
-    assert again.priority.shares == (1, 3)
+    assert again.priority.shares == {"y": 3}
     assert again.running.node.tolist() == [0, 1]
     assert content_hash(again) == content_hash(parse(small() | {"name": "other", "origin": {"a": 1}}))
     assert content_hash(again) != content_hash(parse(small() | {"begin": 99}))

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.cluster.format import QuotaDocument, document, read
+from ratiobench.instances.cluster.format import document, read
 from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.logs import ClusterFile, LogPool, import_logs, write_import
-from ratiobench.instances.cluster.model import Instance, Partition
+from ratiobench.instances.cluster.model import Instance, Partition, Quota
 from ratiobench.instances.cluster.report import Report
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import make_rule
@@ -252,7 +252,7 @@ def test_pools_by_constraint_and_jobs_that_bounds_never_let_start(tmp_path: Path
         for i, features, gpus, a, p in rows
     ]
     parts = [Partition("p", names, user_gpus=4)]
-    quotas = [QuotaDocument("x", [1, 3, 1], "c"), QuotaDocument("z", [0, 1, 0], "c"), QuotaDocument("y", [2, 1, 2])]
+    quotas = [Quota("x", [1, 3, 1], "c"), Quota("z", [0, 1, 0], "c"), Quota("y", [2, 1, 2])]
     cluster = ClusterFile(pools=pools, partitions=parts, quotas=quotas)
     last = "9|900|900|900|CANCELLED|gres/gpu=1||z|gone|10:00\n"
     x, report = load(tmp_path, head + "\n".join(lines_) + "\n" + last, cluster=cluster)
