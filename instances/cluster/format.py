@@ -149,16 +149,14 @@ def parse(data: Any, source: str = "<document>") -> Instance:
 
 
 def _build(top: InstanceDocument, origin: dict[str, Any]) -> Instance:
-    pool_names = [pool.name for pool in top.pools]
-    tables = {table: getattr(top, table) for table in LABELS.values()}
-    tables["partitions"] = [part.name for part in top.partitions]
-    tables_of_names = {"pools": pool_names, **tables, "quotas": [quota.account for quota in top.quotas]}
-    for field, names in tables_of_names.items():
+    tables = {"accounts": top.accounts, "users": top.users, "qos": top.qos}
+    tables |= {"pools": [pool.name for pool in top.pools], "partitions": [part.name for part in top.partitions]}
+    for field, names in (tables | {"quotas": [quota.account for quota in top.quotas]}).items():
         require_different(f"{field}[]", names)
     pools = tuple(_check_pool(f"pools[{i}]", pool) for i, pool in enumerate(top.pools))
     for i, part in enumerate(top.partitions):
         for j, pool_name in enumerate(part.pools):
-            _find(f"partitions[{i}].pools[{j}]", pool_name, pool_names)
+            _find(f"partitions[{i}].pools[{j}]", pool_name, tables["pools"])
     for i, quota in enumerate(top.quotas):
         if len(quota.nominal) != len(pools):
             problem = f"{len(quota.nominal)} entries; {len(pools)} needed, one per pool"

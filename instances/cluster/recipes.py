@@ -23,8 +23,9 @@ DATA = Path(__file__).resolve().parent / "data"
 TRACES = ("philly", "helios")
 NODE = 8  # GPUs of a node under the jobs of a trace
 _COST = Key("cost", Choice(COSTS), "by which schedules are judged", "wait")
+_NAME = Key("name", Text(), "label of the instance", default_text="made of the rest")
 KEYS = (
-    Key("name", Text(), "label of the instance", default_text="made of the rest"),
+    _NAME,
     Key("seed", Seed(), "names the random streams", 0),
     Key("days", Integer(1, 366), "days of submits, from a Monday", 30, "days"),
     Key("load", Integer(1, 1000), "GPU-seconds asked for over capacity", 85, "percent"),
@@ -33,16 +34,10 @@ KEYS = (
     _COST,
 )
 TRACE_KEYS = (
-    Key("name", Text(), "label of the instance", default_text="made of the rest"),
+    _NAME,
     Key("trace", Choice(TRACES), "whose jobs", TRACES[0]),
     Key("first", Integer(1, 10**6), "number of the first job", 1),
-    Key(
-        "jobs",
-        Integer(1, 10**6),
-        "jobs from the first one on, those apart that ask for more than all GPUs",
-        1_000,
-        "jobs",
-    ),
+    Key("jobs", Integer(1, 10**6), "jobs from the first one on that fit on the nodes", 1_000, "jobs"),
     Key("nodes", Integer(1, 10_000), "nodes of 8 GPUs", 64, "nodes"),
     _COST,
 )

@@ -212,7 +212,7 @@ class WaitRow:
 
 
 def group_jobs(instance: Instance, by: str) -> Iterator[tuple[str, Flags]]:
-    """Yield the jobs of every `account`, `user`, `partition`, `qos` (empty for none), or `width` (GPUs, in ranges).
+    """Yield the jobs of every `account`, `user`, `partition` (empty for none), or `width` (GPUs, in ranges).
 
     Ranges of widths reach up to powers of two, in order; other groups stand in that of GPU-hours, the greatest first.
     """
@@ -222,8 +222,8 @@ def group_jobs(instance: Instance, by: str) -> Iterator[tuple[str, Flags]]:
         order = np.unique(code).tolist()
         names = ["1", "2", *(f"{2 ** (k - 1) + 1} to {2**k}" for k in range(2, 40))]
     else:
-        table = {"account": instance.accounts, "user": instance.users, "qos": instance.qos}
-        names = ["", *(table[by] if by in table else (part.name for part in instance.partitions))]
+        partitions = [part.name for part in instance.partitions]
+        names = ["", *{"account": instance.accounts, "user": instance.users, "partition": partitions}[by]]
         code = getattr(jobs, by) + 1
         area = np.bincount(code, weights=jobs.width * jobs.run, minlength=len(names))
         order = [k for k in np.argsort(-area, kind="stable").tolist() if area[k] > 0]
