@@ -34,15 +34,10 @@ class CheckReport:
         return not self.violations
 
     def document(self) -> dict[str, Any]:
-        """Convert to JSON values; `welfare` is the cost."""
+        """Convert to JSON values; `welfare` is the cost, None of a schedule that is not valid."""
         violations = [str(violation) for violation in self.violations]
         admitted = self.jobs if self.valid else 0
-        return {
-            "valid": self.valid,
-            "admitted": admitted,
-            "welfare": self.cost or Fraction(0),
-            "violations": violations,
-        }
+        return {"valid": self.valid, "admitted": admitted, "welfare": self.cost, "violations": violations}
 
 
 def check_solution(instance: Instance, schedule: Schedule) -> CheckReport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -85,6 +86,19 @@ def test_opt_is_certified_in_every_cost(cost: str, tmp_path: Path, capsys: pytes
     runs = [FAMILY.run(FAMILY.with_cost(log(jobs=10), cost), name).welfare for name in ("easy", "fcfs")]
     report = ratiobench.opt(file, cost=cost, seconds=1)
     assert all(report.lower <= Fraction(value) for value in runs)
+
+
+def test_a_schedule_that_is_not_valid_has_no_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The least cost is best, so 0 would be the best one."""
+    file, solution = tmp_path / "log.json", tmp_path / "solution.json"
+    file.write_text(FAMILY.dumps(log()))
+    document = FAMILY.solution_document(run_policy(log(), "easy").schedule)
+    document["decisions"][0][0] = -1
+    solution.write_text(json.dumps(document))
+    assert main(["check", str(file), str(solution)]) == 1
+    verdict, *figures, problem = capsys.readouterr().out.splitlines()
+    assert (verdict, figures) == ("NOT VALID", ["admitted 0", "cost -"])
+    assert problem.startswith("(release) job 0: starts at -1, before its release")
 
 
 def test_a_cost_is_part_of_the_identity_of_what_is_judged() -> None:
