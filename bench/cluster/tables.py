@@ -68,11 +68,10 @@ def _list_policies(result: Backtest) -> Table:
         shares = {f"gain, {SHORT[cost]}": percent(row.shares.get(cost)) for cost in result.optima}
         differs = "-" if row.name == result.today else difference_text(row.differences["wait"])
         rows.append({"Policy": name, **_figures(row.figures), **shares, "difference": differs})
-    title = (
-        "mean wait of a job and of a GPU-hour, and what 95 % of jobs do not exceed, minutes; gain: share of what can "
-        "be gained over today's policy, over all jobs; difference: in a job's wait"
-    )
-    return Table(title + "; *: knows all lengths" * any(row.oracle for row in result.policies), rows)
+    title = "mean wait of a job and of a GPU-hour, and what 95 % of jobs do not exceed, minutes"
+    title += "; gain: share of what can be gained over today's policy, over all jobs" * bool(result.optima)
+    title += "; difference: in a job's wait" + "; *: knows all lengths" * any(row.oracle for row in result.policies)
+    return Table(title, rows)
 
 
 def _list_what_ifs(result: Backtest) -> Table:
@@ -111,7 +110,7 @@ def list_answers(result: Backtest) -> Iterator[str]:
     if result.match is not None and not result.match.matches:
         yield "The replay does not match this log: no policy is recommended, and the order below may be wrong."
     elif not result.recommended and not any(row.differences["wait"].high is not None for row in result.policies):
-        yield f"No policy is recommended: differences have no interval: the log has fewer than {LEAST_PERIODS} days."
+        yield f"No policy is recommended: the log has fewer than {LEAST_PERIODS} days, too few for intervals."
     elif not result.recommended:
         yield f"No policy is recommended: none is better than {result.today} in the wait of jobs and worse in neither."
     else:
