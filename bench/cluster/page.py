@@ -10,6 +10,7 @@ from ratiobench.bench.cluster.tables import NAMES, list_answers, list_basis, lis
 from ratiobench.bench.report.pictures import Picture
 from ratiobench.bench.report.tables import Section, list_html
 from ratiobench.bench.report.tables import render_page as render_sections
+from ratiobench.instances.io.errors import make_printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +43,7 @@ def draw_accounts(axes: Axes, result: Backtest) -> None:
         waits = [getattr(row, groups)[name].wait / 3600 for name in names]
         at = [i + offset for i in range(len(names))]
         axes.bar(at, waits, 0.8 / len(shown), label=row.name, color=_color(result, row.name))
-    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axes.set_xticks(range(len(names)), [make_printable(name, 30) for name in names], rotation=30, ha="right")
     axes.set_xlabel("account" if groups == "accounts" else "GPUs of the job")
     axes.set_ylabel("mean wait of a job, hours")
     axes.legend(fontsize="small")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ratiobench.bench.cluster.backtest import JUDGED_BY, Backtest, Policy, Span, WhatIf
 from ratiobench.bench.cluster.figures import LEAST_PERIODS, Difference, Figures
+from ratiobench.instances.io.errors import make_printable
 
 NAMES = {"wait": "a job", "wait-gpu-hours": "a GPU-hour"}
 SHORT = {"wait": "job", "wait-gpu-hours": "GPU-h"}
@@ -100,7 +101,8 @@ def _list_groups(result: Backtest, title: str, groups: str) -> Table:
     shown = shown_policies(result)
     rows = []
     for group, figures in getattr(shown[-1], groups).items():
-        row = {"Group": group, "jobs": f"{figures.jobs:,}", "GPU-hours": f"{figures.gpu_hours:,.0f}"}
+        row = {"Group": make_printable(group, 60), "jobs": f"{figures.jobs:,}"}
+        row |= {"GPU-hours": f"{figures.gpu_hours:,.0f}"}
         rows.append(row | {each.name: minutes(getattr(each, groups)[group].wait) for each in shown})
     return Table(f"mean wait of a job in minutes, {title}", rows)
 

@@ -142,6 +142,17 @@ def test_the_page_holds_four_pictures_and_asks_no_network(result: Backtest) -> N
     assert msgspec.json.decode(msgspec.json.encode(result), type=Backtest) == result
 
 
+def test_names_of_accounts_cannot_break_the_page() -> None:
+    """Control characters are shown as what they are, markup is text, and a dollar begins no formula."""
+    instance = month(days=2)
+    names = ("\x1b[31mred", "<b>bold", "$\\frac{a}", "x" * 200, *instance.accounts[4:])
+    found = run_backtest(replace(instance, accounts=names, cache={}), RULES[:1], seconds=0)
+    page = render_page(found)
+    assert not re.search("[\x00-\x08\x0b-\x1f]|<b>bold", page)
+    assert page.count("\\x1b[31mred") == 2
+    assert "x" * 61 not in page + "".join(str(table.rows) for table in list_tables(found))
+
+
 def lines_of(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     """Status, output and error stream of a command."""
     status = main(words)
