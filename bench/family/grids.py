@@ -13,17 +13,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from msgspec import Meta
 
 from ratiobench.bench.family.contract import FILE, Family
 from ratiobench.instances.io.errors import MEANT, InputError, join_path, shorten, suggest_name
 from ratiobench.instances.io.files import load_json, read_bytes
-from ratiobench.instances.io.keys import Form, Integer, Text, flatten, text_of
+from ratiobench.instances.io.keys import Form, Text, flatten, text_of
 
 CASES = 10_000  # Most cases of a file
 RUNS = 1000  # Most runs of an instance
 NAME = 100  # Most bytes of a name that is made of a grid
-BESIDE = ("runs", "prior", "study")  # What stands beside the keys of a recipe and is a table, or several
+Runs = Annotated[int, Meta(ge=1, le=RUNS)] | Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=RUNS)]
 _PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
 
 
@@ -52,14 +54,18 @@ class Grid:
         self, source: str, field: str, folder: Path, family: Family, form: Form, others: Sequence[str] = ()
     ) -> None:
         self.source, self.field, self.folder, self.family, self.form = source, field, folder, family, form
-        self.others = (*others, *BESIDE)
+        self.others = others
 
-    def variants(self, table: Mapping[str, Any]) -> Iterator[Variant]:
-        """Every place of the grid: the last key of the table varies first, but for the runs."""
-        own = {name: value for name, value in table.items() if name not in BESIDE}
-        grid = {name: self._choices(name, value, self.field) for name, value in self._flat(own, self.field)}
-        runs = list(self._runs(table.get("runs"), join_path(self.field, "runs")))
-        before = dict(self._singles(table.get("prior", {}), join_path(self.field, "prior")))
+    def variants(
+        self, table: Mapping[str, Any], repeated: Runs | None, day: Mapping[str, Any] | None
+    ) -> Iterator[Variant]:
+        """Every place of the grid: the last key of the table varies first, but for the runs.
+
+        `repeated`: how many runs, or what is different in each; `day`: what is different in the prior.
+        """
+        grid = {name: self._choices(name, value, self.field) for name, value in self._flat(table, self.field)}
+        runs = list(self._runs(repeated, join_path(self.field, "runs")))
+        before = dict(self._singles(day or {}, join_path(self.field, "prior")))
         number = prod(map(len, grid.values())) * len(runs)
         if number > CASES:
             raise InputError(self.source, self.field, f"the grid has {number} places; {CASES} are allowed")
@@ -71,11 +77,11 @@ class Grid:
                         where = join_path(self.field, f"runs[{run}]", name)
                         raise InputError(self.source, where, "a list makes a grid of it already; not both")
                 values = dict(zip(grid, place, strict=True)) | changes
-                if isinstance(table.get("runs"), int):
+                if isinstance(repeated, int):
                     self._tell_apart(values)
-                counted = None if "runs" not in table else run
+                counted = None if repeated is None else run
                 prior = None
-                if "prior" in table or changed:
+                if day is not None or changed:
                     prior = self._numbered(self._another_day(values, before | changed), counted)
                 yield Variant(self._numbered(values, counted), prior, varied, counted)
 
@@ -151,16 +157,12 @@ class Grid:
             self.family.parse(document, source)
         return [str(path) for path in paths]
 
-    def _runs(self, runs: Any, field: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    def _runs(self, runs: Runs | None, field: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """What changes from run to run, of the recipe and of its prior."""
-        if runs is None or not isinstance(runs, list):
-            yield from [({}, {})] * (1 if runs is None else Integer(1, RUNS).checked(self.source, field, runs))
+        if runs is None or isinstance(runs, int):
+            yield from [({}, {})] * (runs or 1)
             return
-        if not 1 <= len(runs) <= RUNS:
-            raise InputError(self.source, field, f"{shorten(runs)}; 1..{RUNS} are allowed")
         for j, table in enumerate(runs):
-            if not isinstance(table, Mapping):
-                raise InputError(self.source, f"{field}[{j}]", f"{shorten(table)} is not a table")
             own = {name: value for name, value in table.items() if name != "prior"}
             prior = self._singles(table.get("prior", {}), f"{field}[{j}].prior")
             yield dict(self._singles(own, f"{field}[{j}]")), dict(prior)

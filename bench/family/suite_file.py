@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from ratiobench.bench.family.grids import CASES, RUNS, Grid, Variant, fill, name_file, shorten_name
+from ratiobench.bench.family.grids import CASES, RUNS, Grid, Runs, Variant, fill, name_file, shorten_name
 from ratiobench.bench.family.suite import (
     LEADERBOARD,
     QUANTITIES,
@@ -94,6 +94,8 @@ class InstanceTable(Part, frozen=True, kw_only=True):
     gap: Gap | None = None
     seconds: TimeLimit | None = None
     study: tuple[Study, ...] = ()
+    runs: Runs | None = None  # how often the instance is repeated, or what is different in each run
+    prior: dict[str, Any] | None = None  # what is different on the day before
 
 
 class SuiteTable(Part, frozen=True, kw_only=True):
@@ -255,7 +257,8 @@ class _Reader:
                 problem = f"the key is missing: a study of kind {study.kind} is about one task"
                 raise InputError(self.source, f"{field}.study[{j}].task", problem)
         grid = Grid(self.source, field, self.folder, self.family, forms[about.recipe], shared)
-        for variant in grid.variants({key: table[key] for key in table if key not in shared}):
+        own = {key: table[key] for key in table if key not in shared}
+        for variant in grid.variants(own, about.runs, about.prior):
             yield self._case(forms[about.recipe], about, variant, field)
 
     def _case(self, form: Form, about: InstanceTable, variant: Variant, field: str) -> Case:

@@ -158,23 +158,17 @@ def require_text(field: str, text: str) -> None:
 
 # What msgspec says last, but of an error in the document as a whole
 _PATH = re.compile(r" - at (?:`key` in )?`\$([^`]*)`$")
+_UNKNOWN = "Object contains unknown field"
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 
 
 def _locate(error: msgspec.ValidationError, data: Any, kind: Any) -> tuple[str, str]:
     """Where a value is not as its type allows, and what is wrong with it."""
-    path, value, part = "", data, kind
-    steps = _PATH.search(str(error))
-    for key, index in _STEP.findall(steps[1]) if steps else ():
-        base, _ = _choose(part, value)
-        if key:
-            path, value, part = join_path(path, key), value[key], _types_of(base)[key]
-        elif index == "...":  # a value of a table, whose key msgspec does not name
-            key = next(key for key in value if not _is_valid({key: value[key]}, base))
-            path, value, part = join_path(path, str(key)), value[key], get_args(base)[1]
-        else:
-            path, value, part = f"{path}[{index}]", value[int(index)], _item_type(base, int(index))
-    cause = error.__cause__
+    told, cause = str(error), error.__cause__
+    # The end of an error in the document as a whole may be a name or a value that looks like a path.
+    whole = told == str(cause) or (told.startswith(_UNKNOWN) and _explain_fields(kind, data)[1].startswith("unknown"))
+    steps = None if whole else _PATH.search(told)
+    path, value, part = _walk(steps[1] if steps else "", data, kind)
     if isinstance(cause, InputError):  # of a type that checks more than the kinds of its fields
         return join_path(path, cause.field), cause.problem
     base, _ = _choose(part, value)
@@ -182,9 +176,29 @@ def _locate(error: msgspec.ValidationError, data: Any, kind: Any) -> tuple[str, 
         field, problem = _explain_fields(base, value)
         return join_path(path, field), problem
     if isinstance(value, dict) and _kind_of(base) is dict:  # one of its keys
-        key = next((key for key in value if not _is_valid({key: value[key]}, base)), "")
+        key = _wrong_key(base, value)
         return join_path(path, str(key)), _explain(get_args(base)[0], key)
     return path, _explain(part, value)
+
+
+def _walk(steps: str, value: Any, part: Any) -> tuple[str, Any, Any]:
+    """The path that msgspec writes as these steps, the value there and its type."""
+    path = ""
+    for key, index in _STEP.findall(steps):
+        base, _ = _choose(part, value)
+        if key:
+            path, value, part = join_path(path, key), value[key], _types_of(base)[key]
+        elif index == "...":  # a value of a table, whose key msgspec does not name
+            key = _wrong_key(base, value)
+            path, value, part = join_path(path, str(key)), value[key], get_args(base)[1]
+        else:
+            path, value, part = f"{path}[{index}]", value[int(index)], _item_type(base, int(index))
+    return path, value, part
+
+
+def _wrong_key(kind: Any, table: dict[Any, Any]) -> Any:
+    """The first key of a table that is not as its type allows, or has such a value."""
+    return next((key for key in table if not _is_valid({key: table[key]}, kind)), next(iter(table), ""))
 
 
 def _is_valid(value: Any, kind: Any) -> bool:
@@ -197,7 +211,7 @@ def _is_valid(value: Any, kind: Any) -> bool:
 
 def _explain_fields(kind: Any, value: dict[str, Any]) -> tuple[str, str]:
     """The first field that is unknown, or else missing, and what is said of it."""
-    fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]
+    fields = _fields_of(kind)
     known = sorted(field.encode_name for field in fields)
     closed = is_dataclass(kind) or kind.__struct_config__.forbid_unknown_fields
     for key in value if closed else ():
@@ -208,6 +222,13 @@ def _explain_fields(kind: Any, value: dict[str, Any]) -> tuple[str, str]:
         return "", ""
     others = f", and so {'are' if len(missing) > 2 else 'is'} {', '.join(missing[1:])}" if missing[1:] else ""
     return missing[0], f"the field is missing{others}"
+
+
+@cache
+def _fields_of(kind: Any) -> tuple[Any, ...]:
+    """The fields of a struct or a dataclass."""
+    fields: tuple[Any, ...] = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]
+    return fields
 
 
 @cache

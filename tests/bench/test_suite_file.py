@@ -390,7 +390,7 @@ def test_hundreds_of_accidents_end_in_one_line(
 
 
 def test_no_key_of_a_recipe_is_one_of_the_cases() -> None:
-    shared = {*InstanceTable.__struct_fields__, "runs", "prior"}
+    shared = {*InstanceTable.__struct_fields__}
     for family in families().values():
         for form in family.recipes().values():
             assert not shared & {key.name.partition(".")[0] for key in form.keys}
