@@ -201,7 +201,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not parameter.VAR_KEYWORD:
             hint = parameter.annotation
-            if isinstance(hint, str):
+            if isinstance(hint, str):  # not by `get_type_hints`: what is returned is imported for type checkers alone
                 hint = eval(hint, inspect.unwrap(function).__globals__)
             described[name] = _option_of(hint, parameter)
     return described
