@@ -155,7 +155,8 @@ class Option:
     def checked(self, name: str, value: Any) -> Any:
         """Check a value."""
         if self.several and not isinstance(self.values, Anything):
-            return tuple(self.values.checked(name, "", each) for each in ([value] if isinstance(value, str) else value))
+            values = [value] if isinstance(value, str) or not isinstance(value, Iterable) else value
+            return tuple(self.values.checked(name, "", each) for each in values)
         return self.values.checked(name, "", value)
 
 
@@ -201,7 +202,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not parameter.VAR_KEYWORD:
             hint = parameter.annotation
-            if isinstance(hint, str):
+            if isinstance(hint, str):  # not by `get_type_hints`: what is returned is imported for type checkers alone
                 hint = eval(hint, inspect.unwrap(function).__globals__)
             described[name] = _option_of(hint, parameter)
     return described
@@ -258,7 +259,10 @@ def command(
                 pass
             return made.result()
 
-        vars(call).update(outcome=outcome, busy=busy, json=json, keeps=keeps)
+        signature = inspect.signature(function)
+        returned = str(signature.return_annotation).removeprefix("Outcome[").removesuffix("]")
+        signature = signature.replace(return_annotation=returned)
+        vars(call).update(outcome=outcome, busy=busy, json=json, keeps=keeps, __signature__=signature)
         return call
 
     return decorate

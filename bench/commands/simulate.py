@@ -155,13 +155,15 @@ def simulate(
             simulation = _Simulation(each, family, given, context, no_migration, no_opt, certificate, prior, table)
             simulation.run(names, solution, timeline)
             made.append(simulation)
-    first = made[0]
 
     def result() -> Any:
         rows = [[each.run_of(name) for name in names] for each in made]
         runs: list[Any] = rows if some else [row[0] for row in rows]
         return runs if several else runs[0]
 
+    if not made:
+        return Outcome(result)
+    first = made[0]
     return Outcome(
         result, first.lines(), first.document, first.files(solution, csv, timeline), first.opt_of_one, first.status
     )
@@ -194,7 +196,7 @@ class _Simulation:
     opt: _Interval | None = None
 
     def run(self, algorithms: Sequence[str], solution: Path | None, timeline: Path | None) -> None:
-        """Run the algorithms; of a table enclose OPT, too."""
+        """Run the algorithms."""
         family, names = self.family, list(dict.fromkeys(algorithms))
         if self.no_migration:
             self.instance = family.without_migration(self.instance)
@@ -209,8 +211,7 @@ class _Simulation:
             if self.table:
                 require_algorithms(family, names)
             with name_the_file(self.file, self.instance):
-                # What cannot run is said before OPT is looked for, which may take long.
-                self.opt = self._enclose() if self.certificate else None
+                enclosed = self._enclose() if self.certificate else None
                 for name in names:
                     set_current(f"running {name}")
                     try:
@@ -221,11 +222,8 @@ class _Simulation:
                         if not self.table:
                             raise
                         self.runs[name] = error
-                valid = any(run.valid for run in self.ended)
-                if self.table and valid and not self.certificate and not self.no_opt:
-                    self.opt = self._enclose()
-        if self.opt is not None:
-            self.opt = self._tightened(self.opt)
+        if enclosed is not None:
+            self.opt = self._tightened(enclosed)
 
     def _run(self, name: str) -> OnlineRun:
         other = None if self.prior is None else read_given(self.prior)[1]
@@ -268,6 +266,13 @@ class _Simulation:
         source = f"proof: {report.proof}, {report.formulation} / {report.backend}"
         return _Interval(report.lower, report.upper, source, report.solution)
 
+    def find_opt(self) -> _Interval | None:
+        """OPT, which is looked for when it is first asked for, since it may take long; None if no run is valid."""
+        if self.opt is None and not self.no_opt and any(run.valid for run in self.ended):
+            with name_the_file(self.file, self.instance), run_context(self.context):
+                self.opt = self._tightened(self._enclose())
+        return self.opt
+
     def _tightened(self, opt: _Interval) -> _Interval:
         """A valid run is a verified solution, too: the best one may move the end of the interval that it can."""
         sense = self.family.sense
@@ -295,8 +300,9 @@ class _Simulation:
             (run,) = self.ended
             yield from _run_lines(self.family, self.instance, run)
             return
-        if self.opt is not None:
-            yield from self._opt_lines(self.opt)
+        opt = self.find_opt()
+        if opt is not None:
+            yield from self._opt_lines(opt)
         elif not self.no_opt:
             yield "No run is valid, so OPT was not computed."
         yield align_columns([self._line(name, run) for name, run in self.runs.items()]).removesuffix("\n")
@@ -352,27 +358,26 @@ class _Simulation:
 
     def opt_of_one(self, json: bool) -> Iterator[str]:
         """OPT and the ratio of one run, which is printed before, since OPT may take long."""
-        if json or self.no_opt or self.table or not self.ended[0].valid:
+        if json or self.table:
             return
-        (run,) = self.ended
-        with name_the_file(self.file, self.instance), run_context(self.context):
-            self.opt = self._tightened(self._enclose())
-        yield from self._opt_lines(self.opt)
-        yield f"{self.family.sense.ratio} = {self.ratio(run)}"
+        opt = self.find_opt()
+        if opt is not None:
+            yield from self._opt_lines(opt)
+            yield f"{self.family.sense.ratio} = {self.ratio(self.ended[0])}"
 
     def document(self) -> dict[str, Any]:
         """The run, which is a solution document, too; or OPT and all runs."""
         if not self.table:
             (run,) = self.ended
             return self._run_document(run)
-        runs = []
+        opt, runs = self.find_opt(), []
         for name, each in self.runs.items():
             if isinstance(each, Exception):
                 runs.append({"algorithm": name, "failed": format_error(each)})
             else:
                 ratio = self.ratio(each)
                 runs.append(self._run_document(each) | {"ratio": None if ratio is None else ratio_document(ratio)})
-        ends = None if self.opt is None else {end: json_number(getattr(self.opt, end)) for end in ("lower", "upper")}
+        ends = None if opt is None else {end: json_number(getattr(opt, end)) for end in ("lower", "upper")}
         return {"instance": self.family.identity(self.instance), "opt": ends, "runs": runs}
 
     def _run_document(self, run: OnlineRun) -> dict[str, Any]:
@@ -386,6 +391,8 @@ class _Simulation:
 
     def files(self, solution: Path | None, csv: Path | None, timeline: Path | None) -> Iterator[str]:
         """The table, the decisions, the page with the time lines."""
+        if self.table and (csv or timeline):
+            self.find_opt()
         from ratiobench.bench.show import write_csv
 
         write_csv(csv, [{"algorithm": name} | self._cells(name, run) for name, run in self.runs.items()])

@@ -402,7 +402,7 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--task", "2"], "task: 2 is not in 0..1"),
         (["--curve", "x.csv"], "--curve: needs --task I, the number of the bidder"),
         (["--curve", "-", "--task", "1", "--claim", "theorem3"], "--curve - prints the curve only"),
-        (["--curve", "-", "--task", "1", "--json"], "only one of CSV and JSON can be standard output"),
+        (["--curve", "-", "--task", "1", "--json"], "--json: what these options print is no JSON document"),
         (["--curve", "x.csv", "--task", "2"], "task: 2 is not in 0..1"),
         (["--curve", "no/such/x.csv", "--task", "1"], "no/such"),
         (["--claim", "lemma5"], "'lemma5' is not known; did you mean 'lemma4'?"),
