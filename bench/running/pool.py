@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from functools import partial
-from multiprocessing import connection, resource_tracker
+from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.pool import ExceptionWithTraceback  # type: ignore[attr-defined]
 from typing import Any, ParamSpec, TypeVar
 
@@ -84,6 +84,8 @@ class SpawnPool(Executor):
     def _serve(self) -> None:
         """In a thread: run pieces in one process after the other, until there is None."""
         _shield_from_interrupts()
+        if sys.platform == "linux":
+            forkserver.ensure_running()  # it loads what workers need while the parent gets ready
         process: _Process | None = None
         while (piece := self._waiting.get()) is not None:
             future, call = piece
