@@ -583,26 +583,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             stored = {} if options.rerun or audited or repeats else _stored_runs(cases)
             if options.fresh or options.retry_failed:
                 store.clear(failed_only=not options.fresh)
-            store.begin(
-                {
-                    "suite": suite.name,
-                    "summary": suite.summary,
-                    "family": family.name,
-                    "sense": family.sense.value,
-                    "command": command(suite, options),
-                    "date": datetime.now(UTC).date().isoformat(),
-                    "algorithms": list(options.named),
-                    "only": [*options.only, *options.tier],
-                    **({"rows": list(rows)} if (rows := options.named if options.algorithms else options.rows) else {}),
-                    "effort": options.effort,
-                    "scale": options.scale,
-                    "plots": [msgspec.to_builtins(plot) for plot in suite.plots],
-                    "workers": pool.parallel(),
-                    "provenance": provenance.collect(isolation),
-                    **({"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first} if suite.file else {}),
-                },
-                [case.name for case in cases],
-            )
+            made_by = {"workers": pool.parallel(), "provenance": provenance.collect(isolation)}
+            store.begin(_describe(family, suite, options) | made_by, [case.name for case in cases])
             solvers_key = family.printed_key() if suite.crosscheck else ""
             total = sum(len(list_work_kinds(case, repeats, bool(solvers_key))) for case in cases)
             progress = Progress(total, options.quiet)
@@ -626,6 +608,27 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         pool.stop()
         raise
     return {"run": time.monotonic() - started}
+
+
+def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, Any]:
+    """What the store says of a run: what was asked for."""
+    rows = options.named if options.algorithms else options.rows
+    about: dict[str, Any] = {
+        "suite": suite.name,
+        "summary": suite.summary,
+        "family": family.name,
+        "sense": family.sense.value,
+        "command": command(suite, options),
+        "date": datetime.now(UTC).date().isoformat(),
+        "algorithms": list(options.named),
+        "only": [*options.only, *options.tier],
+        "effort": options.effort,
+        "scale": options.scale,
+        "plots": [msgspec.to_builtins(plot) for plot in suite.plots],
+    }
+    if suite.file:
+        about |= {"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first}
+    return about | ({"rows": list(rows)} if rows else {})
 
 
 def _stored_runs(cases: Iterable[Case]) -> dict[tuple[str, str], StoredRun]:
