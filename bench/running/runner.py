@@ -45,6 +45,7 @@ from ratiobench.online.run_context import RunContext, run_context
 
 OPT = "OPT"
 GENERATE, OPT_STAGE, SOLVERS, ONLINE, AUDIT, STUDY = "generate", "opt", "solvers", "online", "audit", "study"
+CERTIFICATE = "certificate "  # The beginning of keys of intervals that a shipped certificate proves
 AHEAD = 16  # Cases that are generated before the largest of them is begun with
 TABLES = 40  # Of no more cases each table is printed as soon as its case is done
 
@@ -73,7 +74,7 @@ class _Piece:
     @property
     def kernels(self) -> str:
         """What runs the same kernels has the same name."""
-        return self.what.partition(":")[0]
+        return CERTIFICATE if self.key.startswith(CERTIFICATE) else self.what.partition(":")[0]
 
 
 @dataclass(slots=True)
@@ -95,6 +96,7 @@ class _Sweep:
     queue: list[_Piece] = field(default_factory=list)
     same: dict[tuple[str, str, str], list[_Piece]] = field(default_factory=dict)  # those that wait for one result
     spent: dict[str, float] = field(default_factory=dict)
+    compiled: set[str] = field(default_factory=set)  # kernels of pieces that this run has made
     left: dict[str, Counter[str]] = field(default_factory=dict)
     started: set[str] = field(default_factory=set)  # cases of which something was handed to a worker
     own: dict[str, float] = field(default_factory=dict)  # seconds of work of each case in this run
@@ -202,7 +204,7 @@ class _Sweep:
 
     def _reference_key(self, case: Case) -> str:
         if case.certificate:
-            return f"certificate {sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
+            return f"{CERTIFICATE}{sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
         return self.family.solve_key(case.solve)
 
     def _key(self, algorithm: str) -> str:
@@ -299,8 +301,8 @@ class _Sweep:
 
         Cases are generated ahead. Until a first table is printed, all workers take the smallest case; then one of
         several does, and the others the largest, so that no core waits for a long piece at the end. Of a case OPT comes
-        first, since its runs wait for it, then what is known to be slow, or not known, then what took longest in other
-        cases. A piece whose kernels another worker may be compiling comes after all that have other kernels.
+        first, since its runs wait for it, then what is known to be slow, or may have to compile, then what took longest
+        in other cases. A piece whose kernels another worker may be compiling comes after all that have other kernels.
         """
         begun = sum(self.left[name].total() > 0 for name in self.started)
         if self.planned and (not self.queue or begun < AHEAD):
@@ -309,13 +311,13 @@ class _Sweep:
             return None
         few = len(self.left) <= TABLES and not self.shown and not self.progress.quiet
         small = few or (bool(at_work) and not any(piece.small for piece in at_work))
-        compiled = {what.partition(":")[0] for what in self.spent}
-        awaited = {piece.kernels for piece in at_work} - compiled
+        awaited = {piece.kernels for piece in at_work} - self.compiled
 
-        def order(piece: _Piece) -> tuple[bool, int, bool, bool, float]:
+        def order(piece: _Piece) -> tuple[bool, int, bool, bool, bool, float]:
             size = -piece.weight if small else piece.weight
+            new = piece.kernels not in self.compiled
             spent = self.spent.get(piece.what, math.inf)
-            return piece.kernels not in awaited, size, piece.stage == OPT_STAGE, piece.slow, spent
+            return piece.kernels not in awaited, size, piece.stage == OPT_STAGE, piece.slow, new, spent
 
         piece = max(self.queue, key=order)
         self.queue.remove(piece)
@@ -342,6 +344,7 @@ class _Sweep:
             )
             for future in finished:
                 piece, _ = at_work.pop(future)
+                self.compiled.add(piece.kernels)
                 error = future.exception()
                 if error is None:
                     self._done(piece, future.result())

@@ -174,7 +174,7 @@ def test_the_largest_case_and_the_slowest_algorithm_come_first() -> None:
     sweep: Any = object.__new__(runner._Sweep)
     sweep.planned, sweep.queue = deque([_piece("", 0)]), []
     sweep.started, sweep.left, sweep.shown, sweep.same = {}, {}, True, {}
-    sweep.spent = {"quick": 0.1, "slow": 9.0, "said": 1.0}
+    sweep.spent, sweep.compiled = {"quick": 0.1, "slow": 9.0, "said": 1.0}, set()
     pieces = [_piece("quick", 5), _piece("slow", 5), _piece("slow", 9), _piece(runner.OPT, 5), _piece("quick", 9)]
     pieces += [_piece("said", 9, slow=True), _piece("said", 5, slow=True), _piece("new", 5)]
     sweep.queue = list(pieces)
@@ -198,12 +198,12 @@ def test_workers_do_not_wait_for_each_others_kernels() -> None:
     """What runs the same kernels as a piece at work comes last, until one of the kind is done."""
     sweep: Any = object.__new__(runner._Sweep)
     sweep.planned, sweep.started, sweep.left, sweep.same = deque(), {}, {}, {}
-    sweep.shown, sweep.spent = True, {}
+    sweep.shown, sweep.spent, sweep.compiled = True, {}, set()
     sweep.queue = [_piece("pdftsp:units=given", 9), _piece("greedy", 5)]
     at_work = [_piece("pdftsp", 9)]
     assert sweep.next(at_work).what == "greedy"
     sweep.queue.append(_piece("greedy", 9))
-    sweep.spent["pdftsp"] = 1.0
+    sweep.compiled.add("pdftsp")
     assert sweep.next([*at_work, _piece("x", 1)]).what in ("pdftsp:units=given", "greedy")
     assert len(sweep.queue) == 1
 
@@ -211,7 +211,8 @@ def test_workers_do_not_wait_for_each_others_kernels() -> None:
 def test_all_workers_take_the_smallest_case_until_there_is_a_table() -> None:
     sweep: Any = object.__new__(runner._Sweep)
     sweep.planned, sweep.started, sweep.left, sweep.same = deque(), {}, {"case 5": {}, "case 9": {}}, {}
-    sweep.shown, sweep.spent, sweep.progress = False, {}, SimpleNamespace(quiet=False)
+    sweep.shown, sweep.spent, sweep.compiled = False, {}, set()
+    sweep.progress = SimpleNamespace(quiet=False)
     sweep.queue = [_piece("a", 9), _piece("b", 5), _piece("c", 5), _piece("d", 9)]
     assert [sweep.next().weight for _ in range(2)] == [5, 5]
     sweep.queue += [_piece("b", 5), _piece("c", 5)]
