@@ -73,7 +73,6 @@ def bench(session: nox.Session) -> None:
     cut = next((i for i, argument in enumerate(session.posargs) if argument.startswith("-")), len(session.posargs))
     names, options = session.posargs[:cut], session.posargs[cut:]
     names = names or ["quick"]
-    session.run("python", "-m", "ratiobench", "warm", *names)
     for name in names:
         session.run("python", "-m", "ratiobench", "run", name, *options)
 
@@ -93,7 +92,7 @@ def run_all(session: nox.Session, checks: Mapping[str, Callable[[], object]]) ->
 def run_tests(session: nox.Session, *options: str) -> None:
     """All kernels, side by side, then the files of tests in two processes; with arguments of pytest, one process.
 
-    Kernels that the chosen tests need are then compiled when they are called. Two processes could compile one at once.
+    Kernels that the chosen tests need are then compiled when they are called.
     """
     if session.posargs:
         session.run("pytest", *options, *session.posargs)

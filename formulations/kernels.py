@@ -11,6 +11,7 @@ Neither uses fast-math: the same inputs give the same results on any machine.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import math
 import os
@@ -18,17 +19,23 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache, update_wrapper
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from ratiobench.formulations.timing import exclude_compilation, excluded_from_timing
 from ratiobench.instances.io.disk_cache import user_cache
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 READ_ONLY = "RATIOBENCH_READ_ONLY"  # A variable of processes that may not write into the folders of compiled kernels
 
@@ -193,9 +200,62 @@ class LazyKernel:
                 found = load_overload(types, target)
                 return found if found is None or found.signature.args == normalize_signature(types)[0] else None
 
+            compile_or_load = made.compile
+
+            def compile_alone(types: Any) -> Any:
+                known = made.overloads.get(normalize_signature(types)[0])
+                if known is not None:
+                    return known.entry_point
+                with _only_here(Path(file._index_path)):
+                    return compile_or_load(types)
+
             file._source_stamp, file._load_index = self.stamp, load_index
-            made._cache.load_overload = load_matching
+            made._cache.load_overload, made.compile = load_matching, compile_alone
         return made
+
+
+@contextmanager
+def _only_here(index: Path) -> Iterator[None]:
+    """Compile a kernel in one process at a time: others that need it wait, then load it from the cache.
+
+    A process that holds one kernel waits only for kernels that this one calls, so no two wait for each other. Numba's
+    lock comes first, for the threads of a process. No garbage is collected meanwhile: the compiler leaves little
+    behind, and a tenth of its time would go into looking.
+    """
+    from numba.core.compiler_lock import global_compiler_lock
+
+    with global_compiler_lock:
+        collects, file, place = gc.isenabled(), _open_lock(index.parent), zlib.crc32(index.name.encode())
+        gc.disable()
+        locked = file is not None and _lock_byte(file, place)
+        try:
+            yield
+        finally:
+            if file is not None and locked:
+                fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
+            if collects:
+                gc.enable()
+
+
+def _lock_byte(file: IO[bytes], place: int) -> bool:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, place)
+    except OSError:  # a file system without locks: a kernel may then be compiled twice
+        return False
+    return True
+
+
+_lock_files: dict[tuple[Path, int], IO[bytes]] = {}  # By folder and process: a byte of the file stands for a kernel
+
+
+def _open_lock(folder: Path) -> IO[bytes] | None:
+    """The file of locks of a folder of compiled kernels, which stays open; None where there can be none."""
+    key = folder, os.getpid()
+    if fcntl is not None and key not in _lock_files:
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            _lock_files[key] = (folder / "kernels.lock").open("ab")
+    return _lock_files.get(key)
 
 
 def _stamp(function: Any) -> str:

@@ -253,9 +253,3 @@ def list_choices(environment: Environment[Any]) -> list[str]:
         for entry in environment.registry.entries().values()
         for options in entry.choices()
     ]
-
-
-def warm(environment: Environment[Any]) -> None:
-    """Compile and cache every kernel by running every algorithm, with each of its options, on a small instance."""
-    for name in list_choices(environment):
-        run(environment, environment.small(), name)

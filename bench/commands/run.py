@@ -277,8 +277,7 @@ def warm(suites: Names = ()) -> Outcome[None]:
     ----------
     suites : compile only the kernels of these suites.
     """
-    from ratiobench.bench.running import kernel_record
-    from ratiobench.bench.running.kernel_compilation import compile_all
+    from ratiobench.bench.running.warm import compile_kernels
 
     chosen: dict[str, Collection[str] | None] = {}
     for name in suites:
@@ -287,8 +286,5 @@ def warm(suites: Names = ()) -> Outcome[None]:
             each for case in suite.cases for each in (*case.algorithms, *(study.algorithm for study in case.studies))
         ]
         chosen[family.name] = list(dict.fromkeys([*(chosen.get(family.name) or ()), *runs]))
-    todo = chosen or dict.fromkeys(families())
-    compile_all(todo)
-    for family_name, names in todo.items():
-        kernel_record.record_compiled(family_name, names)
+    compile_kernels(chosen or dict.fromkeys(families()))
     return Outcome(lambda: None)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ratiobench.online.outcome import OnlineRun
 
 __all__ = [
-    "AUDITS",
-    "SOLVES",
     "BidCurve",
     "Bidding",
     "Certificates",
@@ -40,25 +38,10 @@ __all__ = [
     "SearchSettings",
     "SizeRange",
     "Statement",
-    "Step",
     "Studies",
     "TimeSeries",
     "Timeline",
 ]
-
-
-AUDITS, SOLVES = "audits", "solves"  # What some steps of compilation are for alone (`Step.only_for`)
-
-
-class Step(NamedTuple):
-    """Kernels that are compiled together."""
-
-    name: str
-    seconds: float  # how long it takes on one core, roughly
-    work: Callable[[], object]  # the call that compiles them
-    # names of the steps that compile kernels which this one uses, too; they are listed before it.
-    after: tuple[str, ...] = ()
-    only_for: str = ""  # `AUDITS` or `SOLVES`, where nothing else in a run needs these kernels; empty: every run does
 
 
 @dataclass(frozen=True, slots=True)

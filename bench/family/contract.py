@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
         Explainer,
         Gantt,
         Statement,
-        Step,
         Studies,
         Timeline,
     )
@@ -437,9 +437,9 @@ class Family:
     runner: Part[Callable[..., OnlineRun] | None] = Part(
         "online.run:run", "(instance, algorithm, prior=): a run; None: it is that of the environment.", None
     )
-    compilation_steps: Part[Callable[[Collection[str] | None], Sequence[Step]] | None] = Part(
-        "bench.compilation:compilation_steps",
-        "(algorithms; None: all): what `warm` compiles for them and their audits, in steps that can run side by side.",
+    other_compilations: Part[Callable[[Collection[str] | None], Mapping[str, Callable[[], object]]] | None] = Part(
+        "bench.compilation:compilations",
+        "(algorithms; None: all): calls by name that compile what their audits and solves need; None: `warm_solver`.",
         None,
     )
     timeline: Part[Callable[[Any, OnlineRun], Timeline] | None] = Part(
@@ -541,19 +541,22 @@ class Family:
             return sandbox.choose(wanted)
         return sandbox.choose_for(self.environment.registry.protocol, wanted)
 
-    def warm(self) -> None:
-        """Compile and cache all kernels."""
-        if self.compilation_steps is not None:
-            for step in self.compilation_steps(None):
-                step.work()
-            return
+    def compilations(self, algorithms: Collection[str] | None = None) -> Mapping[str, Callable[[], object]]:
+        """List calls that compile and cache the kernels of solves, of algorithms (None: of all) and of their audits.
+
+        They can be made in any order, by several processes side by side.
+        """
         from ratiobench.online.run import list_choices
 
-        self.warm_solver()
+        other = self.other_compilations
+        calls = {"OPT": self.warm_solver} if other is None else dict(other(algorithms))
         if self.environment is not None:
-            small = self.environment.small()
-            for name in list_choices(self.environment):
-                self.run(small, name)
+            small, before = self.environment.small(), None
+            with suppress(InputError):  # the instance itself is refused as its own prior
+                before = self.join([small, small])
+            names = list_choices(self.environment) if algorithms is None else algorithms
+            calls |= {name: partial(self.run, small, name, before) for name in names}
+        return calls
 
     def _entry(self, algorithm: str) -> Entry | None:
         return None if self.environment is None else self.environment.registry.parse(algorithm).entry

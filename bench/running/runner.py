@@ -7,21 +7,22 @@ content alone, so the numbers do not depend on the number of workers, on the ord
 from __future__ import annotations
 
 import contextlib
+import math
 import shlex
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ratiobench.bench.family.capabilities import AUDITS, SOLVES
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import require_algorithms
 from ratiobench.bench.family.standard import find_certificate, read_set
@@ -30,7 +31,6 @@ from ratiobench.bench.family.suite import Case, Study, Suite, is_informed
 from ratiobench.bench.running import provenance, work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.kernel_compilation import compile_missing
 from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.options import SCALES, RunOptions
 from ratiobench.bench.running.pool import ExecutorLost, SpawnPool
@@ -44,7 +44,8 @@ from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK
 from ratiobench.online.run_context import RunContext, run_context
 
 OPT = "OPT"
-SOLVERS = "solvers"
+GENERATE, OPT_STAGE, SOLVERS, ONLINE, AUDIT, STUDY = "generate", "opt", "solvers", "online", "audit", "study"
+CERTIFICATE = "certificate "  # The beginning of keys of intervals that a shipped certificate proves
 AHEAD = 16  # Cases that are generated before the largest of them is begun with
 TABLES = 40  # Of no more cases each table is printed as soon as its case is done
 
@@ -53,22 +54,27 @@ TABLES = 40  # Of no more cases each table is printed as soon as its case is don
 _ISOLATED = {BUBBLEWRAP: "isolated", LANDLOCK: f"isolated by {LANDLOCK}"}
 
 
-@dataclass(slots=True)
-class _Job:
-    """A call to be made by a worker, and what to do in the parent with its result or its loss.
+@dataclass(slots=True, eq=False)
+class _Piece:
+    """A call that a worker makes, and what its results are stored under: the stage, the instance and the key."""
 
-    case : its name. what : OPT, an algorithm or a study. weight : bytes of the instance's file, a measure of the work.
-    slow : a run of an algorithm that takes longer than others.
-    """
-
-    call: Callable[[Executor], Future[Any]]
-    done: Callable[[Any], None]
-    lost: Callable[[BaseException], None]
-    case: str
-    what: str
-    weight: int = 0
-    slow: bool = False
+    case: StoredCase
+    stage: str
+    what: str  # `MAKING`, OPT, an algorithm or a study: its kind in the progress and in the order of pieces
+    key: str
+    call: Callable[[], partial[Any]]  # is asked for when a worker is free: it has read files
+    weight: int = 0  # bytes of the instance's file, a measure of the work
+    slow: bool = False  # a run of an algorithm that takes longer than others
     small: bool = False  # was taken because its case is the smallest
+
+    @property
+    def address(self) -> tuple[str, str, str]:
+        return self.stage, self.case.instance or self.case.name, self.key
+
+    @property
+    def kernels(self) -> str:
+        """What runs the same kernels has the same name."""
+        return CERTIFICATE if self.key.startswith(CERTIFICATE) else self.what.partition(":")[0]
 
 
 @dataclass(slots=True)
@@ -81,21 +87,25 @@ class _Sweep:
     progress: Progress
     terms: RunContext
     repeats: Mapping[str, int]
-    audited: bool = True
-    solvers_key: str = ""
-    stored: Mapping[tuple[str, str], StoredRun] = field(default_factory=dict)
-    rerun: bool = False
-    planned: deque[_Job] = field(default_factory=deque)
-    queue: list[_Job] = field(default_factory=list)
+    audited: bool
+    solvers_key: str
+    stored: Mapping[tuple[str, str], StoredRun]
+    rerun: bool
+    cases: Sequence[Case]
+    planned: deque[_Piece] = field(default_factory=deque)
+    queue: list[_Piece] = field(default_factory=list)
+    same: dict[tuple[str, str, str], list[_Piece]] = field(default_factory=dict)  # those that wait for one result
     spent: dict[str, float] = field(default_factory=dict)
-    waiting: dict[tuple[str, str], list[StoredCase]] = field(default_factory=dict)
-    claimed: set[tuple[str, str]] = field(default_factory=set)
+    compiled: set[str] = field(default_factory=set)  # kernels of pieces that this run has made
     left: dict[str, Counter[str]] = field(default_factory=dict)
     started: set[str] = field(default_factory=set)  # cases of which something was handed to a worker
     own: dict[str, float] = field(default_factory=dict)  # seconds of work of each case in this run
+    shown: bool = False  # a table was printed
     began: float = field(default_factory=time.monotonic)
 
-    def plan(self, position: int, case: Case) -> None:
+    # 1. What there is to do: an instance, then OPT and what the solvers answer, then runs and studies.
+
+    def plan(self, case: Case) -> None:
         """Queue the generation of a case; the rest follows from what it turns out to be."""
         stored = StoredCase(
             name=case.name,
@@ -111,46 +121,90 @@ class _Sweep:
             history_recipe=case.history,
             repeats={name: self.repeats[name] for name in case.algorithms if name in self.repeats},
             studies=[
-                (each.kind, each.algorithm, each.task, f"{each.name} | {self._key(each.algorithm)}")
-                for each in case.studies
+                (study.kind, study.algorithm, study.task, f"{study.name} | {self._key(study.algorithm)}")
+                for study in case.studies
             ],
             solvers_key=self.solvers_key,
         )
         self.left[case.name] = Counter(list_work_kinds(case, self.repeats, bool(self.solvers_key)))
 
-        def call(executor: Executor) -> Future[work.GeneratedInstance]:
-            self.started.add(case.name)
-            given = work.read_given(case.recipe, case.prior, case.history)
-            return executor.submit(work.make, self.family.name, case.recipe, case.prior, given, case.history)
+        def call() -> partial[Any]:
+            files = work.read_given(case.recipe, case.prior, case.history)
+            return partial(work.make, self.family.name, case.recipe, case.prior, files, case.history)
 
-        def made(result: work.GeneratedInstance) -> None:
-            for each in filter(None, (result, result.prior, result.history)):
-                path = self.path(each.instance)
-                if not path.exists() or read_bytes(path)[0] != each.data:
-                    write_atomically(path, each.data)
-            for note in result.notes:
-                self.progress.warn(f"ratiobench: {case.name}: {note}")
-            self.store.put(StoredResult("generate", "", case.name, True, {}, None, result.seconds))
-            known = replace(stored, instance=result.instance, describe=result.describe)
-            known = _with_priors(known, *(each.instance if each else "" for each in (result.prior, result.history)))
-            self.store.put_case(position, known)
-            self.progress.size(case.name, self._weight(known))
-            self._advance(known, MAKING, result.seconds)
-            self._refer(known, case)
-            if self.solvers_key:
-                self._solve_printed(known)
+        self.planned.append(_Piece(stored, GENERATE, MAKING, "", call))
 
-        def lost(error: BaseException) -> None:
-            self.store.put_case(position, stored)
-            self.store.put(work.make_failed("generate", "", case.name, error))
-            for what in list(self.left[case.name].elements()):
-                self._advance(stored, what, None)
+    def _made(self, case: StoredCase, result: work.GeneratedInstance) -> None:
+        """Write the instance, and plan OPT and the answers of the solvers."""
+        for made in filter(None, (result, result.prior, result.history)):
+            path = self.path(made.instance)
+            if not path.exists() or read_bytes(path)[0] != made.data:
+                write_atomically(path, made.data)
+        for note in result.notes:
+            self.progress.warn(f"ratiobench: {case.name}: {note}")
+        self.store.put(StoredResult(GENERATE, "", case.name, True, {}, None, result.seconds))
+        known = replace(case, instance=result.instance, describe=result.describe)
+        known = _with_priors(known, *(other.instance if other else "" for other in (result.prior, result.history)))
+        position, planned = next((i, each) for i, each in enumerate(self.cases) if each.name == case.name)
+        self.store.put_case(position, known)
+        self._advance(known, MAKING, result.seconds)
 
-        self.planned.append(_Job(call, made, lost, case.name, MAKING))
+        def solve() -> partial[Any]:
+            about = self.family.name, self._data(known), known.instance
+            if not planned.certificate:
+                return partial(work.solve, *about, planned.solve, known.solve_key)
+            certificate, _ = read_bytes(find_certificate(planned.certificate))
+            return partial(work.certify, *about, planned.certificate, certificate, known.solve_key)
+
+        def answer() -> partial[Any]:
+            about = self.family.name, self._data(known), known.instance
+            return partial(work.solve_printed, *about, known.solvers_key)
+
+        self._add(_Piece(known, OPT_STAGE, OPT, known.solve_key, solve))
+        if self.solvers_key:
+            self._add(_Piece(known, SOLVERS, SOLVERS, known.solvers_key, answer))
+
+    def _measure(self, case: StoredCase, reference: StoredResult) -> None:
+        """Plan the runs with their audits, and the studies, of a case whose OPT is known."""
+        for name, repetition, key in case.runs():
+            audit_key = case.audit_key(key)
+            own = {path: each for path, each in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
+            terms = replace(self.terms, own=own, repetition=repetition)
+
+            def run(
+                name: str = name, keys: tuple[str, str] = (key, audit_key), terms: RunContext = terms
+            ) -> partial[Any]:
+                about = self.family.name, self._data(case), case.instance, name
+                return partial(work.measure, *about, *keys, reference, self._prior(case, name), terms, self.audited)
+
+            slow = self.family.is_slow(name)
+            self._add(_Piece(case, AUDIT, name, audit_key, run, slow=slow), self._known_run(case, name, key, audit_key))
+        for kind, algorithm, task, key in case.studies:
+            study = Study(kind, algorithm, task)
+
+            def make(study: Study = study, key: str = key) -> partial[Any]:
+                about = self.family.name, self._data(case), case.instance, study, key
+                return partial(work.study, *about, self._prior(case, study.algorithm), self.terms)
+
+            self._add(_Piece(case, STUDY, study.name, key, make))
+
+    def _known_run(self, case: StoredCase, name: str, key: str, audit_key: str) -> list[StoredResult]:
+        """A run and its audit from the store, or from those that are stored with a standard set; empty: not known."""
+        online = self.store.get(ONLINE, case.instance, key)
+        audit = self.store.get(AUDIT, case.instance, audit_key)
+        if online is not None and self.rerun and online.ok and online.payload["seconds"] is None:
+            online = None
+        known = self.stored.get((case.name, name))
+        if online is None and known is not None and (known.instance, known.key) == (case.instance, key):
+            online = StoredResult(ONLINE, case.instance, key, True, known.run)
+            found = {"checks": [], "measures": known.measures}
+            audit = StoredResult(AUDIT, case.instance, audit_key, True, found)
+            self.store.put(online, audit)
+        return [online, audit] if online is not None and audit is not None else []
 
     def _reference_key(self, case: Case) -> str:
         if case.certificate:
-            return f"certificate {sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
+            return f"{CERTIFICATE}{sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
         return self.family.solve_key(case.solve)
 
     def _key(self, algorithm: str) -> str:
@@ -163,211 +217,141 @@ class _Sweep:
     def path(self, instance: str) -> Path:
         return self.folder / f"{instance}.json.gz"
 
+    def _data(self, case: StoredCase) -> bytes:
+        return read_bytes(self.path(case.instance))[0]
+
     def _prior(self, case: StoredCase, algorithm: str) -> bytes | None:
-        """The file of the case's prior or history, where the algorithm asks for it."""
+        """The file of the case's prior or history, if the algorithm asks for it."""
         asked = case.find_prior(is_informed(algorithm))
         return read_bytes(self.path(asked))[0] if asked else None
 
-    def _refer(self, case: StoredCase, planned: Case) -> None:
-        """OPT of the case: from the store, or awaited with others of the same content, or queued."""
-        piece = self.store.get("opt", case.instance, case.solve_key)
-        if piece is not None:
-            self._measure(case, piece, None)
+    # 2. From one piece to the next.
+
+    def _add(self, piece: _Piece, known: Sequence[StoredResult] | None = None) -> None:
+        """Queue a piece, unless its results are stored, or those of one with the same content are awaited."""
+        if known is None:
+            found = self.store.get(*piece.address)
+            known = [] if found is None else [found]
+        if known:
+            self._arrived(piece, known, None)
+        elif piece.address in self.same:
+            self.same[piece.address].append(piece)
+        else:
+            piece.weight = self.path(piece.case.instance).stat().st_size
+            self.same[piece.address] = [piece]
+            self.queue.append(piece)
+
+    def _done(self, piece: _Piece, results: Any) -> None:
+        """A worker has made a piece."""
+        if piece.stage == GENERATE:
+            self._made(piece.case, results)
             return
-        address = (case.instance, case.solve_key)
-        self.waiting.setdefault(address, []).append(case)
-        if len(self.waiting[address]) > 1:
+        made = [results] if isinstance(results, StoredResult) else list(results)
+        self.store.put(*made)
+        first, *others = self.same.pop(piece.address)
+        self._arrived(first, made, sum(result.seconds for result in made))
+        for other in others:
+            self._arrived(other, made, None)
+
+    def _lost(self, piece: _Piece, error: BaseException) -> None:
+        """A piece has failed in a way that its function could not catch."""
+        case = piece.case
+        if piece.stage == GENERATE:
+            self.store.put_case([each.name for each in self.cases].index(case.name), case)
+            self.store.put(work.make_failed(GENERATE, "", case.name, error))
+            for what in list(self.left[case.name].elements()):
+                self._advance(case, what, None)
             return
+        failed = [work.make_failed(piece.stage, case.instance, piece.key, error)]
+        if piece.stage == AUDIT:
+            key = next(key for _, _, key in case.runs() if case.audit_key(key) == piece.key)
+            online = work.make_failed(ONLINE, case.instance, key, error)
+            failed = [online, work.make_failed(AUDIT, case.instance, piece.key, "the online run failed")]
+        self._done(piece, failed)
 
-        def call(executor: Executor) -> Future[StoredResult]:
-            self.started.update(each.name for each in self.waiting[address])
-            data, _ = read_bytes(self.path(case.instance))
-            about = self.family.name, data, case.instance
-            if planned.certificate:
-                certificate, _ = read_bytes(find_certificate(planned.certificate))
-                return executor.submit(work.certify, *about, planned.certificate, certificate, case.solve_key)
-            return executor.submit(work.solve, *about, planned.solve, case.solve_key)
-
-        def done(piece: StoredResult) -> None:
-            self.store.put(piece)
-            first, *others = self.waiting.pop(address)
-            self._measure(first, piece, piece.seconds)
-            for each in others:
-                self._measure(each, piece, None)
-
-        def lost(error: BaseException) -> None:
-            done(work.make_failed("opt", case.instance, case.solve_key, error))
-
-        self.queue.append(_Job(call, done, lost, case.name, OPT, self._weight(case)))
-
-    def _solve_printed(self, case: StoredCase) -> None:
-        """The answers of several solvers for the program as printed: from the store, or queued."""
-        address = (case.instance, case.solvers_key)
-        if self.store.get(SOLVERS, *address) is not None or address in self.claimed:
-            self._advance(case, SOLVERS, None)
-            return
-        self.claimed.add(address)
-
-        def call(executor: Executor) -> Future[StoredResult]:
-            data, _ = read_bytes(self.path(case.instance))
-            return executor.submit(work.solve_printed, self.family.name, data, case.instance, case.solvers_key)
-
-        def done(piece: StoredResult) -> None:
-            self.store.put(piece)
-            self._advance(case, SOLVERS, piece.seconds)
-
-        def lost(error: BaseException) -> None:
-            done(work.make_failed(SOLVERS, case.instance, case.solvers_key, error))
-
-        self.queue.append(_Job(call, done, lost, case.name, SOLVERS, self._weight(case)))
-
-    def _measure(self, case: StoredCase, reference: StoredResult, seconds: float | None) -> None:
-        """Queue the runs and audits of a case that are not in the store; OPT took so long in this run, if it did."""
-        self._remember(OPT, reference.seconds)
-        self._advance(case, OPT, seconds)
-        for name, repetition, key in case.runs():
-            audit_key = case.audit_key(key)
-            online = self.store.get("online", case.instance, key)
-            audit = self.store.get("audit", case.instance, audit_key)
-            if online is not None and self.rerun and online.ok and online.payload["seconds"] is None:
-                online = None
-            known = self.stored.get((case.name, name))
-            if online is None and known is not None and (known.instance, known.key) == (case.instance, key):
-                online = StoredResult("online", case.instance, key, True, known.run)
-                audit = StoredResult(
-                    "audit", case.instance, audit_key, True, {"checks": [], "measures": known.measures}
-                )
-                self.store.put(online, audit)
-            if online is not None and audit is not None:
-                self._remember(name, online.seconds + audit.seconds)
-                self._advance(case, name, None)
-            elif (case.instance, audit_key) in self.claimed:
-                self._advance(case, name, None)
-            else:
-                self.claimed.add((case.instance, audit_key))
-                self.queue.append(self._run_job(case, name, repetition, key, audit_key, reference))
-        for kind, algorithm, task, key in case.studies:
-            study = Study(kind, algorithm, task)
-            piece = self.store.get("study", case.instance, key)
-            if piece is not None:
-                self._remember(study.name, piece.seconds)
-                self._advance(case, study.name, None)
-            elif (case.instance, key) in self.claimed:
-                self._advance(case, study.name, None)
-            else:
-                self.claimed.add((case.instance, key))
-                self.queue.append(self._study_job(case, study, key))
-
-    def _run_job(
-        self, case: StoredCase, name: str, repetition: int, key: str, audit_key: str, reference: StoredResult
-    ) -> _Job:
-        own = {path: each for path, each in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
-        terms = replace(self.terms, own=own, repetition=repetition)
-
-        def call(executor: Executor) -> Future[tuple[StoredResult, ...]]:
-            data, _ = read_bytes(self.path(case.instance))
-            prior = self._prior(case, name)
-            known = (key, audit_key, reference, prior, terms, self.audited)
-            return executor.submit(work.measure, self.family.name, data, case.instance, name, *known)
-
-        def done(pieces: Sequence[StoredResult]) -> None:
-            self.store.put(*pieces)
-            self._advance(case, name, sum(piece.seconds for piece in pieces))
-
-        def lost(error: BaseException) -> None:
-            failed = work.make_failed("audit", case.instance, audit_key, "the online run failed")
-            done([work.make_failed("online", case.instance, key, error), failed])
-
-        return _Job(call, done, lost, case.name, name, self._weight(case), self.family.is_slow(name))
-
-    def _study_job(self, case: StoredCase, study: Study, key: str) -> _Job:
-        def call(executor: Executor) -> Future[StoredResult]:
-            data, _ = read_bytes(self.path(case.instance))
-            prior = self._prior(case, study.algorithm)
-            known = (key, prior, self.terms)
-            return executor.submit(work.study, self.family.name, data, case.instance, study, *known)
-
-        def done(piece: StoredResult) -> None:
-            self.store.put(piece)
-            self._advance(case, study.name, piece.seconds)
-
-        def lost(error: BaseException) -> None:
-            done(work.make_failed("study", case.instance, key, error))
-
-        return _Job(call, done, lost, case.name, study.name, self._weight(case))
-
-    def _weight(self, case: StoredCase) -> int:
-        return self.path(case.instance).stat().st_size
-
-    def _remember(self, what: str, seconds: float) -> None:
-        """The longest of its kind, whenever that was: what comes first follows from it."""
-        self.spent[what] = max(seconds, self.spent.get(what, 0.0))
+    def _arrived(self, piece: _Piece, results: Sequence[StoredResult], seconds: float | None) -> None:
+        """The results of a piece are there; they took so long in this run, None if it did not make them."""
+        taken = sum(result.seconds for result in results)
+        self.spent[piece.what] = max(taken, self.spent.get(piece.what, 0.0))
+        self._advance(piece.case, piece.what, seconds)
+        if piece.stage == OPT_STAGE:
+            self._measure(piece.case, results[0])
 
     def _advance(self, case: StoredCase, what: str, seconds: float | None) -> None:
-        """A piece of the case is there; it took so long in this run, if it was made in it."""
-        self.progress.advance(case.name, what, seconds)
+        """A piece of the case is there; print the case's table with the last one."""
+        self.progress.advance()
         if seconds is not None:
-            self._remember(what, seconds)
             self.own[case.name] = self.own.get(case.name, 0.0) + seconds
         self.left[case.name][what] -= 1
-        if not self.left[case.name].total():
-            over = sum(not left.total() for left in self.left.values())
-            so_far = clock(time.monotonic() - self.began)
-            work_of_it = f", {clock(self.own[case.name])} of work" if case.name in self.own else ""
-            self.progress.line(f"{over} of {len(self.left)} cases, {so_far}: {case.name} done{work_of_it}")
-            shown = case.name in self.own and over < len(self.left) <= TABLES and not self.progress.quiet
-            if shown and (table := _case_table(self.family, self.store, case.name)):
+        if self.left[case.name].total():
+            return
+        over = sum(not left.total() for left in self.left.values())
+        so_far = clock(time.monotonic() - self.began)
+        work_of_it = f", {clock(self.own[case.name])} of work" if case.name in self.own else ""
+        self.progress.line(f"{over} of {len(self.left)} cases, {so_far}: {case.name} done{work_of_it}")
+        if case.name in self.own and over < len(self.left) <= TABLES and not self.progress.quiet:
+            self.shown = True
+            if table := _case_table(self.family, self.store, case.name):
                 self.progress.line(f"\n{table}\n")
 
-    def _next(self, small: bool = False) -> _Job | None:
-        """The next piece of work: long ones first, so that no core waits for the last one; None where there is none.
+    # 3. The order.
 
-        A few cases are generated ahead. Of the largest instance that is known, OPT comes first, since its runs wait
-        for it, then what is known to be slow, then what took longest in other cases.
+    def next(self, at_work: Collection[_Piece] = ()) -> _Piece | None:
+        """The next piece, while these are at work; None if there is none.
 
-        small : of the smallest instance instead.
+        Cases are generated ahead. Until a first table is printed, all workers take the smallest case; then one of
+        several does, and the others the largest, so that no core waits for a long piece at the end. Of a case OPT comes
+        first, since its runs wait for it, then what is known to be slow, or may have to compile, then what took longest
+        in other cases. A piece whose kernels another worker may be compiling comes after all that have other kernels.
         """
         begun = sum(self.left[name].total() > 0 for name in self.started)
         if self.planned and (not self.queue or begun < AHEAD):
             return self.planned.popleft()
         if not self.queue:
             return None
+        few = len(self.left) <= TABLES and not self.shown and not self.progress.quiet
+        small = few or (bool(at_work) and not any(piece.small for piece in at_work))
+        awaited = {piece.kernels for piece in at_work} - self.compiled
 
-        def order(job: _Job) -> tuple[int, bool, bool, float]:
-            return -job.weight if small else job.weight, job.what == OPT, job.slow, self.spent.get(job.what, 0.0)
+        def order(piece: _Piece) -> tuple[bool, int, bool, bool, bool, float]:
+            size = -piece.weight if small else piece.weight
+            new = piece.kernels not in self.compiled
+            spent = self.spent.get(piece.what, math.inf)
+            return piece.kernels not in awaited, size, piece.stage == OPT_STAGE, piece.slow, new, spent
 
-        job = self.queue.pop(self.queue.index(max(self.queue, key=order)))
-        job.small = small
-        return job
+        piece = max(self.queue, key=order)
+        self.queue.remove(piece)
+        piece.small = small
+        return piece
 
     def drain(self, pool: Pool) -> None:
-        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded.
-
-        One of several workers takes the smallest cases, so that their tables are there while the largest case runs.
-        """
-        running: dict[Future[Any], _Job] = {}
-        begun: dict[Future[Any], float] = {}
-        while self.planned or self.queue or running:
-            self.progress.workers = pool.parallel()
-            while len(running) < self.progress.workers:
-                job = self._next(bool(running) and not any(each.small for each in running.values()))
-                if job is None:
+        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded."""
+        at_work: dict[Future[Any], tuple[_Piece, float]] = {}
+        while self.planned or self.queue or at_work:
+            while len(at_work) < pool.parallel():
+                piece = self.next([piece for piece, _ in at_work.values()])
+                if piece is None:
                     break
-                future = job.call(pool)
-                running[future], begun[future] = job, time.monotonic()
-            finished, _ = wait(running, min(1.0, POLL), FIRST_COMPLETED)
+                self.started.update(each.case.name for each in self.same.get(piece.address, [piece]))
+                at_work[pool.submit(piece.call())] = piece, time.monotonic()
+            finished, _ = wait(at_work, min(1.0, POLL), FIRST_COMPLETED)
             now = time.monotonic()
-            counts = {(job.case, job.what): pool.count_of(each) for each, job in running.items()}
-            self.progress.tick([(job.case, job.what, now - begun[each]) for each, job in running.items()], counts)
+            self.progress.tick(
+                [
+                    (piece.case.name, piece.what, now - began, pool.count_of(at))
+                    for at, (piece, began) in at_work.items()
+                ]
+            )
             for future in finished:
-                job = running.pop(future)
+                piece, _ = at_work.pop(future)
+                self.compiled.add(piece.kernels)
                 error = future.exception()
                 if error is None:
-                    job.done(future.result())
+                    self._done(piece, future.result())
                 elif isinstance(error, ExecutorLost):
                     raise error
                 else:
-                    job.lost(error)
+                    self._lost(piece, error)
 
 
 def _case_table(family: Family, store: Store, name: str) -> str:
@@ -600,44 +584,23 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             folder = make_folder(options.folder / "instances")
             audited = suite.audited if options.audits is None else options.audits
             stored = {} if options.rerun or audited or repeats else _stored_runs(cases)
-            if options.dask is None:
-                run = (name for case in cases for name in case.algorithms if (case.name, name) not in stored)
-                needed = list(dict.fromkeys([*run, *studied]))
-                compile_missing(family, needed, options.quiet, _uncompiled(cases, audited))
             if options.fresh or options.retry_failed:
                 store.clear(failed_only=not options.fresh)
-            store.begin(
-                {
-                    "suite": suite.name,
-                    "summary": suite.summary,
-                    "family": family.name,
-                    "sense": family.sense.value,
-                    "command": command(suite, options),
-                    "date": datetime.now(UTC).date().isoformat(),
-                    "algorithms": list(options.named),
-                    "only": [*options.only, *options.tier],
-                    **({"rows": list(rows)} if (rows := options.named if options.algorithms else options.rows) else {}),
-                    "effort": options.effort,
-                    "scale": options.scale,
-                    "plots": [msgspec.to_builtins(plot) for plot in suite.plots],
-                    "workers": pool.parallel(),
-                    "provenance": provenance.collect(isolation),
-                    **({"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first} if suite.file else {}),
-                },
-                [case.name for case in cases],
-            )
+            made_by = {"workers": pool.parallel(), "provenance": provenance.collect(isolation)}
+            store.begin(_describe(family, suite, options) | made_by, [case.name for case in cases])
             solvers_key = family.printed_key() if suite.crosscheck else ""
-            planned = {case.name: list_work_kinds(case, repeats, bool(solvers_key)) for case in cases}
-            progress = Progress(planned, pool.parallel(), options.quiet)
+            total = sum(len(list_work_kinds(case, repeats, bool(solvers_key))) for case in cases)
+            progress = Progress(total, options.quiet)
             for note in list_left_out(suite, options):
                 progress.warn(f"ratiobench: {make_printable(note, 500)}")
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
             terms = replace(terms, hidden=(*terms.hidden, *_folders(suite, cases)))
-            sweep = _Sweep(family, store, folder, progress, terms, repeats, audited, solvers_key, stored, options.rerun)
+            about = family, store, folder, progress, terms, repeats, audited, solvers_key, stored, options.rerun
+            sweep = _Sweep(*about, cases)
             with run_context(terms):
-                for position, case in enumerate(cases):
-                    sweep.plan(position, case)
+                for case in cases:
+                    sweep.plan(case)
             set_current("")  # the progress tells from here on
             try:
                 sweep.drain(pool)
@@ -650,17 +613,31 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     return {"run": time.monotonic() - started}
 
 
+def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, Any]:
+    """What the store says of a run: what was asked for."""
+    rows = options.named if options.algorithms else options.rows
+    about: dict[str, Any] = {
+        "suite": suite.name,
+        "summary": suite.summary,
+        "family": family.name,
+        "sense": family.sense.value,
+        "command": command(suite, options),
+        "date": datetime.now(UTC).date().isoformat(),
+        "algorithms": list(options.named),
+        "only": [*options.only, *options.tier],
+        "effort": options.effort,
+        "scale": options.scale,
+        "plots": [msgspec.to_builtins(plot) for plot in suite.plots],
+    }
+    if suite.file:
+        about |= {"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first}
+    return about | ({"rows": list(rows)} if rows else {})
+
+
 def _stored_runs(cases: Iterable[Case]) -> dict[tuple[str, str], StoredRun]:
     """The stored runs of the standard sets that the cases are of, by entry and algorithm."""
     sets = {case.certificate.partition("/")[0] for case in cases if case.certificate}
     return {address: run for name in sorted(sets) for address, run in read_runs(read_set(name)).items()}
-
-
-def _uncompiled(cases: Sequence[Case], audited: bool) -> list[str]:
-    """What no kernels are compiled for (`Step.only_for`): audits where there are none, solves where certificates do."""
-    if audited or any(case.studies for case in cases):
-        return []
-    return [AUDITS, *([SOLVES] if all(case.certificate for case in cases) else [])]
 
 
 def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ import hashlib
 import json
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from ratiobench.bench.family.checks import Check
@@ -26,6 +26,7 @@ from ratiobench.formulations.timing import Stopwatch, excluded_from_timing
 from ratiobench.instances.io.disk_cache import code_mark, recall, store
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json, read_bytes
+from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee.arrival_count import Tell, counted_arrivals
 from ratiobench.online.run_context import RunContext, run_context
 
@@ -117,22 +118,36 @@ def _instance(family: str, data: bytes) -> Any:
     return families()[family].parse(load_json(data, "instance"), "instance")
 
 
-def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key: str) -> StoredResult:
-    """OPT or its interval, as a piece of work; an exception becomes a failed piece."""
+def _result(
+    stage: str,
+    family: str,
+    identity: str,
+    key: str,
+    work: Callable[[Family], tuple[dict[str, Any], bytes | None]],
+    ready: Callable[[Family], object] = lambda contract: None,
+) -> StoredResult:
+    """The payload and solution of a piece of work, or why it failed; `ready` loads what it needs, in no seconds."""
     watch = Stopwatch()
     try:
         contract = families()[family]
         with excluded_from_timing():
-            contract.solve_key(settings)  # loads what solves
-        # A piece takes what it takes, but for what had to be made ready for it.
+            ready(contract)
         watch = Stopwatch()
-        report = contract.solve(_instance(family, data), settings)
-        return StoredResult("opt", identity, key, True, *_stored(contract, report), watch.seconds())
+        return StoredResult(stage, identity, key, True, *work(contract), watch.seconds())
     except Exception as error:
-        return make_failed("opt", identity, key, error, watch.seconds())
+        return make_failed(stage, identity, key, error, watch.seconds())
 
 
-def _stored(family: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
+def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key: str) -> StoredResult:
+    """OPT or its interval."""
+
+    def find(contract: Family) -> tuple[dict[str, Any], bytes]:
+        return _encoded(contract, contract.solve(_instance(family, data), settings))
+
+    return _result("opt", family, identity, key, find, lambda contract: contract.solve_key(settings))
+
+
+def _encoded(family: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
     """The report as JSON values, and its solution as a gzipped document."""
     document = json.dumps(family.solution_document(report.solution)).encode()
     return report_payload(report), gzip.compress(document, compresslevel=6, mtime=0)
@@ -143,45 +158,34 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
 
     A good word is kept on disk, for these bytes of the instance and of the certificate and this code of the checker.
     """
-    watch = Stopwatch()
-    try:
-        contract = families()[family]
-        checker = ""
+
+    def verify(contract: Family) -> tuple[dict[str, Any], bytes]:
+        checker = "ratiobench.formulations"
         if contract.certificates is not None:
             home = contract.certificates.verify.__module__.split(".")
             checker = ".".join(home[:2]) if home[0] == "ratiobench" else home[0]
-        marks = [hashlib.sha256(each).hexdigest() for each in (data, certificate)]
-        asked = [
-            "certified",
-            family,
-            source,
-            *marks,
-            code_mark(("ratiobench.instances", "ratiobench.formulations", checker or "ratiobench.formulations")),
-        ]
-        if (result := recall(asked)) is not None:
-            report, _, solution = result.partition(b"\n")
-            return StoredResult("opt", identity, key, True, json.loads(report), solution, watch.seconds())
+        marks = [hashlib.sha256(content).hexdigest() for content in (data, certificate)]
+        code = code_mark(("ratiobench.instances", "ratiobench.formulations", checker))
+        asked = ["certified", family, source, *marks, code]
+        if (kept := recall(asked)) is not None:
+            report, _, solution = kept.partition(b"\n")
+            return json.loads(report), solution
         instance = _instance(family, data)
-        found = contract.read_certified(instance, contract.load_document(instance, certificate, source), source)
-        payload, solution = _stored(contract, found)
+        document = contract.load_document(instance, certificate, source)
+        payload, solution = _encoded(contract, contract.read_certified(instance, document, source))
         store(asked, json.dumps(payload).encode() + b"\n" + solution)
-        return StoredResult("opt", identity, key, True, payload, solution, watch.seconds())
-    except Exception as error:
-        return make_failed("opt", identity, key, error, watch.seconds())
+        return payload, solution
+
+    return _result("opt", family, identity, key, verify)
 
 
 def solve_printed(family: str, data: bytes, identity: str, key: str) -> StoredResult:
-    """The program as its paper prints it, by each solver, as a piece of work; an exception becomes a failed piece."""
-    watch = Stopwatch()
-    try:
-        contract = families()[family]
-        with excluded_from_timing():
-            _ = contract.printed_key()  # loads what solves
-        watch = Stopwatch()
-        answers = [row.document() for row in contract.solve_printed(_instance(family, data))]
-        return StoredResult("solvers", identity, key, True, {"answers": answers}, None, watch.seconds())
-    except Exception as error:
-        return make_failed("solvers", identity, key, error, watch.seconds())
+    """The program as its paper prints it, by each solver."""
+
+    def answer(contract: Family) -> tuple[dict[str, Any], None]:
+        return {"answers": [row.document() for row in contract.solve_printed(_instance(family, data))]}, None
+
+    return _result("solvers", family, identity, key, answer, lambda contract: contract.printed_key())
 
 
 def measure(
@@ -195,63 +199,46 @@ def measure(
     prior: bytes | None = None,
     terms: RunContext = FREE,
     audited: bool = True,
-) -> tuple[StoredResult, ...]:
-    """One online run and its audit against the reference, two pieces of work; the audit checks nothing if not asked."""
-    with run_context(terms):
-        return _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior, audited)
+) -> tuple[StoredResult, StoredResult]:
+    """One online run and its audit against the reference; the audit checks nothing if not asked."""
+    run: OnlineRun
 
-
-def _measure(
-    family: str,
-    data: bytes,
-    identity: str,
-    algorithm: str,
-    online_key: str,
-    audit_key: str,
-    reference: StoredResult,
-    prior: bytes | None,
-    audited: bool,
-) -> tuple[StoredResult, ...]:
-    watch = Stopwatch()
-    contract = families()[family]
-    try:
-        _same_code(contract, algorithm, online_key)
-        watch = Stopwatch()
+    def play(contract: Family) -> tuple[dict[str, Any], None]:
+        nonlocal run
+        instance = _instance(family, data)
         with counted_arrivals(listener):
-            run = contract.run(_instance(family, data), algorithm, None if prior is None else _instance(family, prior))
+            run = contract.run(instance, algorithm, None if prior is None else _instance(family, prior))
         if run.valid and reference.ok:
-            ends = {end: Fraction(reference.payload[end]) for end in ("lower", "upper")}
-            if beats_bound(ends["lower"], ends["upper"], run.welfare, contract.sense):
+            lower, upper = (Fraction(reference.payload[end]) for end in ("lower", "upper"))
+            if beats_bound(lower, upper, run.welfare, contract.sense):
                 proved = reference.payload[contract.sense.bound]
                 raise AssertionError(f"{run.welfare} of a valid run is better than the bound {proved}: one is wrong")
-        seconds = watch.seconds()
-        accounts = (
-            contract.accounts(_instance(family, data), run) if contract.accounts is not None and run.valid else None
-        )
-    except Exception as error:
-        piece = make_failed("online", identity, online_key, error, watch.seconds())
-        return piece, make_failed("audit", identity, audit_key, "the online run failed")
-    online = StoredResult("online", identity, online_key, True, run_payload(run, accounts), None, seconds)
-    if not reference.ok:
-        return online, make_failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")
-    if not run.valid:  # the theory says nothing about it
-        return online, StoredResult("audit", identity, audit_key, True, {"checks": []})
-    with excluded_from_timing():
-        _ = contract.claims if audited else None  # loads what audits
-    watch = Stopwatch()
-    try:
-        instance = _instance(family, data)
-        checks: Sequence[Check] = ()
+        with excluded_from_timing():
+            count = contract.accounts if run.valid else None
+            return run_payload(run, None if count is None else count(instance, run)), None
+
+    def audit(contract: Family) -> tuple[dict[str, Any], None]:
+        instance, checks = _instance(family, data), list[Check]()
         if audited:
-            solution = contract.parse_solution(_document(reference), "reference")
-            checks = contract.audit(instance, run, restore_report(reference, solution))
+            document = json.loads(gzip.decompress(reference.solution or b""))
+            solution = contract.parse_solution(document, "reference")
+            checks += contract.audit(instance, run, restore_report(reference, solution))
         found: dict[str, Any] = {"checks": [check.document() for check in checks]}
         if contract.measures is not None:
             values = contract.measures(instance, run, checks)
             found["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
-        return online, StoredResult("audit", identity, audit_key, True, found, None, watch.seconds())
-    except Exception as error:
-        return online, make_failed("audit", identity, audit_key, error, watch.seconds())
+        return found, None
+
+    with run_context(terms):
+        load = partial(_same_code, algorithm=algorithm, key=online_key)
+        online = _result("online", family, identity, online_key, play, load)
+        if not online.ok or not reference.ok:
+            reason = f"no OPT: {reference.payload['reason']}" if online.ok else "the online run failed"
+            return online, make_failed("audit", identity, audit_key, reason)
+        if not run.valid:  # the theory says nothing about it
+            return online, StoredResult("audit", identity, audit_key, True, {"checks": []})
+        load_claims = (lambda contract: contract.claims) if audited else (lambda contract: None)
+        return online, _result("audit", family, identity, audit_key, audit, load_claims)
 
 
 def study(
@@ -263,19 +250,17 @@ def study(
     prior: bytes | None = None,
     terms: RunContext = FREE,
 ) -> StoredResult:
-    """A table for a figure, as a piece of work."""
-    watch = Stopwatch()
-    try:
-        contract = families()[family]
+    """A table for a figure."""
+
+    def tabulate(contract: Family) -> tuple[dict[str, Any], None]:
         if contract.studies is None:
             raise InputError("suite", wanted.name, f"the family {family} makes no studies")
+        _same_code(contract, wanted.algorithm, key.partition(" | ")[2])
         other = None if prior is None else _instance(family, prior)
-        with run_context(terms):
-            _same_code(contract, wanted.algorithm, key.partition(" | ")[2])
-            rows = [dict(row) for row in contract.studies.make(_instance(family, data), wanted, other)]
-        return StoredResult("study", identity, key, True, {"rows": rows}, None, watch.seconds())
-    except Exception as error:
-        return make_failed("study", identity, key, error, watch.seconds())
+        return {"rows": [dict(row) for row in contract.studies.make(_instance(family, data), wanted, other)]}, None
+
+    with run_context(terms):
+        return _result("study", family, identity, key, tabulate)
 
 
 def _same_code(family: Family, algorithm: str, key: str) -> None:
@@ -285,10 +270,6 @@ def _same_code(family: Family, algorithm: str, key: str) -> None:
         here = family.algorithm_key(algorithm)
     if not f"{key} |".startswith(f"{here} |"):
         raise RuntimeError(f"{algorithm} is not the one that the run was planned with: {here} here, {key} there")
-
-
-def _document(piece: StoredResult) -> Any:
-    return json.loads(gzip.decompress(piece.solution or b""))
 
 
 def make_failed(stage: str, identity: str, key: str, error: BaseException | str, seconds: float = 0.0) -> StoredResult:

@@ -289,6 +289,13 @@ def _cover(sizes: tuple[int, ...], units: tuple[int, ...], whole: int, longest: 
     return most
 
 
+def _list_units(sizes: IntArray, cover: IntArray, whole: int) -> tuple[IntArray, IntArray]:
+    """By what is free of a node, shifted by (J,) for each class: the units that fit beside a task of the class."""
+    largest = int(sizes.max(initial=0))
+    spare = np.arange(-largest, whole + 1)
+    return np.where(spare >= 0, np.searchsorted(cover, spare, side="right"), 0), largest - sizes
+
+
 class Guard:
     """The credits of a run, and the limits that they set to prices.
 
@@ -312,16 +319,15 @@ class Guard:
         ]
         self._powers: list[NDArray[Any]] = []
         self._left: list[IntArray] = []
-        self._sizes: list[tuple[IntArray, IntArray]] = []
+        self._units: list[list[tuple[IntArray, IntArray]]] = []  # of compute and memory; see `_room`
         self._cap = [np.array(self._caps(kind), self._dtype) for kind in announced.kinds]
-        self._covers: list[tuple[IntArray, IntArray]] = []
         self.credit: list[NDArray[Any]] = []
         self.start = Fraction(0)
         for g, (kind, count) in enumerate(zip(announced.kinds, self._nodes, strict=True)):
             longest = _MOST_UNITS_EXACTLY if exact else _MOST_UNITS
-            self._sizes.append((np.array(kind.rate, np.int64), np.array(kind.memory, np.int64)))
             unit, covers = self._weigh(g, kind, longest)
-            self._covers.append(covers)
+            sizes = np.array(kind.rate, np.int64), np.array(kind.memory, np.int64)
+            self._units.append([_list_units(*known) for known in zip(sizes, covers, self._capacity[g], strict=True)])
             compute, memory_mb = self._capacity[g]
             left = count * self._room(g, np.array([compute]), np.array([memory_mb]))
             powers = np.full(min(int(left.max(initial=0)), longest) + 1, self._number(1 / unit), self._dtype)
@@ -358,13 +364,9 @@ class Guard:
 
     def _room(self, g: int, compute: IntArray, megabytes: IntArray) -> IntArray:
         """(n, J) units of weight before a node with so much left has no room for a class."""
-        size, size_mb = self._sizes[g]
-        spare, spare_mb = compute[:, None] - size, megabytes[:, None] - size_mb
-        by_compute, by_memory = self._covers[g]
-        units = np.minimum(
-            np.searchsorted(by_compute, spare, side="right"), np.searchsorted(by_memory, spare_mb, side="right")
-        )
-        return np.asarray(np.where((spare >= 0) & (spare_mb >= 0), units, 0))
+        (units, offset), (units_mb, offset_mb) = self._units[g]
+        by_compute = units.take(compute[:, None] + offset)
+        return np.minimum(by_compute, units_mb.take(megabytes[:, None] + offset_mb), out=by_compute)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Guard:
         twin = copy(self)
@@ -456,9 +458,10 @@ class Guard:
 
     def _lost(self, g: int, rate: int, memory: int, compute: IntArray, megabytes: IntArray) -> IntArray:
         """(W, J) units that a node's room falls by with this task; 0 where it does not fit itself."""
-        fits = ((compute >= rate) & (megabytes >= memory))[:, None]
-        rest = np.where(fits[:, 0], compute - rate, compute), np.where(fits[:, 0], megabytes - memory, megabytes)
-        return self._room(g, compute, megabytes) - self._room(g, *rest)
+        fits = (compute >= rate) & (megabytes >= memory)
+        rest = compute - rate * fits, megabytes - memory * fits
+        rooms = self._room(g, np.concatenate((compute, rest[0])), np.concatenate((megabytes, rest[1])))
+        return rooms[: len(compute)] - rooms[len(compute) :]
 
     def sell(self, g: int, slot: int, rate: int, memory: int, price: Any, compute: int, megabytes: int) -> None:
         """A cell is sold: its credit grows and its room shrinks; compute, megabytes : free on its node before."""

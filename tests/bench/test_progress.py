@@ -16,7 +16,7 @@ from numba.core import event
 from ratiobench.bench.cli import main
 from ratiobench.bench.running import heartbeat
 from ratiobench.bench.running.heartbeat import Heartbeat, set_current
-from ratiobench.bench.running.progress import MAKING, Progress, clock
+from ratiobench.bench.running.progress import Progress, clock
 from ratiobench.online.referee.arrival_count import ArrivalCount
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
@@ -38,115 +38,27 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return moment
 
 
-def test_what_is_at_work_says_how_long_its_kind_takes_while_no_piece_of_it_is_done() -> None:
-    """Runs of others took a second; the first one of this kind, at work for half a minute, is taken to be half done."""
-    cases = [f"case {i}" for i in range(10)]
-    progress = Progress(dict.fromkeys(cases, ("fast", "mine:Slow")), quiet=True)
-    for case in cases:
-        progress.size(case, 1000)
-        progress.advance(case, "fast", 1.0)
-    assert progress.remaining() == pytest.approx(10)
-    progress.tick([("case 0", "mine:Slow", 30.0)])
-    assert progress.remaining() == pytest.approx(9 * 60 + 30)
-    progress.advance("case 0", "mine:Slow", 40.0)
-    progress.tick([])
-    assert progress.remaining() == pytest.approx(9 * 40)
-    progress.tick([("case 1", "mine:Slow", 70.0)])  # late by 30 s: it may take as long again
-    assert progress.remaining() == pytest.approx(8 * 40 + 30)
-
-
-def test_a_long_piece_of_a_large_case_says_little_of_small_ones() -> None:
-    """Half a minute of a minute for a day of 1,000 is six seconds for a part of 100."""
-    progress = Progress(dict.fromkeys(["day", "part"], ("fast", "mine:Slow")), quiet=True)
-    for case, size in (("day", 1000), ("part", 100)):
-        progress.size(case, size)
-        progress.advance(case, "fast", size / 1000)
-    progress.tick([("day", "mine:Slow", 30.0)])
-    assert progress.remaining() == pytest.approx(30 + 6)
-
-
-def test_a_run_that_counts_its_arrivals_says_what_is_left_of_it() -> None:
-    """By its pace from the first answer on: 20 s of compiling say nothing. Others of its kind take as long."""
-    progress = Progress({"day": ("fast", "mine:Slow"), "other": ("mine:Slow",)}, quiet=True)
-    for case in ("day", "other"):
-        progress.size(case, 1000)
-    piece = ("day", "mine:Slow")
-    progress.tick([(*piece, 20.0)], {piece: ArrivalCount(0, 7200, 0, 3600)})
-    assert progress.remaining() is None
-    progress.advance("day", "fast", 1.0)
-    progress.tick([(*piece, 21.0)], {piece: ArrivalCount(108, 7200, 0, 3600)})
-    progress.tick([(*piece, 31.0)], {piece: ArrivalCount(1188, 7200, 0, 3600)})  # a tenth in ten seconds
-    assert progress.remaining() == pytest.approx(89 + (31 + 89))
-    progress.tick([(*piece, 91.0)], {piece: ArrivalCount(468, 3600, 7200)})
-    assert progress.remaining() == pytest.approx(29 * 70 / 70 + (91 + 29))
-    progress.tick([(*piece, 125.0)], {piece: None})  # audits: as long again as since the last count
-    assert progress.remaining() == pytest.approx(34 + (125 + 34))
-
-
-def test_runs_that_count_are_enough_where_nothing_else_is_left(now: list[float]) -> None:
-    """Also where no piece is done yet; the line has the arrivals."""
+def test_a_run_that_counts_its_arrivals_says_how_far_it_is(now: list[float]) -> None:
     stream = io.StringIO()
-    progress = Progress({"day": ("mine:Slow",)}, stream=stream)
-    piece = ("day", "mine:Slow")
+    progress = Progress(1, stream=stream)
     for now[0], answered in ((1.0, 100), (5.0, 500)):
-        progress.tick([(*piece, now[0])], {piece: ArrivalCount(answered, 7300)})
-    told = (
-        "... 0 of 1 pieces of work, 5 s so far, about 68 s left; at work: day: mine:Slow: 500 of 7,300 arrivals (5 s)"
-    )
+        progress.tick([("day", "mine:Slow", now[0], ArrivalCount(answered, 7300))])
+    told = "... 0 of 1 pieces of work, 5 s so far; at work: day: mine:Slow: 500 of 7,300 arrivals (5 s)"
     assert stream.getvalue().splitlines() == [told]
     assert ArrivalCount(3, 3600, 7200).text == "3 of 3,600 arrivals, repeated"
 
 
-def test_the_time_left_goes_by_what_like_work_took_on_instances_of_like_size() -> None:
-    """Not by the number of pieces: two large OPT of 100 s and four small runs of 1 s are 204 s for one worker."""
-    small, large = [f"small {i}" for i in range(5)], [f"large {i}" for i in range(3)]
-    progress = Progress(dict.fromkeys((*small, *large), (MAKING, "OPT", "fast")), quiet=True)
-    for case in (*small, *large):
-        progress.size(case, 1000 if case in small else 50_000)
-        progress.advance(case, MAKING, 0.0)
-    assert progress.remaining() is None
-    for case in small:
-        progress.advance(case, "OPT", 3.0)
-    progress.advance("large 0", "OPT", 100.0)
-    progress.advance("small 0", "fast", 1.0)
-    # Of `fast` no large instance is done: a second for a thousand bytes.
-    assert progress.remaining() == pytest.approx(2 * 100 + 4 * 1 + 3 * 50)
-    progress.workers = 2
-    assert progress.remaining() == pytest.approx((200 + 4 + 150) / 2)
-    # What is in work already has less to go; no number of workers divides a single piece.
-    progress.workers = 100
-    progress.tick([("large 1", "OPT", 90.0)])
-    assert progress.remaining() == pytest.approx(100)
-    progress.advance("large 2", "OPT", 100.0)
-    assert progress.remaining() == pytest.approx(50)
-
-
-def test_what_an_earlier_run_took_says_nothing_of_the_time_left() -> None:
-    progress = Progress(dict.fromkeys("abc", ("OPT", "fast")), quiet=True)
-    progress.advance("a", "OPT", None)
-    progress.advance("a", "fast", None)
-    assert progress.remaining() is None
-    progress.advance("b", "fast", 2.0)
-    # The other kinds are put at the same seconds for the size.
-    assert progress.remaining() == pytest.approx(2.0 * 3)
-
-
-def test_a_terminal_sees_a_bar_and_a_file_sees_lines(monkeypatch: pytest.MonkeyPatch, now: list[float]) -> None:
-    """The bar has counts, elapsed time, the time left, what is at work; quiet leaves warnings alone."""
-    monkeypatch.setenv("COLUMNS", "120")
+def test_a_terminal_sees_a_bar_and_a_file_sees_lines(now: list[float]) -> None:
+    """The bar has counts and what is at work; quiet leaves warnings alone."""
     for stream, quiet in ((Terminal(), False), (io.StringIO(), False), (Terminal(), True)):
-        now[0] = 0.0
-        progress = Progress(dict.fromkeys("abcd", ("OPT",)), quiet=quiet, stream=stream)
-        now[0] = 60.0
-        progress.tick([("b", "OPT", 10.0)])
-        progress.advance("a", "OPT", 60.0)
-        now[0] = 61.0
-        progress.tick([("b", "OPT", 11.0)])
+        progress = Progress(4, quiet=quiet, stream=stream)
+        progress.advance()
+        progress.tick([("b", "OPT", 11.0, None)])
         progress.line("1 of 4 cases: a done")
         progress.warn("a warning")
         progress.close()
         text = stream.getvalue()
-        assert ("1/4, 61 s so far, about 2 min 49 s left  b: OPT (11 s)" in text) == (stream.isatty() and not quiet)
+        assert ("1/4, 00:00, b: OPT (11 s)" in text) == (stream.isatty() and not quiet)
         assert ("1 of 4 cases: a done\n" in text) != quiet
         assert "a warning\n" in text
 
@@ -156,24 +68,25 @@ def test_what_is_at_work_is_said_after_a_few_seconds_of_silence(now: list[float]
     for quiet in (False, True):
         stream = io.StringIO()
         now[0] = 0.0
-        progress = Progress(dict.fromkeys("abc", ("OPT",)), quiet=quiet, stream=stream)
+        progress = Progress(3, quiet=quiet, stream=stream)
         for now[0] in (1.0, 3.9):
-            progress.tick([("a", "OPT", now[0])])
+            progress.tick([("a", "OPT", now[0], None)])
         assert stream.getvalue() == ""
         now[0] = 4.0
-        progress.tick([("a", "OPT", 4.0)])
-        progress.tick([("a", "OPT", 4.0)])
-        progress.advance("a", "OPT", 30.0)
+        progress.tick([("a", "OPT", 4.0, None)])
+        progress.tick([("a", "OPT", 4.0, None)])
+        progress.advance()
         progress.line("1 of 3 cases: a done")
         now[0] = 7.0
-        progress.tick([("b", "OPT", 1.0)])
+        progress.tick([("b", "OPT", 1.0, None)])
         now[0] = 8.0
-        progress.tick([(case, "OPT", seconds) for case, seconds in zip("bcdefg", (2, 3, 2, 2, 2, 2), strict=True)])
+        pieces = zip("bcdefg", (2, 3, 2, 2, 2, 2), strict=True)
+        progress.tick([(case, "OPT", seconds, None) for case, seconds in pieces])
         progress.tick([])
         said = [
             "... 0 of 3 pieces of work, 4 s so far; at work: a: OPT (4 s)",
             "1 of 3 cases: a done",
-            "... 1 of 3 pieces of work, 8 s so far, about 55 s left; at work: "
+            "... 1 of 3 pieces of work, 8 s so far; at work: "
             "c: OPT (3 s), b: OPT (2 s), d: OPT (2 s), e: OPT (2 s) and 2 more",
         ]
         assert stream.getvalue().splitlines() == ([] if quiet else said)

@@ -246,9 +246,6 @@ class ToyFamily(Family):
     def export(self, instance: Numbers, kind: str, formulation: str) -> str:
         return f"* {kind} {formulation} {instance.name}\n"
 
-    def warm(self) -> None:
-        """Nothing is compiled."""
-
 
 _PLOTS = (
     Plot(
