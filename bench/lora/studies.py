@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from ratiobench.bench.family.capabilities import Studies
 from ratiobench.bench.family.suite import Study
-from ratiobench.bench.lora.theory.basis.outlay import find_outlay
+from ratiobench.bench.lora.theory.basis.facts import find_outlay
 from ratiobench.bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
 from ratiobench.instances.io.errors import InputError, explain_unknown_name

@@ -8,8 +8,7 @@ from fractions import Fraction
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.explanation import Conclusion, Sentence
 from ratiobench.bench.lora.explain.candidates import name_cells
-from ratiobench.bench.lora.theory.basis.facts import find_facts
-from ratiobench.bench.lora.theory.basis.outlay import find_outlay
+from ratiobench.bench.lora.theory.basis.facts import find_facts, find_outlay
 from ratiobench.bench.lora.theory.claims import CLAIMS, audit
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.lora.model import Instance

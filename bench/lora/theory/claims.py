@@ -18,8 +18,7 @@ from ratiobench.bench.lora.theory.basis.assumptions import (
 )
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claim import Claim, ProofStatus, SearchSpace
-from ratiobench.bench.lora.theory.notation import SIGNS
-from ratiobench.bench.lora.theory.paper import algorithm1, algorithm2, lemma4, lemmas, theorem3, theorem4, theorem5
+from ratiobench.bench.lora.theory.paper import algorithms, bidding, lemma4, theorem5
 from ratiobench.bench.lora.theory.payments import truthfulness
 from ratiobench.bench.lora.theory.payments.bidder_view import explain_no_payments
 from ratiobench.bench.theory.claim import ClaimScope, make_claims
@@ -52,6 +51,41 @@ POOLED = ClaimScope("pooled", lambda run: price_laws.has_terms(run, PoolTerms))
 UNITS = ClaimScope("units", lambda run: price_laws.has_terms(run, UnitTerms))
 STATIC = ClaimScope("static", lambda run: price_laws.has_terms(run, StaticTerms))
 OTHER_PAYMENTS = ClaimScope("payments other than pdFTSP's", lambda run: not _is_pdftsp(run))
+
+# The symbols of the statements; docs/theory/paper.md has them with the proofs. A claim's own are in its entry.
+SIGNS: tuple[tuple[str, str], ...] = (
+    (
+        "ALG, P",
+        "welfare of the tasks that the algorithm admitted; P~ that of all tasks with F > 0, dropped ones included",
+    ),
+    ("OPT", "the largest welfare of any solution, with all arrivals known"),
+    (
+        "s, r, M",
+        "samples per slot, memory in GB (files have MB; `units=given` counts these) and total samples of a task; S, R: "
+        "samples and memory summed over the cells (node, slot) of a schedule",
+    ),
+    ("minimal schedule", "one that no longer does the work when a cell is taken away"),
+    ("b, q, e", "bid, vendor's price, cost of operation per cell; b_il = b - q - sum e is the worth of a schedule"),
+    ("lambda, phi", "prices of compute and memory per node and slot, of which there are C_p and C_m - r_b"),
+    (
+        "F",
+        "b_il less S and R at the largest prices on the schedule (eq. 9); F' the same with each cell at its own price",
+    ),
+    (
+        "mu",
+        "max(0, F) of a task; D^I the dual objective with these mu when the run ends (eq. 5); D the same with mu = "
+        "max(0, max F') at any prices, which always bounds OPT",
+    ),
+    ("(14)", "the paper's payment: vendor and prices, without the cost of operation, which b - F includes"),
+    ("alpha, beta", "max b/M and max b/r over all tasks; A is the larger of the two"),
+    ("(9), line 6", "numbers in brackets are equations of the main paper, lines those of its Algorithm 1"),
+    (
+        "bbar",
+        "b_il / (S + R); rho = 1 + (bbar_max / bbar_min) max{s_max / s_min, r_max / r_min}; rho_L = 1 + L (bbar_max / "
+        "bbar_min) (s_max + r_max) / (s_min + r_min), L being the most cells of a schedule",
+    ),
+    ("kappa", "the largest of a schedule's number of cells and S over its slowest rate, over minimal schedules"),
+)
 
 # All claims: those settled by proof, then those that audits check, in the order of their output
 CLAIMS: tuple[Claim, ...] = (
@@ -147,7 +181,7 @@ CLAIMS: tuple[Claim, ...] = (
         standing=ProofStatus.PROVED,
         about=PDFTSP,
         applies=explain_outside_paper,
-        check=lemmas.lemma1,
+        check=theorem5.lemma1,
         search=SearchSpace("D <= (1 + A) P~ (Lemma 1)", costs=-9, vendors=True, raised=3, nodes=2),
     ),
     Claim(
@@ -160,7 +194,7 @@ CLAIMS: tuple[Claim, ...] = (
             "alpha, beta at least this instance's"
         ),
         about=PDFTSP,
-        check=lemmas.lemma2,
+        check=theorem5.lemma2,
         search=SearchSpace(
             "no schedule with F > 0 touches a cell whose virtual load has reached capacity (Lemma 2)",
             costs=0,
@@ -178,7 +212,7 @@ CLAIMS: tuple[Claim, ...] = (
         repaired="P~ <= rho_L P (lemma3_repaired)",
         flaw="a dropped task is charged with the value of the one cell that overflows, but it loses all its cells.",
         about=PDFTSP,
-        check=lemmas.lemma3,
+        check=theorem5.lemma3,
         search=SearchSpace("P~ <= rho P (Lemma 3; false)"),
     ),
     Claim(
@@ -188,7 +222,7 @@ CLAIMS: tuple[Claim, ...] = (
         standing=ProofStatus.PROVED,
         assumptions="as for theorem5_repaired; any search",
         about=PDFTSP,
-        check=lemmas.lemma3_repaired,
+        check=theorem5.lemma3_repaired,
     ),
     Claim(
         name="lemma4",
@@ -245,7 +279,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         about=PDFTSP,
         applies=explain_outside_paper,
-        check=algorithm2.algorithm2,
+        check=algorithms.algorithm2,
     ),
     Claim(
         name="theorem3",
@@ -263,8 +297,8 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         about=PDFTSP,
         applies=explain_outside_paper,
-        check=theorem3.theorem3,
-        check_one=theorem3.theorem3_of,
+        check=bidding.theorem3,
+        check_one=bidding.theorem3,
         search=SearchSpace("no bid gains more than the true valuation (Theorem 3; false)", costs=0, raised=0),
     ),
     Claim(
@@ -279,8 +313,8 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         about=PDFTSP,
         applies=explain_outside_paper,
-        check=theorem3.theorem3_fixed_constants,
-        check_one=theorem3.theorem3_fixed_constants_of,
+        check=bidding.theorem3_fixed_constants,
+        check_one=bidding.theorem3_fixed_constants,
     ),
     Claim(
         name="theorem3_types",
@@ -299,8 +333,8 @@ CLAIMS: tuple[Claim, ...] = (
         asked=True,
         about=PDFTSP,
         applies=explain_outside_paper,
-        check=theorem3.theorem3_types,
-        check_one=theorem3.theorem3_types_of,
+        check=bidding.theorem3_types,
+        check_one=bidding.theorem3_types,
     ),
     Claim(
         name="theorem4",
@@ -310,7 +344,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions="e >= 0, or payment=critical",
         about=PDFTSP,
         applies=explain_outside_paper,
-        check=theorem4.theorem4,
+        check=bidding.theorem4,
     ),
     Claim(
         name="theorem4_literal",
@@ -324,7 +358,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         about=PDFTSP,
         applies=explain_outside_paper,
-        check=theorem4.theorem4_literal,
+        check=bidding.theorem4_literal,
     ),
     Claim(
         name="provider_deficit",
@@ -336,7 +370,7 @@ CLAIMS: tuple[Claim, ...] = (
         asked=True,
         about=PDFTSP,
         applies=explain_outside_paper,
-        check=theorem4.provider_deficit,
+        check=bidding.provider_deficit,
     ),
     Claim(
         name="drops",
@@ -346,7 +380,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions="as for lemma3_repaired",
         about=PDFTSP,
         applies=explain_outside_selected,
-        check=algorithm1.drops,
+        check=algorithms.drops,
     ),
     Claim(
         name="overflow",
@@ -362,7 +396,7 @@ CLAIMS: tuple[Claim, ...] = (
         asked=True,
         about=PDFTSP,
         applies=explain_outside_algorithm1,
-        check=algorithm1.overflow,
+        check=algorithms.overflow,
     ),
     Claim(
         name="ghost_updates",
@@ -374,7 +408,7 @@ CLAIMS: tuple[Claim, ...] = (
         asked=True,
         about=PDFTSP,
         applies=explain_outside_algorithm1,
-        check=algorithm1.ghost_updates,
+        check=algorithms.ghost_updates,
     ),
     Claim(
         name="dual_certificate",

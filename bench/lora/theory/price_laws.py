@@ -7,7 +7,7 @@ theorem assumes of the instance is computed from the instance; where it fails th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import floor
 from typing import NamedTuple
@@ -16,16 +16,16 @@ import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
-from ratiobench.bench.lora.theory.basis.sums import sum_exactly
-from ratiobench.bench.lora.theory.guarantees import ROUNDING, find_truth
+from ratiobench.bench.lora.theory.basis.facts import find_outlay, sum_exactly
+from ratiobench.bench.lora.theory.guarantees import FILLED, find_truth, settle_posted
 from ratiobench.instances.lora.feasibility import first_slots, usable_types
-from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.online.lora.posted_prices import PostedTrace
 from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.public_constants import list_served, units_of
 from ratiobench.online.lora.roots import share_above
 from ratiobench.online.lora.run import run
-from ratiobench.online.lora.traces import LawTerms, PoolTerms, StaticTerms, UnitTerms
+from ratiobench.online.lora.traces import StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
 
 MOST_PRICES = 64  # Theorem S2 is about a mean over prices, which is computed for instances of at most so many tasks
@@ -37,24 +37,31 @@ def has_terms(run: OnlineRun, kind: type) -> bool:
     return isinstance(run.trace, PostedTrace) and isinstance(run.trace.terms, kind)
 
 
-def _surplus(case: Case, trace: PostedTrace) -> Fraction:
+def _surplus(case: Case) -> Fraction:
     """sum mu_i with mu_i = max(0, b_i - c_i), c_i being the cost that the task was offered."""
-    pairs = zip(case.instance.bid.tolist(), trace.offers, strict=True)
+    pairs = zip(case.instance.bid.tolist(), case.run.trace.offers, strict=True)
     return sum((max(Fraction(0), bid - Fraction(o.cost)) for bid, o in pairs if o is not None), Fraction(0))
 
 
-def _settle(case: Case, name: str, value: Fraction, bound: Fraction, claim: str, figures: Figures) -> Check:
-    trace = case.run.trace
-    assert isinstance(trace, PostedTrace)
-    figures = {"welfare": case.run.welfare, "opt_lower": case.lower, "opt_upper": case.upper, **figures}
-    slack = 0 if trace.exact else ROUNDING * (value + bound)
-    if case.lower > value + slack or value > bound + slack:
-        witness = {"opt_lower": str(case.lower), "certificate": str(value), "bound": str(bound)}
-        return Check(name, Verdict.VIOLATED, value, bound, claim, witness, figures)
-    if case.lower > value or value > bound:
-        reason = "float prices: the two sides are closer than rounding"
-        return Check(name, Verdict.UNDECIDED, value, bound, reason, None, figures)
-    return Check(name, Verdict.HOLDS, value, bound, claim, None, figures)
+def _shape(instance: Instance, public: Public, i: int, g: int) -> tuple[Fraction, Fraction]:
+    """s / C and r / D of a task on a node type; the larger one is the weight of a cell."""
+    rate, memory = int(instance.rate[i, g]), int(instance.memory_mb[i])
+    return Fraction(rate, int(public.compute[g])), Fraction(memory, int(public.memory_mb[g]))
+
+
+def _weigh(case: Case, i: int, tops: Sequence[Fraction | int]) -> Fraction:
+    """sum X_g w over the cells of an admitted schedule."""
+    decision, kind = case.run.decisions[i], case.public.type_of_node.tolist()
+    assert decision is not None
+    types = [kind[k] for k, _ in decision.cells]
+    return sum((tops[g] * max(_shape(case.instance, case.public, i, g)) for g in types), Fraction(0))
+
+
+def _list_admitted(case: Case) -> Iterator[tuple[int, int]]:
+    """(task, b_il) of the admitted tasks."""
+    for i, decision in enumerate(case.run.decisions):
+        if decision is not None:
+            yield i, int(case.instance.bid[i]) - find_outlay(case.instance, i, decision)
 
 
 def _thousandths_of_log(value: Fraction) -> Fraction:
@@ -64,25 +71,18 @@ def _thousandths_of_log(value: Fraction) -> Fraction:
 
 def theorem_p(case: Case) -> Check:
     """OPT <= D <= max(1, B) ALG + (the priced capacity before the first task), by Lemma P."""
-    trace = case.run.trace
-    assert isinstance(trace, PostedTrace)
-    terms = trace.terms
-    assert isinstance(terms, LawTerms)
-    public = case.instance.public("")
+    trace, terms, public = case.run.trace, case.run.trace.terms, case.public
     kind, compute, memory = public.type_of_node.tolist(), public.compute.tolist(), public.memory_mb.tolist()
-    priced = sum_exactly(
-        [(compute[kind[k]], price) for (k, _), price in trace.lam.items()]
-        + [(memory[kind[k]], price) for (k, _), price in trace.phi.items()]
-    )
-    value = priced + _surplus(case, trace)
-    factor, loss = max(Fraction(1), terms.growth), terms.start
+    priced = [(compute[kind[k]], price) for (k, _), price in trace.lam.items()]
+    priced += [(memory[kind[k]], price) for (k, _), price in trace.phi.items()]
+    value = sum_exactly(priced) + _surplus(case)
     most = public.slots * sum(
         node.count * min(size * terms.caps[0], mb * terms.caps[1])
         for node, size, mb in zip(public.node_types, compute, memory, strict=True)
     )
     claim = "OPT <= D <= max(1, B) ALG + (priced capacity at the start)"
-    figures: Figures = {"growth": terms.growth}
-    return _compare(case, "theorem_p", claim, terms, value, _Bound(factor, loss, most), figures)
+    bound = _Bound(max(Fraction(1), terms.growth), terms.start, most)
+    return _compare(case, "theorem_p", claim, value, bound, {"growth": terms.growth})
 
 
 class _Bound(NamedTuple):
@@ -93,104 +93,72 @@ class _Bound(NamedTuple):
     most: Fraction
 
 
-def _compare(
-    case: Case, name: str, claim: str, terms: LawTerms | PoolTerms, value: Fraction, bound: _Bound, figures: Figures
-) -> Check:
+def _compare(case: Case, name: str, claim: str, value: Fraction, bound: _Bound, figures: Figures) -> Check:
     """The dual value against the bound, where the constants are what the proof needs."""
-    factor, loss, most = bound
+    terms, truth, (factor, loss, most) = case.run.trace.terms, find_truth(case.instance), bound
     least = _thousandths_of_log(most / loss) if loss else None
     figures = {**figures, "factor": factor, "loss": loss, "least_factor": least}
-    problem = terms.problem or _no_full_price(case, terms.share, terms.caps)
+    problem = terms.problem
+    # Why cells without room need not cost X: eps, X_c or X_m are not what the proof needs.
+    if not problem and truth.share >= 1:
+        problem = FILLED
+    elif not problem and (terms.share >= 1 or share_above(terms.share) >= 1):
+        problem = f"largest_share = {terms.share} was used, and prices were made for 1/2"
+    elif not problem:
+        caps = {"cap_compute": terms.caps[0], "cap_memory": terms.caps[1], "largest_share": terms.share}
+        problem = truth.missing(caps)
     if problem:
         return Check(name, Verdict.NOT_APPLICABLE, value, None, problem, None, figures)
-    return _settle(case, name, value, factor * case.run.welfare + loss, claim, figures)
-
-
-def _no_full_price(case: Case, share: Fraction, caps: tuple[Fraction, Fraction]) -> str:
-    """Why cells without room need not cost X: eps, X_c or X_m are not what the proof needs."""
-    truth = find_truth(case.instance)
-    if truth.share >= 1:
-        return "eps < 1 fails: a task can fill a node's compute or memory"
-    if share >= 1 or share_above(share) >= 1:
-        return f"largest_share = {share} was used, and prices were made for 1/2"
-    return truth.missing({"cap_compute": caps[0], "cap_memory": caps[1], "largest_share": share})
+    return settle_posted(case, name, claim, value, factor * case.run.welfare + loss, figures)
 
 
 def theorem_pool(case: Case) -> Check:
     """OPT <= D <= (max(1, Omega B) + Omega B U / G) ALG + sum Omega K psi(0), prices by node type and slot."""
-    trace = case.run.trace
-    assert isinstance(trace, PostedTrace)
-    terms = trace.terms
-    assert isinstance(terms, PoolTerms)
-    public = case.instance.public("")
-    omega = find_omega(case.instance)
+    terms, public, omega = case.run.trace.terms, case.public, find_omega(case.instance)
     pools = [omega[g] * node.count for g, node in enumerate(public.node_types)]
-    value = _surplus(case, trace)
-    value += sum((pool * sum(row, Fraction(0)) for pool, row in zip(pools, terms.prices, strict=True)), Fraction(0))
+    priced = (pool * sum(row, Fraction(0)) for pool, row in zip(pools, terms.prices, strict=True))
+    value = sum(priced, _surplus(case))
     loss = public.slots * sum((a * b for a, b in zip(pools, terms.start, strict=True)), Fraction(0))
-    spread = max((_weigh_run(case, i, terms.tops) for i, d in enumerate(case.run.decisions) if d), default=Fraction(0))
+    spread = max((_weigh(case, i, terms.tops) / net for i, net in _list_admitted(case)), default=Fraction(0))
     growth = max(omega) * terms.growth
     factor = max(Fraction(1), growth) + (growth * spread / terms.gain if terms.gain else 0)
     tops = (node.count * top for node, top in zip(public.node_types, terms.tops, strict=True))
     most = public.slots * sum(tops, Fraction(0))
     claim = "OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG + (priced capacity at the start)"
     figures: Figures = {"growth": terms.growth, "omega": max(omega), "spread_of_run": spread}
-    return _compare(case, "theorem_pool", claim, terms, value, _Bound(factor, loss, most), figures)
-
-
-def _weigh_run(case: Case, i: int, tops: tuple[Fraction, ...]) -> Fraction:
-    """sum X_g w / b_il over the cells of an admitted schedule."""
-    instance, public, decision = case.instance, case.instance.public(""), case.run.decisions[i]
-    assert decision is not None
-    kind, cost = public.type_of_node.tolist(), instance.cost(i)
-    net = int(instance.bid[i]) - (0 if decision.vendor is None else instance.vendors(i)[decision.vendor][0])
-    total = Fraction(0)
-    for k, t in decision.cells:
-        g = kind[k]
-        net -= int(cost[g, t - 1])
-        compute, memory = int(public.compute[g]), int(public.memory_mb[g])
-        share = Fraction(int(instance.rate[i, g]), compute), Fraction(int(instance.memory_mb[i]), memory)
-        total += tops[g] * max(share)
-    return total / net
+    return _compare(case, "theorem_pool", claim, value, _Bound(factor, loss, most), figures)
 
 
 def find_omega(instance: Instance) -> list[Fraction]:
     """By node type, at least the weight max(s / C, r / D) of any tasks with a schedule that fit a node together."""
-    public, able = instance.public(""), usable_types(instance)
-    found = []
-    for g, (compute, memory) in enumerate(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True)):
-        pairs = [
-            (Fraction(int(instance.rate[each.task, g]), compute), Fraction(each.memory_mb, memory))
-            for each in list_served(instance)
-            if able[each.task, g]
-        ]
-        found.append(min(_bound_weight(pairs), _bound_weight([pair[::-1] for pair in pairs])))
-    return found
+    public, able, served = instance.public(""), usable_types(instance), list_served(instance)
+    return [
+        _bound_weight([_shape(instance, public, each.task, g) for each in served if able[each.task, g]])
+        for g in range(len(public.node_types))
+    ]
+
+
+def _bound_weight(shapes: list[tuple[Fraction, Fraction]]) -> Fraction:
+    """1 + beta with max(x, y) <= x + beta y for all shapes (x, y), or x and y exchanged: what fits weighs no more."""
+    exchanged = [(y, x) for x, y in shapes]
+    return 1 + min(max((1 - x / y for x, y in some if y > x), default=Fraction(0)) for some in (shapes, exchanged))
 
 
 def theorem_a1(case: Case) -> Check:
     """OPT <= D <= Gamma ALG for tasks that take one of N equal units of a type and slot."""
-    trace = case.run.trace
-    assert isinstance(trace, PostedTrace)
-    terms = trace.terms
-    assert isinstance(terms, UnitTerms)
+    terms, units = case.run.trace.terms, find_units(case.instance)
     low, top = -(-terms.low // 1), terms.theta * terms.low // 1
-    figures: Figures = {
-        "gamma": terms.gamma,
-        "theta": terms.theta,
-        "least_factor": 1 + _thousandths_of_log(Fraction(top + 1, low + 1)),
-    }
-    units = find_units(case.instance)
-    if isinstance(units, str):
-        return Check("theorem_a1", Verdict.NOT_APPLICABLE, None, None, units, None, figures)
-    problem = _values_outside(case, terms, units)
-    if problem:
+    least = 1 + _thousandths_of_log(Fraction(top + 1, low + 1))
+    figures: Figures = {"gamma": terms.gamma, "theta": terms.theta, "least_factor": least}
+    problem = units if isinstance(units, str) else _values_outside(case, terms, units)
+    if isinstance(units, str) or problem:
         return Check("theorem_a1", Verdict.NOT_APPLICABLE, None, None, problem, None, figures)
-    public = case.instance.public("")
-    value = _surplus(case, trace) + terms.low * sum(
-        node.count * units.get(g, 0) * sum(terms.prices[g], Fraction(0)) for g, node in enumerate(public.node_types)
+    priced = sum(
+        node.count * units.get(g, 0) * sum(terms.prices[g], Fraction(0))
+        for g, node in enumerate(case.public.node_types)
     )
-    return _settle(case, "theorem_a1", value, terms.gamma * case.run.welfare, "OPT <= D <= Gamma ALG", figures)
+    value = _surplus(case) + terms.low * priced
+    return settle_posted(case, "theorem_a1", "OPT <= D <= Gamma ALG", value, terms.gamma * case.run.welfare, figures)
 
 
 def find_units(instance: Instance) -> Mapping[int, int] | str:
@@ -209,27 +177,24 @@ def find_units(instance: Instance) -> Mapping[int, int] | str:
     for g, pairs in sizes.items():
         compute, memory = int(public.compute[g]), int(public.memory_mb[g])
         counts = {units_of(compute, memory, *pair) for pair in pairs}
-        count = min(counts)
+        units[g] = count = min(counts)
         crowded = min((count + 1) * rate for rate, _ in pairs) > compute
         if len(counts) > 1 or not (crowded or min((count + 1) * mb for _, mb in pairs) > memory):
             return f"nodes of type {g} hold a number of tasks that depends on which they are"
-        units[g] = count
     return units
 
 
 def _values_outside(case: Case, terms: UnitTerms, units: Mapping[int, int]) -> str:
     """Why a value of a unit may lie outside what was announced, or a full cell be too cheap; empty if not."""
-    instance, public = case.instance, case.instance.public("")
-    kind = public.type_of_node.tolist()
-    top = max((each.worth for each in list_served(instance)), default=0)
-    sold = np.zeros((len(public.node_types), instance.slots), np.int64)
-    for i, decision in enumerate(case.run.decisions):
+    public, kind = case.public, case.public.type_of_node.tolist()
+    top = max((each.worth for each in list_served(case.instance)), default=0)
+    sold = np.zeros((len(public.node_types), public.slots), np.int64)
+    for i, net in _list_admitted(case):
+        if net < terms.low:
+            return f"task {i} is worth {net}, less than L = {float(terms.low):.6g}"
+        decision = case.run.decisions[i]
         for k, t in decision.cells if decision is not None else ():
             sold[kind[k], t - 1] += 1
-            price = 0 if decision is None or decision.vendor is None else instance.vendors(i)[decision.vendor][0]
-            net = int(instance.bid[i]) - price - int(instance.cost(i)[kind[k], t - 1])
-            if net < terms.low:
-                return f"task {i} is worth {net}, less than L = {float(terms.low):.6g}"
     for g, count in units.items():
         for t in np.flatnonzero(sold[g] >= count * public.node_types[g].count).tolist():
             if terms.low * terms.prices[g][t] < top:
@@ -243,9 +208,8 @@ class Slack(NamedTuple):
     sigma: Fraction  # least slots of a window over the slots that the task needs at its slowest
     omega: Fraction  # at least the weight of any tasks on one node
     full: Fraction  # f, at most the weight on a node without room for a task
-    # largest value per unit of weight, of the lightest schedule. weights: of a cell, by task with one type.
-    density: Fraction
-    weights: Mapping[int, Fraction]
+    density: Fraction  # largest value per unit of weight, of the lightest schedule
+    weights: Mapping[int, Fraction]  # of a cell, by task with one type
 
     @property
     def factor(self) -> Fraction:
@@ -259,50 +223,35 @@ def find_slack(instance: Instance) -> Slack | str:
     served = list_served(instance)
     if not served:
         return "no task has a schedule"
-    sigma, full, density = None, None, Fraction(0)
     shapes: dict[int, list[tuple[Fraction, Fraction]]] = {}
-    weights = {}
+    slackness, left, densities, weights = [], [], [], {}
     for each in served:
         i, usable = each.task, np.flatnonzero(able[each.task]).tolist()
         if instance.cost(i)[usable].any() or any(price for price, _ in instance.vendors(i)):
             return f"task {i} has costs of operation or a vendor's price"
         window = int(instance.deadline[i]) - int(first[i]) + 1
-        slackness = Fraction(window, -(-each.work // each.slowest))
-        sigma = slackness if sigma is None else min(sigma, slackness)
+        slackness.append(Fraction(window, -(-each.work // each.slowest)))
         cells = []
         for g in usable:
             rate, compute, memory = int(instance.rate[i, g]), int(public.compute[g]), int(public.memory_mb[g])
-            shape = Fraction(rate, compute), Fraction(each.memory_mb, memory)
+            shape = _shape(instance, public, i, g)
             shapes.setdefault(g, []).append(shape)
-            left = min(Fraction(compute - rate + 1, compute), Fraction(memory - each.memory_mb + 1, memory))
-            full = left if full is None else min(full, left)
+            left += [Fraction(compute - rate + 1, compute), Fraction(memory - each.memory_mb + 1, memory)]
             cells.append((max(shape), rate))
         least = max(
             -(-each.work // each.fastest) * min(w for w, _ in cells), each.work * min(w / rate for w, rate in cells)
         )
-        density = max(density, each.bid / least)
+        densities.append(each.bid / least)
         if len(usable) == 1:
             weights[i] = cells[0][0]
-    assert sigma is not None
-    assert full is not None
-    if sigma <= 1:
+    if min(slackness) <= 1:
         return "sigma > 1 fails: a task needs all slots of its window"
-    omega = max(min(_bound_weight(pairs), _bound_weight([pair[::-1] for pair in pairs])) for pairs in shapes.values())
-    return Slack(sigma, omega, full, density, weights)
-
-
-def _bound_weight(shapes: list[tuple[Fraction, Fraction]]) -> Fraction:
-    """1 + beta with max(x, y) <= x + beta y for all shapes (x, y): what fits a node weighs no more."""
-    return 1 + max((1 - x / y for x, y in shapes if y > x), default=Fraction(0))
+    return Slack(min(slackness), max(map(_bound_weight, shapes.values())), min(left), max(densities), weights)
 
 
 def theorem_s(case: Case) -> Check:
     """Theorem S of greedy (price=0): OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG; S2 in the mean over P."""
-    trace = case.run.trace
-    assert isinstance(trace, PostedTrace)
-    terms = trace.terms
-    assert isinstance(terms, StaticTerms)
-    name, slack = "theorem_s", find_slack(case.instance)
+    name, terms, slack, lower = "theorem_s", case.run.trace.terms, find_slack(case.instance), Fraction(case.lower)
     if isinstance(slack, str):
         return Check(name, Verdict.NOT_APPLICABLE, None, None, slack)
     figures: Figures = {
@@ -314,72 +263,58 @@ def theorem_s(case: Case) -> Check:
         "full": slack.full,
     }
     if terms.price == 0:
-        least = _least_density(case)
-        theta = Fraction(1) if least is None else max(Fraction(1), slack.density / least)
+        # The least value per unit of weight of an admitted schedule decides.
+        ones = [1] * len(case.public.node_types)
+        worths = (int(case.instance.bid[i]) / _weigh(case, i, ones) for i, _ in _list_admitted(case))
+        theta = max([Fraction(1), *(slack.density / worth for worth in worths)])
         factor = 1 + theta * slack.factor
-        figures |= {"theta": theta, "factor": factor, "least_factor": _least_factor(slack.sigma, theta)}
-        verdict = Verdict.HOLDS if case.lower <= factor * case.run.welfare else Verdict.VIOLATED
-        witness = {"opt_lower": str(case.lower)} if verdict is Verdict.VIOLATED else None
+        right = factor * case.run.welfare
+        figures |= {"theta": theta, "factor": factor}
         claim = "OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG (Theorem S)"
-        return Check(name, verdict, Fraction(case.lower), factor * case.run.welfare, claim, witness, figures)
-    if not terms.drawn:
-        reason = "Theorem S is about price=0, S2 about a price that is drawn"
-        return Check(name, Verdict.NOT_APPLICABLE, None, None, reason, None, figures)
-    return _in_the_mean(case, terms, slack, figures)
-
-
-def _least_factor(sigma: Fraction, theta: Fraction) -> Fraction:
-    """What no algorithm's factor is below where lengths are any: 1 + ln theta, and sigma ln(sigma / (sigma - 1))."""
-    by_length = sigma * _thousandths_of_log(sigma / (sigma - 1))
-    return max(1 + _thousandths_of_log(theta), Fraction(floor(1000 * by_length), 1000))
-
-
-def _least_density(case: Case) -> Fraction | None:
-    """The least value per unit of weight of an admitted schedule; None without any."""
-    instance, public = case.instance, case.instance.public("")
-    kind, found = public.type_of_node.tolist(), []
-    for i, decision in enumerate(case.run.decisions):
-        if decision is not None:
-            weight = Fraction(0)
-            for k, _ in decision.cells:
-                compute, memory = int(public.compute[kind[k]]), int(public.memory_mb[kind[k]])
-                rate = int(instance.rate[i, kind[k]])
-                weight += max(Fraction(rate, compute), Fraction(int(instance.memory_mb[i]), memory))
-            found.append(int(instance.bid[i]) / weight)
-    return min(found, default=None)
-
-
-def _in_the_mean(case: Case, terms: StaticTerms, slack: Slack, figures: Figures) -> Check:
-    """OPT <= (1 + 2 Omega sigma / (f (sigma - 1))) (1 + ln theta) E[ALG], E over P; each price is run."""
-    name, instance = "theorem_s", case.instance
-    served = [each for each in list_served(instance) if each.bid]
-    problem = ""
-    if instance.tasks > MOST_PRICES:
-        problem = f"the mean over prices is computed for at most {MOST_PRICES} tasks"
-    elif any(each.task not in slack.weights for each in served):
-        problem = "a task can run on several node types, and has no single weight per cell"
-    densities = sorted(
-        {each.bid / (-(-each.work // each.slowest) * slack.weights.get(each.task, Fraction(1))) for each in served}
-    )
-    if not problem and densities and not terms.low <= densities[0] <= densities[-1] <= terms.low * terms.theta:
-        problem = "values per unit of weight lie outside L and theta L"
-    if problem:
-        return Check(name, Verdict.NOT_APPLICABLE, None, None, problem, None, figures)
-    total = Fraction(0)
-    edges = [terms.low, *(each for each in densities if each > terms.low)]
-    for j, price in enumerate(edges):
-        welfare = run(instance, f"static:price={price}", seed="").welfare
-        part = Fraction(1) if j == 0 else logarithm(price / edges[j - 1])
-        total += welfare * part
-    mean_factor = 1 + logarithm(terms.theta)
-    factor = (1 + slack.factor) * mean_factor
-    right = factor * total / mean_factor
-    figures |= {"theta": terms.theta, "factor": factor, "mean_welfare": total / mean_factor}
-    figures["least_factor"] = _least_factor(slack.sigma, terms.theta)
-    claim = "OPT <= (1 + 2 Omega sigma / (f (sigma - 1))) (1 + ln theta) E[ALG] (Theorem S2)"
-    left, close = Fraction(case.lower), _CLOSE * (right + 1)
-    if abs(left - right) <= close and left:
-        return Check(name, Verdict.UNDECIDED, left, right, "the two sides are closer than rounding", None, figures)
-    verdict = Verdict.HOLDS if left <= right else Verdict.VIOLATED
+    else:
+        problem = _explain_no_mean(case, terms, slack)
+        if problem:
+            return Check(name, Verdict.NOT_APPLICABLE, None, None, problem, None, figures)
+        theta, factor = terms.theta, (1 + slack.factor) * (1 + logarithm(terms.theta))
+        mean = _find_mean_welfare(case, terms, slack)
+        right = factor * mean
+        figures |= {"theta": theta, "factor": factor, "mean_welfare": mean}
+        claim = "OPT <= (1 + 2 Omega sigma / (f (sigma - 1))) (1 + ln theta) E[ALG] (Theorem S2)"
+    # What no algorithm's factor is below where lengths are any: 1 + ln theta, and sigma ln(sigma / (sigma - 1)).
+    by_length = slack.sigma * _thousandths_of_log(slack.sigma / (slack.sigma - 1))
+    figures["least_factor"] = max(1 + _thousandths_of_log(theta), Fraction(floor(1000 * by_length), 1000))
+    if terms.price != 0 and lower and abs(lower - right) <= _CLOSE * (right + 1):
+        return Check(name, Verdict.UNDECIDED, lower, right, "the two sides are closer than rounding", None, figures)
+    verdict = Verdict.HOLDS if lower <= right else Verdict.VIOLATED
     witness = {"opt_lower": str(case.lower)} if verdict is Verdict.VIOLATED else None
-    return Check(name, verdict, left, right, claim, witness, figures)
+    return Check(name, verdict, lower, right, claim, witness, figures)
+
+
+def _list_densities(case: Case, slack: Slack) -> list[Fraction]:
+    """The values per unit of weight of all tasks, ascending."""
+    served = (each for each in list_served(case.instance) if each.bid)
+    return sorted({each.bid / (-(-each.work // each.slowest) * slack.weights[each.task]) for each in served})
+
+
+def _explain_no_mean(case: Case, terms: StaticTerms, slack: Slack) -> str:
+    """Why Theorem S2 says nothing of the run; empty if it does."""
+    if not terms.drawn:
+        return "Theorem S is about price=0, S2 about a price that is drawn"
+    if case.instance.tasks > MOST_PRICES:
+        return f"the mean over prices is computed for at most {MOST_PRICES} tasks"
+    if any(each.task not in slack.weights for each in list_served(case.instance) if each.bid):
+        return "a task can run on several node types, and has no single weight per cell"
+    densities = _list_densities(case, slack)
+    if densities and not terms.low <= densities[0] <= densities[-1] <= terms.low * terms.theta:
+        return "values per unit of weight lie outside L and theta L"
+    return ""
+
+
+def _find_mean_welfare(case: Case, terms: StaticTerms, slack: Slack) -> Fraction:
+    """E[ALG] over P, the distribution of prices; each price is run."""
+    total = Fraction(0)
+    edges = [terms.low, *(each for each in _list_densities(case, slack) if each > terms.low)]
+    for j, price in enumerate(edges):
+        welfare = run(case.instance, f"static:price={price}", seed="").welfare
+        total += welfare * (Fraction(1) if j == 0 else logarithm(price / edges[j - 1]))
+    return total / (1 + logarithm(terms.theta))

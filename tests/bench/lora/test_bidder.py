@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
-from ratiobench.bench.lora.theory.paper import theorem3
+from ratiobench.bench.lora.theory.paper import bidding
 from ratiobench.bench.lora.theory.payments import bid_trials, bidder_view
 from ratiobench.bench.lora.theory.payments.bid_trials import try_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
@@ -99,13 +99,13 @@ def test_a_type_that_gains_in_doubles_is_shown_by_a_run_with_the_constants_kept(
 def test_more_searches_are_allowed_for_one_bidder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where an audit runs out, its curve is followed; where that runs out too, runs with other bids are heard."""
     instance = named("truth_nonmonotone")
-    monkeypatch.setattr(theorem3, "SEARCHES", 10)
+    monkeypatch.setattr(bidding, "SEARCHES", 10)
     assert check_claim(instance, "pdftsp", "theorem3").status is Verdict.UNDECIDED
     result = run(instance, "pdftsp")
     [check] = audit_bidder(instance, result, 2, ["theorem3"])
     curve = utility_curve(instance, result, 2)
     assert check.left == curve.best()[1] - curve.utility(curve.valuation)
-    monkeypatch.setattr(theorem3, "CHOSEN", 0)
+    monkeypatch.setattr(bidding, "CHOSEN", 0)
     [check] = audit_bidder(instance, result, 2, ["theorem3"])
     assert check.status is Verdict.VIOLATED or "its curve takes more than 0 searches; " in check.reason
 

@@ -15,7 +15,7 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.counterexamples.moves import Bounds, RandomNumbers, draw_start, raise_bids
 from ratiobench.bench.lora.counterexamples.tiny import instance as sketch_instance
 from ratiobench.bench.lora.theory.basis.case import Case
-from ratiobench.bench.lora.theory.basis.memo import keep_by_content
+from ratiobench.bench.lora.theory.basis.facts import keep_by_content
 from ratiobench.bench.lora.theory.basis.verdicts import compare
 from ratiobench.bench.lora.theory.claim import Claim, ProofStatus
 from ratiobench.bench.lora.theory.claims import CLAIMS, THEORY, audit

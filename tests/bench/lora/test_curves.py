@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.theory.paper import theorem3
+from ratiobench.bench.lora.theory.paper import bidding
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of, cost_of, deficits
 from ratiobench.bench.lora.theory.pdftsp.bids import recompute_curve, utility_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
@@ -317,7 +317,7 @@ def test_an_allowance_that_runs_out_leaves_the_claim_undecided(monkeypatch: pyte
     with pytest.raises(SearchLimitReached):
         recompute_curve(auction, 1, "printed", SearchBudget(2))
     assert check_claim(instance, "pdftsp:units=given", "theorem3").status is Verdict.HOLDS
-    monkeypatch.setattr(theorem3, "SEARCHES", 2)
+    monkeypatch.setattr(bidding, "SEARCHES", 2)
     check = check_claim(instance, "pdftsp:units=given", "theorem3")
     assert (check.status, check.left) == (Verdict.UNDECIDED, None)
     assert check.reason.endswith("of 2 tasks followed, none gains")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.theory.paper import theorem3
+from ratiobench.bench.lora.theory.paper import bidding
 from ratiobench.bench.lora.theory.payments import bidder_view
 from ratiobench.bench.lora.theory.payments.truthfulness import REPORTS
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of
@@ -309,12 +309,12 @@ def test_a_negative_cost_can_make_a_dropped_task_win_for_less_than_its_vendor() 
 def test_misreports_that_were_not_followed_leave_the_claim_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = named("tiny_vendors")
     assert check_claim(instance, "pdftsp", "theorem3_types").status is Verdict.HOLDS
-    monkeypatch.setattr(theorem3, "SEARCHES", 1)
+    monkeypatch.setattr(bidding, "SEARCHES", 1)
     check = check_claim(instance, "pdftsp", "theorem3_types")
     assert (check.status, check.left) == (Verdict.UNDECIDED, None)
     assert check.reason == "none of the 0 misreports tried gains; not all were tried"
-    monkeypatch.setattr(theorem3, "SEARCHES", 10)
-    monkeypatch.setattr(theorem3, "SEARCHES_OF_ONE", 4)
+    monkeypatch.setattr(bidding, "SEARCHES", 10)
+    monkeypatch.setattr(bidding, "SEARCHES_OF_ONE", 4)
     memory_lie = parse(MEMORY_LIE)
     check = check_claim(memory_lie, "pdftsp:units=given,money=1/400", "theorem3_types")
     assert (check.status, check.reason) == (

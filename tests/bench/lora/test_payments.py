@@ -16,8 +16,13 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.theory.payments import offers
-from ratiobench.bench.lora.theory.payments.offers import verify_offers
-from ratiobench.bench.lora.theory.payments.schedule_cost import Row, StepBudget, StepLimitReached, find_least_cost
+from ratiobench.bench.lora.theory.payments.offers import (
+    Row,
+    StepBudget,
+    StepLimitReached,
+    find_least_cost,
+    verify_offers,
+)
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ratiobench.bench.lora.theory.basis.density import find_bbar_range
-from ratiobench.bench.lora.theory.basis.facts import Facts, Observations, find_facts, observe_run
-from ratiobench.bench.lora.theory.basis.sums import sum_exactly
+from ratiobench.bench.lora.theory.basis.facts import Facts, Observations, find_facts, observe_run, sum_exactly
 from ratiobench.formulations.report import Exact, SolveReport
 from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.online.lora.traces import Offer, PriceTrace

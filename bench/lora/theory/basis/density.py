@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.bench.lora.theory.basis.memo import keep_by_content
+from ratiobench.bench.lora.theory.basis.facts import keep_by_content
 from ratiobench.formulations.kernels import compiled
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, StateSpaceTooLarge, space
 from ratiobench.instances.lora.model import Instance, IntArray

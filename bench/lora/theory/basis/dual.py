@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.bench.lora.theory.basis.memo import keep_by_content
+from ratiobench.bench.lora.theory.basis.facts import keep_by_content
 from ratiobench.formulations.lora.bound.pricing import Pricer, find_pool, node_rents
 from ratiobench.formulations.lora.covering.schedules import Cover, space
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task

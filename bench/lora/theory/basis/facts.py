@@ -5,20 +5,64 @@ All quantities are in the units that the run used (those of the file, of the pap
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.bench.lora.theory.basis.memo import keep_by_content
 from ratiobench.formulations.lora.bound.minimal_covers import MinimalCovers, list_minimal_covers
 from ratiobench.formulations.lora.covering.schedules import space
+from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, Public, Task
+from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.constants import alpha, beta
 from ratiobench.online.lora.traces import Offer, PriceTrace
 
 ROUNDING = 1e-9  # Relative error that no price in doubles reaches: 10^4 updates cost a few units in the last place each
+Rest = ParamSpec("Rest")
+Value = TypeVar("Value")
+
+
+def keep_by_content(
+    most: int,
+) -> Callable[[Callable[Concatenate[Instance, Rest], Value]], Callable[Concatenate[Instance, Rest], Value]]:
+    """Keep what a function makes of an instance and further hashable arguments; at `most` of them all are dropped."""
+
+    def keeping(make: Callable[Concatenate[Instance, Rest], Value]) -> Callable[Concatenate[Instance, Rest], Value]:
+        cache: dict[tuple[Hashable, ...], Value] = {}
+
+        @wraps(make)
+        def find_or_make(instance: Instance, /, *args: Rest.args, **more: Rest.kwargs) -> Value:
+            key = (content_hash(instance), *args, *more.items())
+            if key not in cache:
+                if len(cache) >= most:
+                    cache.clear()
+                cache[key] = make(instance, *args, **more)
+            return cache[key]
+
+        return find_or_make
+
+    return keeping
+
+
+def find_outlay(instance: Instance, i: int, decision: Decision) -> int:
+    """q + sum e of a decision about task i, micro-dollars."""
+    kind, cost = instance.public("").type_of_node, instance.cost(i)
+    fee = 0 if decision.vendor is None else instance.vendors(i)[decision.vendor].price
+    return fee + sum(int(cost[kind[k], t - 1]) for k, t in decision.cells)
+
+
+def sum_exactly(terms: Iterable[tuple[int, Fraction | float | int]]) -> Fraction:
+    """The sum of times * value over pairs (times, value); a double stands for the fraction that it is."""
+    over: dict[int, int] = {}
+    for times, value in terms:
+        top, under = value.as_integer_ratio()
+        over[under] = over.get(under, 0) + times * top
+    return sum((Fraction(top, under) for under, top in over.items()), Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)

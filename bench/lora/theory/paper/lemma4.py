@@ -18,7 +18,6 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
 from ratiobench.bench.lora.theory.basis.dual import best_schedule, dual_of
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING
-from ratiobench.bench.lora.theory.basis.sums import nearest_double
 from ratiobench.bench.lora.theory.basis.verdicts import compare, compare_optimum
 from ratiobench.formulations.lora.covering.schedules import cheapest_cover, space
 from ratiobench.instances.lora.model import Public, Task
@@ -53,7 +52,7 @@ class FloatProfits:
         self.lam, self.phi = (np.zeros((public.nodes, public.slots)) for _ in range(2))
         for table, price in ((self.lam, lam), (self.phi, phi)):
             for (k, t), value in price.items():
-                table[k, t - 1] = nearest_double(factor, value)
+                table[k, t - 1] = _nearest_double(factor, value)
 
     def best(self, task: Task) -> tuple[float, int, tuple[Cell, ...]] | None:
         """F', option and cells of the best schedule; None when the task has none."""
@@ -156,6 +155,12 @@ class ScaledPrices:
         best = best_schedule(task, self._case.public, *self._exact)
         assert best is not None
         return Row(row.task, task.bid - Fraction(best.cost), row.mu, best.option, best.cells, row.scale)
+
+
+def _nearest_double(factor: Fraction, value: Fraction | float | int) -> float:
+    """The double nearest to factor * value."""
+    top, under = value.as_integer_ratio()
+    return (factor.numerator * top) / (factor.denominator * under)
 
 
 def _alone(task: Task, public: Public) -> int:

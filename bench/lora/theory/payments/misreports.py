@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from itertools import chain, pairwise, product
 
-from ratiobench.bench.lora.theory.basis.outlay import find_outlay
+from ratiobench.bench.lora.theory.basis.facts import find_outlay
 from ratiobench.bench.lora.theory.payments.repeatable_run import Answer, RepeatableRun, Report
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance

@@ -21,7 +21,7 @@ from typing import Any
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
-from ratiobench.bench.lora.theory.basis.outlay import find_outlay
+from ratiobench.bench.lora.theory.basis.facts import find_outlay
 from ratiobench.bench.lora.theory.payments.bidder_view import BidderView, MisreportTrials, make_bidder_view
 from ratiobench.bench.lora.theory.payments.misreports import (
     Plan,
