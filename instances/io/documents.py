@@ -37,7 +37,7 @@ Document = TypeVar("Document")
 
 
 def about(text: str) -> msgspec.Meta:
-    """What a field of a type is, for its schema: ``Annotated[Price, about("micro-dollars per tick")]``."""
+    """What a field of a type is, for its schema: ``Annotated[Price, about("megabytes, at least 1")]``."""
     return msgspec.Meta(description=text)
 
 
