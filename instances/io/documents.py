@@ -217,7 +217,7 @@ def _explain_fields(kind: Any, value: dict[str, Any]) -> tuple[str, str]:
     for key in value if closed else ():
         if key not in known:
             return str(key), f"unknown field; allowed: {', '.join(known)}{suggest_name(str(key), known)}"
-    missing = sorted(field.encode_name for field in fields if field.required and field.encode_name not in value)
+    missing = [field.encode_name for field in fields if field.required and field.encode_name not in value]
     if not missing:
         return "", ""
     others = f", and so {'are' if len(missing) > 2 else 'is'} {', '.join(missing[1:])}" if missing[1:] else ""

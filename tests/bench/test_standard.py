@@ -156,7 +156,7 @@ def test_a_missing_certificate_fails(own: StandardSet) -> None:
     ("text", "words"),
     [
         ("[]", "document: a list of 0 is not an object"),
-        ('{"format": "ratiobench/standard/1"}', "algorithms: the field is missing, and so are entries, name, released"),
+        ('{"format": "ratiobench/standard/1"}', "name: the field is missing, and so are released, algorithms, entries"),
         (
             '{"format": "ratiobench/standard/1", "name": "x", "released": "", "algorithms": [], "entries": []}',
             "algorithms: a list of 0 is not an object",
