@@ -33,8 +33,6 @@ class Value(Fraction):
 
 
 class Failed(Struct):
-    """Why a piece could not be made."""
-
     reason: str
 
 
@@ -43,8 +41,6 @@ class Made(Struct):
 
 
 class Opt(Struct):
-    """The interval on OPT."""
-
     lower: Value
     upper: Value
     proof: str
@@ -78,14 +74,10 @@ class Answer(Struct, omit_defaults=True):
 
 
 class Solvers(Struct):
-    """The answers of several solvers."""
-
     answers: list[Answer]
 
 
 class Constant(Struct):
-    """A declared constant of an algorithm."""
-
     name: str
     value: str
     source: Source
@@ -127,8 +119,6 @@ class Online(Struct):
 
 
 class Check(Struct):
-    """The verdict of a check on a run."""
-
     name: str
     status: Verdict
     left: Figure | None
@@ -139,15 +129,11 @@ class Check(Struct):
 
 
 class Audit(Struct):
-    """The checks of a run, and the family's measures."""
-
     checks: list[Check]
     measures: dict[str, Figure | None] = {}
 
 
 class Study(Struct):
-    """A table about a run."""
-
     rows: list[dict[str, Any]]
 
 
