@@ -150,7 +150,8 @@ def parse(data: Any, source: str = "<document>") -> Instance:
 
 def _build(top: InstanceDocument, origin: dict[str, Any]) -> Instance:
     tables = {"accounts": top.accounts, "users": top.users, "qos": top.qos}
-    tables |= {"pools": [pool.name for pool in top.pools], "partitions": [part.name for part in top.partitions]}
+    tables |= {"pools": tuple(pool.name for pool in top.pools)}
+    tables |= {"partitions": tuple(part.name for part in top.partitions)}
     for field, names in (tables | {"quotas": [quota.account for quota in top.quotas]}).items():
         require_different(f"{field}[]", names)
     pools = tuple(_check_pool(f"pools[{i}]", pool) for i, pool in enumerate(top.pools))
