@@ -164,8 +164,8 @@ def simulate(
     if not made:
         return Outcome(result)
     first = made[0]
-    files = partial(first.files, solution, csv, timeline)
-    return Outcome(result, first.lines(), first.document, files, first.opt_of_one, first.status)
+    write_files = partial(first.files, solution, csv, timeline)
+    return Outcome(result, first.lines(), first.document, write_files, first.opt_of_one, first.status)
 
 
 @dataclass(frozen=True, slots=True)
