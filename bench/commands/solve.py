@@ -434,10 +434,10 @@ def check(
     family, given = read_given(file, cost)
     document, source = _read_judged(family, given, word)
     proof = certificate is not None or (is_certificate(document) and not isinstance(word, _SolutionWord))
-    _refuse_other(document, source, proof)
     if timeline and (family.gantt is None or proof):
         problem = "it draws a solution" if family.gantt is not None else f"the family {family.name} has no Gantt charts"
         raise InputError("--timeline", "", problem)
+    _refuse_other(document, source, proof)
     if explain and not proof:
         raise InputError("--explain", "", "it goes with --certificate")
     if no_migration:
