@@ -37,8 +37,8 @@ class Outcome(Generic[_R]):
     result: Callable[[], _R]  # what the function returns
     lines: Iterable[str] = ()  # for people
     document: Callable[[], Any] | None = None  # the same as JSON values; None where there is none
-    # Writes the files that arguments name, and says so; the command line has printed `lines` by then.
-    files: Iterable[str] = ()
+    # Writes the files that arguments name, and may say so; the command line has printed `lines` by then.
+    files: Callable[[], Iterable[str] | None] = lambda: None
     more: Callable[[bool], Iterable[str]] = lambda json: ()  # more lines, of work that may take long
     status: Callable[[], int] = lambda: 0  # the exit status
 
@@ -255,7 +255,7 @@ def command(
         @functools.wraps(function)
         def call(*given: _P.args, **named: _P.kwargs) -> _R:
             made = outcome(*given, **named)
-            for _ in made.files:
+            for _ in made.files() or ():
                 pass
             return made.result()
 

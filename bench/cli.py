@@ -124,7 +124,7 @@ def _perform(function: Any, values: dict[str, Any], is_json: bool) -> int:
         for line in outcome.lines:
             print(line, flush=True)
     sys.stdout.flush()
-    for line in outcome.files:
+    for line in outcome.files() or ():
         if not is_json:
             print(line)
     sys.stdout.flush()

@@ -129,7 +129,9 @@ def run(
         solve=solve, rerun=rerun, repeat=repeat, audits=audits, effort=effort, limit=limit, isolate=isolate, out=folder,
         workers=workers, dask=dask, fresh=fresh, retry_failed=retry_failed, quiet=quiet, own=own,
     )  # fmt: skip
-    return _report(folder, run_suite(family, found, options))
+    spent = run_suite(family, found, options)
+    set_current("writing the tables and the page")
+    return _report(folder, spent)
 
 
 def _report(
@@ -139,7 +141,6 @@ def _report(
     failed = []
 
     def write(show: Callable[[str], None]) -> None:
-        set_current("writing the tables and the page")
         with postpone_interrupt():
             from ratiobench.bench.report.write import write_report  # with pandas, for which no result should wait
 
@@ -225,16 +226,15 @@ def compare(
     require_writable(csv)
     comparison = folders.compare(Path(a), Path(b))
 
-    def files() -> Iterator[str]:
+    def files() -> None:
         if csv:
             write_atomically(csv, folders.as_csv(comparison))
-        yield from ()
 
     return Outcome(
         lambda: _comparison_table(comparison),
         [folders.text(comparison, names=names)],
         lambda: folders.document(comparison),
-        files(),
+        files,
     )
 
 

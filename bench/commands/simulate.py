@@ -164,9 +164,8 @@ def simulate(
     if not made:
         return Outcome(result)
     first = made[0]
-    return Outcome(
-        result, first.lines(), first.document, first.files(solution, csv, timeline), first.opt_of_one, first.status
-    )
+    write_files = partial(first.files, solution, csv, timeline)
+    return Outcome(result, first.lines(), first.document, write_files, first.opt_of_one, first.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -629,16 +628,15 @@ def audit(
         yield from violation_lines(run)
         yield from _check_lines(made.documents(), family.notation(), gathered=not claims)
 
-    def files() -> Iterator[str]:
+    def files() -> None:
         from ratiobench.bench.show import write_csv
 
         hidden = ("figures", "witness")
         write_csv(csv, [{key: row[key] for key in row if key not in hidden} for row in made.documents()])
         if bids is not None:
             write_csv(curve_file, bids.rows)
-        yield from ()
 
-    return Outcome(made.table, lines(), made.document, files())
+    return Outcome(made.table, lines(), made.document, files)
 
 
 def _bidding(option: str, family: Family) -> Bidding:
@@ -797,4 +795,4 @@ def explain(
             yield f"page: {html}"
 
     text = (explanations.text(each) for each in [explained])
-    return Outcome(lambda: explained, text, partial(explanations.explain_document, explained), files())
+    return Outcome(lambda: explained, text, partial(explanations.explain_document, explained), files)

@@ -162,7 +162,7 @@ def opt(
             about["migration"] = False
         return {**report_payload(report), **about, **decisions}
 
-    def write_files() -> Iterator[str]:
+    def write_files() -> None:
         write_solution(solution, family, given, report.solution)
         if timeline:
             write_timeline(timeline, family, given, file, [], (report.lower, report.upper, report.solution))
@@ -173,10 +173,9 @@ def opt(
             if report.certificate is None:
                 raise NoCertificateError(f"{certificate}: not written, no certificate was found")
             require_certificates(family).write(report.certificate, certificate)
-        yield from ()
 
     lines = _opt_lines(family, report, no_migration, certificate)
-    return Outcome(lambda: report, lines, document, write_files())
+    return Outcome(lambda: report, lines, document, write_files)
 
 
 def _opt_lines(family: Family, report: SolveReport, no_migration: bool, certificate: Path | None) -> Iterator[str]:
@@ -435,10 +434,10 @@ def check(
     family, given = read_given(file, cost)
     document, source = _read_judged(family, given, word)
     proof = certificate is not None or (is_certificate(document) and not isinstance(word, _SolutionWord))
-    _refuse_other(document, source, proof)
     if timeline and (family.gantt is None or proof):
         problem = "it draws a solution" if family.gantt is not None else f"the family {family.name} has no Gantt charts"
         raise InputError("--timeline", "", problem)
+    _refuse_other(document, source, proof)
     if explain and not proof:
         raise InputError("--explain", "", "it goes with --certificate")
     if no_migration:
@@ -472,7 +471,7 @@ def check(
         lambda: verdict,
         lines(family, verdict, explained, no_migration),
         None if explain else values,
-        write_files(),
+        write_files,
         status=lambda: int(not verdict["valid"]),
     )
 

@@ -126,17 +126,16 @@ def limit(
         require_algorithms(FAMILY, names)
     runs = [_run_prefixes(case, each, repeat, context) for each in names]
 
-    def files() -> Iterator[str]:
+    def files() -> None:
         from ratiobench.bench.show import write_csv
 
         write_csv(csv, _rows(case, runs))
-        yield from ()
 
     return Outcome(
         lambda: _table(case, runs),
         _lines(case, runs),
         lambda: _document(case, runs),
-        files(),
+        files,
         status=lambda: int(any(each.state == "failed" for each in runs)),
     )
 

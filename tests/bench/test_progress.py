@@ -132,7 +132,7 @@ def test_a_run_says_what_it_does_before_and_after_its_pieces(
         with monkeypatch.context() as slow:
             slow.setattr("ratiobench.bench.report.write.write_report", lambda *_, **__: time.sleep(0.2) or 0)
             assert main(["report", str(tmp_path / str(said)), *more]) == 0
-        assert ("... writing the tables and the page, " in capsys.readouterr().err) == said
+        assert ("... reading results and drawing, " in capsys.readouterr().err) == said
 
 
 def test_the_innermost_heartbeat_is_told_what_is_at_work(

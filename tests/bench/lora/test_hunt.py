@@ -386,7 +386,7 @@ def test_a_search_that_cannot_begin_says_why(
 )
 def test_limits_outside_their_range_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        main(["search", "theorem5", *arguments])
+        raise SystemExit(main(["search", "theorem5", *arguments]))
     assert caught.value.code == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
