@@ -2,25 +2,38 @@
 
 Which claims are about one bidder their entries in `claims` say. Work is bounded in schedule searches and in decisions
 of the algorithm.
+
+Where no formula of its payments is known, its curve is found by running again with other bids: whole bids only, other
+reports as they are, constants that came from the bids recomputed. Where two bids that were tried differ the middle is
+tried, until they are neighbours or the allowance is used up. Between bids that were tried and have the same outcome
+nothing is proved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby, islice
 
 from ratiobench.bench.family.capabilities import BidCurve, Bidding
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claims import CLAIMS
-from ratiobench.bench.lora.theory.payments.bid_trials import try_curve
+from ratiobench.bench.lora.theory.payments import truthfulness
+from ratiobench.bench.lora.theory.payments.misreports import try_bids_where_outcomes_change
+from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, Answer, RepeatableRun
 from ratiobench.bench.lora.theory.pdftsp.bids import CurveUnknown, utility_curve
+from ratiobench.bench.lora.theory.pdftsp.curve import Curve, Line, Piece
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.run import run
 from ratiobench.online.outcome import OnlineRun
 
+RUNS = 200  # Most bids that are tried
 # None of these claims is about OPT
 _UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
 
@@ -51,6 +64,60 @@ def curve(instance: Instance, run: OnlineRun, task: int) -> BidCurve:
         failed = f", {trials.failed} of them not valid" * (trials.failed > 0)
         note = f"{trials.runs} runs{failed}, as {error.problem}; between the bids that were tried nothing is proved"
         return BidCurve([row | {"known": "tried"} for row in trials.rows()], note)
+
+
+@dataclass(frozen=True, slots=True)
+class BidTrials:
+    """The bids of a task that were tried, with their outcomes."""
+
+    task: int  # task, valuation: whose, and v_i
+    valuation: int
+    answers: dict[int, Answer]  # whether the run was valid, and the task's decision in it, by bid
+    runs: int  # runs, failed: how many bids were tried in runs of their own, and how many of these were not valid
+    failed: int
+
+    def rows(self) -> Iterator[dict[str, str]]:
+        """One row per stretch of tried bids with the same outcome, with the columns of `Curve.rows`.
+
+        Both ends were tried and belong to it. Bids between the rows were not tried, or ended in no valid run.
+        """
+        pieces = []
+        for (valid, decision), some in groupby(sorted(self.answers), key=self.answers.__getitem__):
+            low, *others = map(Fraction, some)
+            paid = None if decision is None else Line(Fraction(decision.payment or 0), Fraction(0))
+            cells = () if decision is None else decision.cells
+            if valid:
+                high = others[-1] if others else low
+                pieces.append(Piece(low, high, True, True, decision is not None, paid, cells))
+        return Curve(self.task, self.valuation, "booked", True, tuple(pieces)).rows()
+
+
+def try_curve(instance: Instance, run: OnlineRun, task: int) -> BidTrials:
+    """Try bids of one task of a valid run; anyone's own algorithm gets each in a process of its own."""
+    _require_payments(run, run.decisions)
+    again = RepeatableRun(instance, run, truthfulness.ALLOWANCE * truthfulness.ONE)
+    answers: dict[int, Answer] = {int(instance.bid[task]): (True, run.decisions[task])}
+    try:
+        if not again.is_reproducible():
+            raise InputError("algorithm", run.algorithm, "run again, it decides otherwise")
+        truth = again.truth(task)
+        more = PROCESS if again.own else 0
+        if truth.bid not in answers and again.cost(task, truth) + more <= again.left:
+            answers[truth.bid] = again.decision(task, truth, alone=again.own)
+        known = answers.get(truth.bid, (False, None))[1]
+        for report in islice(try_bids_where_outcomes_change(again, task, known, further=False), RUNS):
+            if again.cost(task, report) + more > again.left:
+                break
+            answers[report.bid] = again.decision(task, report, alone=again.own)
+    finally:
+        again.close()
+    _require_payments(run, [decision for _, decision in answers.values()])
+    return BidTrials(task, truth.bid, answers, len(again.answers), again.failed)
+
+
+def _require_payments(run: OnlineRun, decisions: Sequence[Decision | None]) -> None:
+    if any(decision is not None and decision.payment is None for decision in decisions):
+        raise InputError("algorithm", run.algorithm, "it has no payment rule: there is no utility curve")
 
 
 def require_task(instance: Instance, task: int) -> None:

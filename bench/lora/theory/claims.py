@@ -20,7 +20,6 @@ from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claim import Claim, ProofStatus, SearchSpace
 from ratiobench.bench.lora.theory.paper import algorithms, bidding, lemma4, theorem5
 from ratiobench.bench.lora.theory.payments import truthfulness
-from ratiobench.bench.lora.theory.payments.bidder_view import explain_no_payments
 from ratiobench.bench.theory.claim import ClaimScope, make_claims
 from ratiobench.online.lora.traces import LawTerms, PoolTerms, PriceTrace, StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
@@ -612,9 +611,9 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         asked=True,
         about=OTHER_PAYMENTS,
-        applies=explain_no_payments,
+        applies=truthfulness.explain_no_payments,
         check=truthfulness.truthful_bid,
-        check_one=truthfulness.truthful_bid_of,
+        check_one=truthfulness.truthful_bid,
     ),
     Claim(
         name="truthful_type",
@@ -624,9 +623,9 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions="as for truthful_bid",
         asked=True,
         about=OTHER_PAYMENTS,
-        applies=explain_no_payments,
+        applies=truthfulness.explain_no_payments,
         check=truthfulness.truthful_type,
-        check_one=truthfulness.truthful_type_of,
+        check_one=truthfulness.truthful_type,
     ),
     Claim(
         name="rational",
@@ -636,7 +635,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions=f"a payment rule other than pdFTSP's; decided from the recorded charges; {AS_TAKEN_OR_LEFT}",
         asked=True,
         about=OTHER_PAYMENTS,
-        applies=explain_no_payments,
+        applies=truthfulness.explain_no_payments,
         check=truthfulness.rational,
     ),
     Claim(
@@ -647,7 +646,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions="as for rational",
         asked=True,
         about=OTHER_PAYMENTS,
-        applies=explain_no_payments,
+        applies=truthfulness.explain_no_payments,
         check=truthfulness.no_deficit,
     ),
 )

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
+from ratiobench.bench.lora.theory import bidder
+from ratiobench.bench.lora.theory.bidder import audit_bidder, curve, try_curve
 from ratiobench.bench.lora.theory.paper import bidding
-from ratiobench.bench.lora.theory.payments import bid_trials, bidder_view
-from ratiobench.bench.lora.theory.payments.bid_trials import try_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
 from ratiobench.bench.report.bids import has_bid, read_curve
 from ratiobench.instances.io.errors import InputError
@@ -66,7 +65,7 @@ def test_a_bidder_whose_curve_cannot_be_followed_is_heard_in_runs_with_other_bid
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """truth_alpha_underbid in doubles and under Algorithm 2: the audit leaves it open, a run with a low bid shows 3."""
-    monkeypatch.setattr(bidder_view, "ONE", 4)
+    monkeypatch.setattr("ratiobench.bench.lora.theory.payments.truthfulness.ONE", 4)
     instance = named("truth_alpha_underbid")
     data = document(instance)
     assert check_claim(instance, "pdftsp:arith=float", "theorem3").status is Verdict.UNDECIDED
@@ -115,7 +114,7 @@ def test_the_command_asks_one_bidder_without_solving(
 ) -> None:
     """Its three claims, or those named, in text and JSON; those that are no claims about one bidder say so."""
     monkeypatch.setattr("ratiobench.bench.lora.FAMILY.solve", lambda *_: pytest.fail("solved"))
-    monkeypatch.setattr(bidder_view, "ONE", 4)
+    monkeypatch.setattr("ratiobench.bench.lora.theory.payments.truthfulness.ONE", 4)
     command = ["audit", str(path("truth_alpha_underbid")), "--algorithm", "pdftsp", "--task", "1"]
     assert main([*command, "--json"]) == 0
     document_ = json.loads(capsys.readouterr().out)
@@ -153,7 +152,7 @@ def test_the_command_tries_bids_where_no_curve_is_known(algorithm: str, capsys: 
 def test_what_one_bidder_gains_is_no_less_than_what_the_audit_of_all_found_for_it(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bidder_view, "ONE", 2)
+    monkeypatch.setattr("ratiobench.bench.lora.theory.payments.truthfulness.ONE", 2)
     compared = 0
     for name in ("tiny_cost_table", "tiny_contention", "truth_overbid_e", "thm5_T4_4tasks_strict"):
         instance = named(name)
@@ -210,11 +209,11 @@ def test_more_is_asked_of_one_bidder_and_only_the_offers_it_can_meet_are_found_a
     last = int((instance.arrival <= instance.deadline[i]).sum())
     [check] = truthfulness_of(instance, result, i, ["truthful_bid"])
     assert (check.status, check.figures["offers_found_again"]) == (Verdict.HOLDS, last)
-    monkeypatch.setattr(bidder_view, "ALLOWANCE", 0)
+    monkeypatch.setattr("ratiobench.bench.lora.theory.payments.truthfulness.ALLOWANCE", 0)
     result = run(named("tiny_two_types"), "eris")
     [check] = truthfulness_of(named("tiny_two_types"), result, i, ["truthful_bid"])
     assert (check.status, check.reason) == (Verdict.UNDECIDED, "too long to probe: 0 decisions are allowed")
-    monkeypatch.setattr(bidder_view, "ALLOWANCE", 5)
+    monkeypatch.setattr("ratiobench.bench.lora.theory.payments.truthfulness.ALLOWANCE", 5)
     [check] = truthfulness_of(named("tiny_two_types"), result, i, ["truthful_bid"])
     assert 5 < int(str(check.figures["misreports_tried"])) <= 500
 
@@ -236,7 +235,7 @@ def test_a_curve_by_trying_says_what_runs_say_and_leaves_no_change_between_neigh
     for row in rows:
         for end in ("from", "to"):
             assert utility_of(instance, 0, {"bid": int(row[f"bid_{end}"])}, algorithm) == int(row[f"utility_{end}"])
-    if trials.failed == 0 and trials.runs < bid_trials.RUNS:
+    if trials.failed == 0 and trials.runs < bidder.RUNS:
         assert all(int(two["bid_from"]) == int(one["bid_to"]) + 1 for one, two in pairwise(rows))
         assert (rows[0]["bid_from"], rows[-1]["bid_to"]) == ("0", str(LIMIT))
     if algorithm == "greedy":
@@ -248,7 +247,7 @@ def test_a_curve_by_trying_says_what_runs_say_and_leaves_no_change_between_neigh
 
 def test_anyones_own_auction_has_a_curve_as_far_as_runs_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first price: nothing below the cost, then every bid a piece of its own, as far as runs are allowed."""
-    monkeypatch.setattr(bid_trials, "RUNS", 20)
+    monkeypatch.setattr(bidder, "RUNS", 20)
     instance = named("tiny_contention")
     found = curve(instance, run(instance, "tests.support.auctioneers:FirstPrice"), 0)
     assert found.note.startswith("20 runs, as this run kept no offers; between the bids that were tried nothing")
@@ -257,7 +256,7 @@ def test_anyones_own_auction_has_a_curve_as_far_as_runs_go(monkeypatch: pytest.M
     assert (lost["bid_from"], lost["bid_to"], lost["utility_to"]) == ("0", "4", "0")
     assert won[0]["bid_from"] == "5"
     assert all(row["payment_from"] == row["bid_from"] == row["bid_to"] for row in won)
-    monkeypatch.setattr(bid_trials, "RUNS", 6)
+    monkeypatch.setattr(bidder, "RUNS", 6)
     found = curve(instance, run(instance, "tests.support.auctioneers:Remembers"), 0)
     assert {row["utility_from"] for row in found.rows} <= {"0", "5"}
 

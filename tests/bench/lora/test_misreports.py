@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.theory.paper import bidding
-from ratiobench.bench.lora.theory.payments import bidder_view
+from ratiobench.bench.lora.theory.payments import truthfulness
 from ratiobench.bench.lora.theory.payments.truthfulness import REPORTS
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of
 from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Misreport, find_best_misreport
@@ -468,7 +468,7 @@ def test_a_run_that_ends_in_no_valid_run_is_skipped_and_counted(mutants: None, m
 
 def test_a_long_day_is_too_long_to_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     """By decisions, not by seconds."""
-    monkeypatch.setattr(bidder_view, "ALLOWANCE", 3)
+    monkeypatch.setattr(truthfulness, "ALLOWANCE", 3)
     instance = named("tiny_two_types")
     check = checks_of_payments(instance, run(instance, "eris"))["truthful_bid"]
     assert (check.status, check.reason) == (Verdict.UNDECIDED, "too long to probe: 3 decisions are allowed")

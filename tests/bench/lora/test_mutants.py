@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.theory.payments import bidder_view
+from ratiobench.bench.lora.theory.payments import truthfulness
 from ratiobench.bench.lora.theory.payments.offers import verify_offers
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.seeds import Stream
@@ -101,7 +101,7 @@ def test_a_mutant_that_is_seen_through_only_when_it_is_asked_again(
     odd = parse(document(instance) | {"tasks": [document(instance)["tasks"][0] | {"bid": 21}]})
     check = checks_of_payments(odd, run(odd, "mutant:kind=by bid"))["truthful_bid"]
     assert (check.status, check.left) == (Verdict.VIOLATED, 7)
-    monkeypatch.setattr(bidder_view, "ASKED", 0)
+    monkeypatch.setattr(truthfulness, "ASKED", 0)
     assert checks_of_payments(instance, result)["truthful_bid"].figures["bids_asked_again"] == 0
 
 

@@ -99,7 +99,7 @@ def test_what_the_loop_cannot_do_is_done_one_by_one() -> None:
     whole = named("tiny_two_types")
     found = run(whole, "greedy")
     moved = [each and each._replace(cells=((99, 1),)) for each in found.decisions]
-    assert cost_kernel.find_costs(whole, moved, [0] * whole.tasks, None, None, whole.tasks, 99) is None
+    assert cost_kernel.find_costs(whole, moved, None, None, whole.tasks, 99) is None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cost_kernel, "DOUBLES", 1)
-        assert cost_kernel.find_costs(whole, found.decisions, [0] * whole.tasks, None, None, whole.tasks, 99) is None
+        assert cost_kernel.find_costs(whole, found.decisions, None, None, whole.tasks, 99) is None

@@ -10,7 +10,7 @@ beyond C_kp and C_km - r_b. So D >= OPT for any prices >= 0; no proof about the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,9 +25,10 @@ from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.search.additive import exact_cover
 
-Number = Fraction | float | int
-# {(node, slot from 1): price} with zeros left out, or (K, T) rows; micro-dollars per sample or per MB
-Prices = Mapping[tuple[int, int], Number] | Sequence[Sequence[Number]] | NDArray[Any]
+Cell = tuple[int, int]
+Prices = Mapping[
+    Cell, Fraction | float | int
+]  # By (node, slot from 1), micro-dollars per sample or per MB; others are 0
 
 # The grid of factors on final prices: 0, 1/512, ..., 1/4, 3/8, 1/2, 3/4, 1, 3/2
 TAUS = tuple(Fraction(n, 512) for n in (0, 1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 384, 512, 768))
@@ -44,72 +45,22 @@ class DualValue(NamedTuple):
 
 
 class _Whole(NamedTuple):
-    """Prices in whole 1/unit micro-dollars, {(node, slot from 1): price}, zeros left out."""
+    """Prices in whole 1/unit micro-dollars, zeros left out."""
 
-    lam: dict[tuple[int, int], int]
-    phi: dict[tuple[int, int], int]
+    lam: dict[Cell, int]
+    phi: dict[Cell, int]
     unit: int
-
-
-def _entries(prices: Prices) -> Iterator[tuple[tuple[int, int], Number]]:
-    if isinstance(prices, Mapping):
-        yield from prices.items()
-    elif isinstance(prices, np.ndarray):
-        for k, t in np.argwhere(prices != 0).tolist():
-            yield (k, t + 1), prices[k, t]
-    else:
-        for k, row in enumerate(prices):
-            for t, value in enumerate(row, start=1):
-                if value:
-                    yield (k, t), value
-
-
-def _fraction(value: Number) -> Fraction:
-    if value < 0:
-        raise ValueError(f"a price of {value}")
-    return Fraction(value) if isinstance(value, Fraction | int) else Fraction(float(value))
 
 
 def _whole(lam: Prices, phi: Prices) -> _Whole:
     """The prices over their common denominator."""
-    parts = [{cell: _fraction(value) for cell, value in _entries(prices)} for prices in (lam, phi)]
+    for value in (*lam.values(), *phi.values()):
+        if value < 0:
+            raise ValueError(f"a price of {value}")
+    parts = [{cell: Fraction(value) for cell, value in prices.items() if value} for prices in (lam, phi)]
     unit = math.lcm(1, *{value.denominator for part in parts for value in part.values()})
-    whole = [
-        {cell: value.numerator * (unit // value.denominator) for cell, value in part.items() if value} for part in parts
-    ]
+    whole = [{cell: v.numerator * (unit // v.denominator) for cell, v in part.items()} for part in parts]
     return _Whole(whole[0], whole[1], unit)
-
-
-class _Doubles(NamedTuple):
-    """(K, T) prices as doubles, to be rounded to any multiples."""
-
-    lam: NDArray[np.float64]
-    phi: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, lam: Prices, phi: Prices, shape: tuple[int, int]) -> _Doubles:
-        parts = [_array({cell: float(v) for cell, v in _entries(part)}, shape, np.float64) for part in (lam, phi)]
-        least = min(part.min(initial=0) for part in parts)
-        if least < 0:
-            raise ValueError(f"a price of {least}")
-        return cls(*parts)
-
-    def rounded(self, factor: float, bits: int) -> tuple[IntArray, IntArray]:
-        """The nearest multiples of 2^-bits to factor times the prices."""
-        lam, phi = (np.rint(part * factor * 2.0**bits).astype(np.int64) for part in self)
-        return lam, phi
-
-    def tops(self) -> tuple[Fraction, Fraction]:
-        lam, phi = (Fraction(float(part.max(initial=0.0))) for part in self)
-        return lam, phi
-
-
-def _cluster(public: Public, prices: _Whole) -> int:
-    """sum C_kp lambda + sum (C_km - r_b) phi, in 1/unit."""
-    kind, compute, memory = public.type_of_node.tolist(), public.compute.tolist(), public.memory_mb.tolist()
-    total: int = sum(compute[kind[k]] * price for (k, _), price in prices.lam.items())
-    total += sum(memory[kind[k]] * price for (k, _), price in prices.phi.items())
-    return total
 
 
 def best_schedule(task: Task, public: Public, lam: Prices, phi: Prices) -> Cover | None:
@@ -128,17 +79,16 @@ def _cheapest(task: Task, public: Public, prices: _Whole) -> Cover | None:
     cost: list[list[int | None]] = []
     node: list[list[int]] = []
     for g, rate in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
-        costs: list[int | None] = []
-        nodes: list[int] = []
-        for t in range(menu.first, menu.last + 1):
-            least, k = min(
+        cheapest = [
+            min(
                 (prices.lam.get((k, t), 0) * rate + prices.phi.get((k, t), 0) * task.memory_mb, k)
                 for k in range(first_node[g], first_node[g + 1])
             )
-            costs.append(least + int(task.cost[g, t - 1]) * prices.unit)
-            nodes.append(k)
-        cost.append(costs)
-        node.append(nodes)
+            for t in range(menu.first, menu.last + 1)
+        ]
+        energy = task.cost[g, menu.first - 1 : menu.last].tolist()
+        cost.append([least + e * prices.unit for (least, _), e in zip(cheapest, energy, strict=True)])
+        node.append([k for _, k in cheapest])
     return exact_cover(task, menu, cost, node, prices.unit)
 
 
@@ -186,30 +136,27 @@ class Dual:
         value, j = min((at(j), j) for j in {low, *known})
         return TAUS[j], value
 
-    def pool_prices(self, prices: Prices) -> dict[tuple[int, int], Number]:
+    def pool_prices(self, prices: Prices) -> dict[Cell, Fraction | float | int]:
         """Every node at the mean price of its type's nodes in the slot.
 
         D is convex and nodes of a type are alike, so the mean over all ways to exchange them has no larger D.
         """
-        kind = self._public.type_of_node.tolist()
-        first = self._public.first_node.tolist()
-        total: dict[tuple[int, int], Number] = {}
-        for (k, t), value in _entries(prices):
-            g = kind[k]
-            total[g, t] = total.get((g, t), 0) + value
-        count = [node.count for node in self._public.node_types]
-        return {
-            (k, t): value / count[g] if isinstance(value, float) else Fraction(value) / count[g]
-            for (g, t), value in total.items()
-            for k in range(first[g], first[g + 1])
-        }
+        kind, first = self._public.type_of_node.tolist(), self._public.first_node.tolist()
+        total: dict[Cell, Fraction | float | int] = {}
+        for (k, t), value in prices.items():
+            total[kind[k], t] = total.get((kind[k], t), 0) + value
+        pooled: dict[Cell, Fraction | float | int] = {}
+        for (g, t), value in total.items():
+            count = first[g + 1] - first[g]
+            mean = value / count if isinstance(value, float) else Fraction(value) / count
+            pooled |= {(k, t): mean for k in range(first[g], first[g + 1])}
+        return pooled
 
     def _scaled(self, lam: Prices, phi: Prices) -> Callable[[Fraction], DualValue]:
         """D at (nearly) tau times the prices, as a function of tau."""
-        whole = None
-        if all(isinstance(value, Fraction | int) for part in (lam, phi) for _, value in _entries(part)):
-            whole = _whole(lam, phi)
-        doubles: list[_Doubles] = []
+        values = (*lam.values(), *phi.values())
+        whole = _whole(lam, phi) if all(isinstance(value, Fraction | int) for value in values) else None
+        doubles: list[NDArray[np.float64]] = []
 
         def at(tau: Fraction) -> DualValue:
             # Exactly, if 64 bits hold tau times the fractions over their common denominator.
@@ -220,15 +167,19 @@ class Dual:
                     return found
             # Else the nearest multiples of 2^-bits, as fine as 64 bits allow: other prices, and an exact D of these.
             if not doubles:
-                doubles.append(_Doubles.of(lam, phi, self._shape))
-            tops = [tau * top for top in doubles[0].tops()]
+                doubles.extend(_array(part, self._shape, np.float64) for part in (lam, phi))
+            least = min(part.min(initial=0) for part in doubles)
+            if least < 0:
+                raise ValueError(f"a price of {least}")
+            tops = [tau * Fraction(float(part.max(initial=0.0))) for part in doubles]
             free = (_HEADROOM // max(1, self._largest(tops[0], tops[1], 1))).bit_length() - 1
             for bits in range(min(_BITS, free), -1, -1):
-                found = self._in_arrays(*doubles[0].rounded(float(tau), bits), 1 << bits)
+                rounded = [np.rint(part * float(tau) * 2.0**bits).astype(np.int64) for part in doubles]
+                found = self._in_arrays(rounded[0], rounded[1], 1 << bits)
                 if found is not None:
                     return found
             # Else in integers of any size.
-            exact = [{cell: tau * _fraction(value) for cell, value in _entries(part)} for part in (lam, phi)]
+            exact = [{cell: tau * Fraction(value) for cell, value in part.items()} for part in (lam, phi)]
             return self._in_integers(_whole(*exact))
 
         return at
@@ -240,12 +191,11 @@ class Dual:
             found = _cheapest(task, self._public, prices)
             if found is not None:
                 surplus[i] = max(0, task.bid * prices.unit - found.cost)
-        return self._priced(prices, surplus)
-
-    def _priced(self, prices: _Whole, surplus: list[int]) -> DualValue:
-        return DualValue(
-            Fraction(_cluster(self._public, prices) + sum(surplus), prices.unit), tuple(surplus), prices.unit
-        )
+        total, kind = sum(surplus), self._public.type_of_node.tolist()
+        for part, capacity in zip(prices[:2], (self._public.compute, self._public.memory_mb), strict=True):
+            size = capacity.tolist()
+            total += sum(size[kind[k]] * price for (k, _), price in part.items())
+        return DualValue(Fraction(total, prices.unit), tuple(surplus), prices.unit)
 
     def _largest(self, lam: Fraction | int, phi: Fraction | int, unit: int) -> int:
         """An upper bound on every number in the dynamic programmes at prices of at most lam and phi, in 1/unit."""
@@ -253,9 +203,8 @@ class Dual:
         energy = int(np.abs(p.energy).max(initial=0)) * int(np.abs(p.tariff).max(initial=0))
         cost = max(energy, int(np.abs(p.table_cost).max(initial=0)))
         cell = math.ceil(lam * int(p.rate.max(initial=1)) + phi * int(p.memory.max(initial=1))) + cost * unit
-        return cell * (int(p.width.max(initial=0)) + 1) + unit * (
-            int(p.price.max(initial=0)) + int(instance.bid.max(initial=0))
-        )
+        worth = int(p.price.max(initial=0)) + int(instance.bid.max(initial=0))
+        return cell * (int(p.width.max(initial=0)) + 1) + unit * worth
 
     def _in_64_bits(self, prices: _Whole) -> DualValue | None:
         """The same in int64, or None where 64 bits might not hold a number on the way."""
@@ -287,7 +236,7 @@ class Dual:
         return every
 
 
-def _array(prices: Mapping[tuple[int, int], Any], shape: tuple[int, int], dtype: Any = np.int64) -> NDArray[Any]:
+def _array(prices: Mapping[Cell, Any], shape: tuple[int, int], dtype: Any = np.int64) -> NDArray[Any]:
     array = np.zeros(shape, dtype)
     if prices:
         cells = np.array(list(prices), dtype=np.int64)

@@ -174,8 +174,7 @@ def _find_again(
     """
     rule = run.trace.rule if isinstance(run.trace, LinearTrace) else None
     if isinstance(book, FloatPrices) or (book is None and instance.tasks > EXACT_TASKS):
-        options = [offer.option for offer in offers]
-        found = find_costs(instance, run.decisions, options, rule, book, until, times * COMPILED_TASKS)
+        found = find_costs(instance, run.decisions, rule, book, until, times * COMPILED_TASKS)
         if found is not None:
             for pair in zip(found.costs, found.fell, strict=True):
                 yield from pair
@@ -204,7 +203,7 @@ def _find_again(
             rows = [Row(rate, [None if cost is None else int(cost * unit) for cost in costs]) for rate, costs in rows]
         least = find_least_cost(task, rows, menu.first, steps, unit) if rows else None
         yield least if least is None or isinstance(book, FloatPrices) else Fraction(least, unit)
-        before = [] if book is None or decision is None else _read(book, decision.cells)
+        fell = False
         for k, t in () if decision is None else decision.cells:
             compute[k, t - 1] -= task.rate[kind[k]]
             memory[k, t - 1] -= task.memory_mb
@@ -213,8 +212,10 @@ def _find_again(
             net = task.bid - task.options[offer.option].price
             net -= sum(int(task.cost[kind[k], t - 1]) for k, t in decision.cells)
             bbar = book.bbar(net, work, task.memory_mb * len(decision.cells))
+            before = _read(book, decision.cells)
             book.move(task, decision.cells, bbar)  # type: ignore[arg-type]
-        yield any(new < old for old, new in zip(before, _read(book, decision.cells) if before else (), strict=True))
+            fell = any(new < old for old, new in zip(before, _read(book, decision.cells), strict=True))
+        yield fell
 
 
 def _cheapest(values: Sequence[Any], able: Sequence[bool], energy: int) -> Any:

@@ -1,6 +1,6 @@
 """Truthfulness, rationality and deficits of any mechanism with payments, on one run.
 
-Claims about pdFTSP stand in `ratiobench.bench.lora.theory.paper.theorem3`. Here is what is asked of the others:
+Claims about pdFTSP stand in `ratiobench.bench.lora.theory.paper.bidding`. Here is what is asked of the others:
 `truthful_bid`, `truthful_type`, `rational`, `no_deficit`. The first two are decided in one of two ways.
 
 A run that kept an offer per task, with constants that no bid moves: each offer is found again (`offers`), and what is
@@ -10,29 +10,50 @@ tasks' bids are put to the algorithm again, as far as `ASKED` decisions go: the 
 All others: the algorithm runs again with a report of another bid or type (`again`), as often as `ALLOWANCE` and
 `REPORTS` let it. A lie that gains settles the claim; lies that do not prove nothing.
 
-Asked of one bidder alone the same is done with `ONE` times the work.
+Asked of one bidder alone the same is done with `ONE` times the work. Utilities are in booked micro-dollars.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from math import ceil
+from typing import Any, NamedTuple
 
 from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.theory.basis.assumptions import explain_invalid
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import find_outlay
-from ratiobench.bench.lora.theory.payments.bidder_view import BidderView, MisreportTrials, make_bidder_view
 from ratiobench.bench.lora.theory.payments.misreports import (
     Plan,
+    list_first_bids,
     try_bids,
     try_bids_where_outcomes_change,
     try_types,
     try_types_of_one,
 )
-from ratiobench.bench.lora.theory.payments.offers import explain_breach
-from ratiobench.bench.lora.theory.payments.repeatable_run import RepeatableRun, Report
+from ratiobench.bench.lora.theory.payments.offers import (
+    OfferVerification,
+    explain_breach,
+    records_offers,
+    verify_offers,
+)
+from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, RepeatableRun, Report, follows_bids
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.outcome import OnlineRun
 
+ALLOWANCE = 2000  # Most decisions that the reports of one check may take: about a second of a slow algorithm
+# Runs, in processes of their own, in which a gain of anyone's own algorithm has to show: one that draws anew in every
+# run may gain by luck, as a fair coin does once in 128 times
+REPEATS = 3
+ASKED = 300  # Most decisions that confirming offers which were found again may take
+ONE = 100  # A single bidder may be asked about as often as all bidders together in this many checks
+SEARCHED = 10  # Its offers may take as many searches as those of this many checks
 REPORTS = 80  # Most reports of one check
 CONFIRMED = 2  # Most gains of anyone's own algorithm that are tried again, each in processes of its own
 EACH = 3  # Where not all tasks can have so many reports, some have none
@@ -41,135 +62,266 @@ BY_BID = "U_i(b) - U_i(v_i) for the bid that gains most"
 BY_TYPE = "gain by the misreport of arrival, deadline, work or memory that pays best"
 
 
-def truthful_bid(case: Case) -> Check:
-    """No bid is better than the valuation, for any task."""
-    return _settle(make_bidder_view(case), "truthful_bid", BY_BID, try_bids)
+def explain_no_payments(case: Case) -> str:
+    """Why nothing is asked of the payments of a run; empty if nothing stands against it."""
+    if explain_invalid(case):
+        return explain_invalid(case)
+    if case.run.revenue is None and not records_offers(case.run):
+        return "no payment rule" if case.run.admitted else "no task was admitted, so no payment was seen"
+    return ""
 
 
-def truthful_bid_of(case: Case, task: int) -> Check:
-    """`truthful_bid` of one bidder: its bids are sought where outcomes change."""
-    return _settle(make_bidder_view(case, task), "truthful_bid", BY_BID, try_bids_where_outcomes_change)
+@dataclass(frozen=True)
+class BidderView:
+    """A run as bidders see it: offers found again, and what is known of the answers to other reports."""
+
+    instance: Instance  # instance, run: what was run
+    run: OnlineRun
+    only: int | None = None  # the one bidder that is asked about; None for all
+    # decisions about tasks that tell the truth, as far as they are known.
+    truths: dict[int, Decision | None] = field(default_factory=dict)
+    unsteady: list[int] = field(default_factory=list)  # tasks whose same report was answered in two ways
+
+    @property
+    def times(self) -> int:
+        """How many times what a check of all tasks may ask."""
+        return 1 if self.only is None else ONE
+
+    @cached_property
+    def offers(self) -> OfferVerification | None:
+        """The offers found again; None if constants come from the bids, no offer was kept, or tasks stay on a node."""
+        stay = self.instance.schedules is not ScheduleKind.ANY
+        if not records_offers(self.run) or follows_bids(self.run) or stay:
+            return None
+        if self.only is None:
+            return verify_offers(self.instance, self.run)
+        # Who comes after its deadline meets none of its reports.
+        arrival = self.instance.arrival
+        last = int((arrival <= max(arrival[self.only], self.instance.deadline[self.only])).sum())
+        return verify_offers(self.instance, self.run, until=last - 1, times=SEARCHED)
+
+    @cached_property
+    def confirmations(self) -> tuple[int, dict[str, Any] | None]:
+        """How many bids were put to the algorithm again, and the first that did not meet the offer of the run."""
+        assert self.offers is not None
+        again = RepeatableRun(self.instance, self.run, ASKED * self.times)
+        asked = 0
+        for i in self.order:
+            cost = self.offers.costs[i]
+            edge = -1 if cost is None else cost.__floor__()
+            more = [] if self.only is None else list_first_bids(self.instance, i, self.run.decisions[i])
+            for bid in sorted({0, edge, edge + 1, LIMIT, *more}):
+                report = again.report_with_bid(i, bid)
+                if not 0 <= bid <= LIMIT or again.cost(i, report) > again.left:
+                    continue
+                valid, decision = again.decision(i, report)
+                asked += 1
+                problem = ""
+                if not valid:
+                    problem = "ends in no valid run"
+                elif (decision is not None) != (cost is not None and bid > cost):
+                    problem = "meets another offer than in the run"
+                elif decision is not None and cost is not None and decision.payment != ceil(cost):
+                    problem = f"is charged {decision.payment}"
+                if problem:
+                    return asked, {"task": i, "problem": f"a bid of {bid} {problem}"}
+        return asked, None
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The tasks: those whose bids set a constant that is a largest density, who pays most, who is worth most."""
+        if self.only is not None:
+            return [self.only]
+        instance = self.instance
+        bid, work, memory = instance.bid.tolist(), instance.work.tolist(), instance.memory_mb.tolist()
+        value, tasks = instance.valuation.tolist(), range(instance.tasks)
+        paid = [0 if each is None else each.payment or 0 for each in self.run.decisions]
+        first = [max(tasks, key=lambda i: Fraction(bid[i], size[i])) for size in (work, memory)] if tasks else []
+        return list(dict.fromkeys([*first, *sorted(tasks, key=lambda i: (-paid[i], -value[i]))]))
+
+    def utility(self, i: int, decision: Decision | None) -> int:
+        """v_i less the charge that was booked; 0 for a rejected task."""
+        return 0 if decision is None else int(self.instance.valuation[i]) - (decision.payment or 0)
+
+    def ask_truth(self, i: int, again: RepeatableRun) -> bool:
+        """Find the decision about a task that tells the truth; whether it is known now."""
+        if i not in self.truths and self.instance.bid[i] == self.instance.valuation[i]:
+            self.truths[i] = self.run.decisions[i]
+        if i not in self.truths and again.cost(i, again.truth(i)) <= again.left:
+            valid, decision = again.decision(i, again.truth(i))
+            if valid:
+                self.truths[i] = decision
+        return i in self.truths
+
+    def ask_alone(self, i: int, report: Report) -> tuple[int, Decision | None] | None:
+        """What a task gets, and its decision, in runs in processes of their own; None where one is not valid.
+
+        REPEATS runs, with the one at hand; where they differ the algorithm draws, which goes into `unsteady`, and None.
+        """
+        again = RepeatableRun(self.instance, self.run, 0)
+        own = self.run.decisions[i]
+        found = [(self.utility(i, own), own)] if report == again.report_with_bid(i, int(self.instance.bid[i])) else []
+        for _ in range(REPEATS):
+            again.left = again.cost(i, report) + PROCESS
+            valid, decision = again.decision(i, report, alone=True)
+            if not valid:
+                return None
+            found.append((self.utility(i, decision), decision))
+        if any(other != found[0] for other in found):
+            self.unsteady.append(i)
+            return None
+        return found[0]
 
 
-def truthful_type(case: Case) -> Check:
-    """No later arrival, earlier deadline, more work or more memory gains, alone or together; bid truthful."""
-    return _settle(make_bidder_view(case), "truthful_type", BY_TYPE, try_types)
+def make_bidder_view(case: Case, only: int | None = None) -> BidderView:
+    """The run of the case as bidders see it; what one claim finds out about it the next one knows."""
+    return case.share(_view_of, only)
 
 
-def truthful_type_of(case: Case, task: int) -> Check:
-    """`truthful_type` of one bidder, with every window inside the true one."""
-    return _settle(make_bidder_view(case, task), "truthful_type", BY_TYPE, try_types_of_one)
+def _view_of(case: Case, only: int | None) -> BidderView:
+    return BidderView(case.instance, case.run, only)
 
 
-def _settle(sale: BidderView, name: str, claim: str, plan: Plan) -> Check:
+def truthful_bid(case: Case, task: int | None = None) -> Check:
+    """No bid is better than the valuation, for any task; of one bidder, bids are sought where outcomes change."""
+    plan = try_bids if task is None else try_bids_where_outcomes_change
+    return _settle(make_bidder_view(case, task), "truthful_bid", BY_BID, plan)
+
+
+def truthful_type(case: Case, task: int | None = None) -> Check:
+    """No later arrival, earlier deadline, more work or more memory gains, alone or together; bid truthful.
+
+    Of one bidder with every window inside the true one.
+    """
+    return _settle(
+        make_bidder_view(case, task), "truthful_type", BY_TYPE, try_types if task is None else try_types_of_one
+    )
+
+
+def _settle(view: BidderView, name: str, claim: str, plan: Plan) -> Check:
     """Decide by the offers where they decide it, else by lies."""
-    offers, figures = sale.offers, sale.figures()
-    if offers is not None and offers.blind and name != "truthful_bid":
-        offers = None
-    problem, order = "", sale.order
+    offers, problem, order = view.offers, "", view.order
+    constants = sorted({str(constant.source) for constant in view.run.constants})
+    figures: Figures = {"constants": ", ".join(constants) or "none"}
     if offers is not None:
+        figures["offers_found_again"] = len(offers.costs)
+    if offers is not None and not (offers.blind and name != "truthful_bid"):
         if offers.broken is None and offers.doubt:
             return Check(name, Verdict.UNDECIDED, None, None, offers.doubt, None, figures)
-        found = offers.broken
-        if found is None:
-            figures["bids_asked_again"], found = sale.confirmations
-        if found is None:
+        broken = offers.broken
+        if broken is None:
+            figures["bids_asked_again"], broken = view.confirmations
+        if broken is None:
             found_again = "is the least cost with room" if not offers.blind else "was made before the bid was shown"
             reason = f"{claim}: every offer {found_again}, is taken above it and charged"
             return Check(name, Verdict.HOLDS, Fraction(0), Fraction(0), reason, None, figures)
-        problem = f"offers are not take-it-or-leave-it at least cost ({explain_breach(found)}); "
-        if found["task"] is not None and sale.only is None:
-            order = [found["task"], *(i for i in order if i != found["task"])]
-    again = sale.make_repeatable_run()
-    try:
-        if not again.is_reproducible():
-            reason = f"{problem}run again, it decides otherwise"
-            return Check(name, Verdict.UNDECIDED, None, None, reason, None, figures)
-        tried = _try_lies(sale, again, order, plan)
-    finally:
-        again.close()
+        problem = f"offers are not take-it-or-leave-it at least cost ({explain_breach(broken)}); "
+        if broken["task"] is not None and view.only is None:
+            order = [broken["task"], *(i for i in order if i != broken["task"])]
+    tried = _try_lies(view, order, plan)
+    if tried is None:
+        return Check(name, Verdict.UNDECIDED, None, None, f"{problem}{UNLIKE}", None, figures)
     figures |= {"misreports_tried": tried.reports, "tasks_tried": tried.tasks, "runs_skipped": tried.failed}
     if tried.witness is not None:
         gain = Fraction(tried.gain)
         return Check(name, Verdict.VIOLATED, gain, Fraction(0), problem + claim, tried.witness, figures)
-    return Check(name, Verdict.UNDECIDED, None, None, problem + tried.explain(sale), None, figures)
+    return Check(name, Verdict.UNDECIDED, None, None, problem + tried.explain(view), None, figures)
+
+
+UNLIKE = "run again, it decides otherwise"
 
 
 def gain_by_bid(case: Case, task: int) -> str | MisreportTrials:
     """What one bidder of any run with payments gains by another bid, constants following it; or why none was found."""
-    return _lies(BidderView(case.instance, case.run, task), try_bids_where_outcomes_change, keep=False)
+    return _gain(BidderView(case.instance, case.run, task), try_bids_where_outcomes_change, keep=False)
 
 
 def gain_by_type(case: Case, task: int) -> str | MisreportTrials:
     """The same by another type, the bid truthful, with the constants of the run."""
-    return _lies(BidderView(case.instance, case.run, task), try_types_of_one, keep=True)
+    return _gain(BidderView(case.instance, case.run, task), try_types_of_one, keep=True)
 
 
-def _lies(sale: BidderView, plan: Plan, *, keep: bool) -> str | MisreportTrials:
-    again = sale.make_repeatable_run(keep=keep)
+def _gain(view: BidderView, plan: Plan, *, keep: bool) -> str | MisreportTrials:
+    tried = _try_lies(view, view.order, plan, keep=keep)
+    if tried is None:
+        return UNLIKE
+    return tried if tried.witness is not None else tried.explain(view)
+
+
+class MisreportTrials(NamedTuple):
+    """What misreports of some tasks brought."""
+
+    # reports, tasks, failed: how many reports were answered, of how many tasks, and how many ended in no valid run.
+    reports: int
+    tasks: int
+    failed: int
+    gain: int  # gain, witness: of the report that gained most; 0 and None when none gains
+    witness: dict[str, Any] | None
+
+    def explain(self, view: BidderView) -> str:
+        """Why no gain was found, in words."""
+        if view.unsteady:
+            return f"not reproducible: the same report of task {view.unsteady[0]} is answered otherwise"
+        if self.reports == 0 and self.failed:
+            return "no misreport ended in a valid run"
+        if self.reports == 0:
+            return f"too long to probe: {ALLOWANCE * view.times} decisions are allowed"
+        whose = f"{self.tasks} tasks" if view.only is None else f"task {view.only}"
+        return f"{self.reports} misreports of {whose} tried, none gains"
+
+
+def _try_lies(view: BidderView, order: list[int], plan: Plan, *, keep: bool = False) -> MisreportTrials | None:
+    """Reports of all tasks in turns, until the allowance is used up; None if the truth is answered otherwise now."""
+    again = RepeatableRun(view.instance, view.run, ALLOWANCE * view.times, keep=keep)
     try:
         if not again.is_reproducible():
-            return "run again, it decides otherwise"
-        tried = _try_lies(sale, again, sale.order, plan)
+            return None
+        waiting: dict[int, Iterator[Report]] = {}
+        reports, wanted = 0, 0
+        seen: set[int] = set()
+        gains: list[tuple[int, int, Report]] = []
+        # As many tasks as can have EACH reports, and whose true outcome is known.
+        for i in order:
+            cost = EACH * again.cost(i, again.truth(i))
+            if wanted + cost <= again.left and view.ask_truth(i, again):
+                waiting[i] = plan(again, i, view.truths[i])
+                wanted += cost
+        # One report of each in turn: the most promising ones of all before the second of any.
+        while waiting:
+            for i in list(waiting):
+                report = next(waiting[i], None)
+                if report is None or reports == REPORTS * view.times or again.cost(i, report) > again.left:
+                    del waiting[i]
+                    continue
+                valid, decision = again.decision(i, report)
+                if valid:
+                    reports += 1
+                    seen.add(i)
+                    gains.append((view.utility(i, decision) - view.utility(i, view.truths[i]), i, report))
+        gains = sorted((each for each in gains if each[0] > 0), key=lambda each: -each[0])
+        best = next(_confirm_gains(view, again, gains[:CONFIRMED]), None) if again.own else next(iter(gains), None)
     finally:
         again.close()
-    return tried if tried.witness is not None else tried.explain(sale)
-
-
-def _try_lies(sale: BidderView, again: RepeatableRun, order: list[int], plan: Plan) -> MisreportTrials:
-    """Reports of all tasks in turns, until the allowance is used up."""
-    waiting: dict[int, Iterator[Report]] = {}
-    reports, wanted = 0, 0
-    seen: set[int] = set()
-    gains: list[tuple[int, int, Report]] = []
-    # As many tasks as can have EACH reports, and whose true outcome is known.
-    for i in order:
-        cost = EACH * again.cost(i, again.truth(i))
-        if wanted + cost <= again.left and sale.ask_truth(i, again):
-            waiting[i] = plan(again, i, sale.truths[i])
-            wanted += cost
-    # One report of each in turn: the most promising ones of all before the second of any.
-    while waiting:
-        for i in list(waiting):
-            report = next(waiting[i], None)
-            if report is None or reports == REPORTS * sale.times or again.cost(i, report) > again.left:
-                del waiting[i]
-                continue
-            valid, decision = again.decision(i, report)
-            if valid:
-                reports += 1
-                seen.add(i)
-                gains.append((sale.utility(i, decision) - sale.utility(i, sale.truths[i]), i, report))
-    gains = sorted((each for each in gains if each[0] > 0), key=lambda each: -each[0])
-    if again.own:
-        gains = list(_confirmed_gains(sale, again, gains[:CONFIRMED]))
-    witness = None
-    if gains:
-        gain, i, report = gains[0]
-        honest = sale.utility(i, sale.truths[i])
-        witness = _witness(i, again.truth(i), report, honest, honest + gain)
-    return MisreportTrials(reports, len(seen), again.failed, gains[0][0] if gains else 0, witness)
-
-
-def _confirmed_gains(
-    sale: BidderView, again: RepeatableRun, gains: list[tuple[int, int, Report]]
-) -> Iterator[tuple[int, int, Report]]:
-    """The first of these that is a gain in runs in processes of their own, too."""
-    for _, i, report in gains:
-        honest, lied = sale.ask_alone(i, again.truth(i)), sale.ask_alone(i, report)
-        if honest is not None and lied is not None and lied[0] > honest[0]:
-            sale.truths[i] = honest[1]
-            yield lied[0] - honest[0], i, report
-            return
-
-
-def _witness(i: int, truth: Report, lie: Report, honest: int, gained: int) -> dict[str, Any]:
-    shown: dict[str, Any] = {"task": i, "utility": str(honest), "better_utility": str(gained)}
-    if lie.bid != truth.bid:
-        return shown | {"true_bid": truth.bid, "better_bid": str(lie.bid), "gain": str(gained - honest)}
+    if best is None:
+        return MisreportTrials(reports, len(seen), again.failed, 0, None)
+    gain, i, lie = best
+    truth, honest = again.truth(i), view.utility(i, view.truths[i])
+    witness: dict[str, Any] = {"task": i, "utility": str(honest), "better_utility": str(honest + gain)}
     reported = lie._asdict()
     del reported["bid"]
-    return shown | reported | {"gain": str(gained - honest)}
+    witness |= {"true_bid": truth.bid, "better_bid": str(lie.bid)} if lie.bid != truth.bid else reported
+    return MisreportTrials(reports, len(seen), again.failed, gain, witness | {"gain": str(gain)})
+
+
+def _confirm_gains(
+    view: BidderView, again: RepeatableRun, gains: list[tuple[int, int, Report]]
+) -> Iterator[tuple[int, int, Report]]:
+    """Those of these that are gains in runs in processes of their own, too."""
+    for _, i, report in gains:
+        honest, lied = view.ask_alone(i, again.truth(i)), view.ask_alone(i, report)
+        if honest is not None and lied is not None and lied[0] > honest[0]:
+            view.truths[i] = honest[1]
+            yield lied[0] - honest[0], i, report
 
 
 def rational(case: Case) -> Check:
