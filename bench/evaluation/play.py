@@ -71,7 +71,8 @@ def play_rows(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[d
 def _maker(family: Family, policy: object) -> _Shipped | _Engine | _Handed:
     if not isinstance(policy, str):
         return _Handed(family, policy)
-    return _Shipped(family, policy) if type(family).run is Family.run else _Engine(family, policy)
+    is_usual = family.runner is None and type(family).run is Family.run
+    return _Shipped(family, policy) if is_usual else _Engine(family, policy)
 
 
 def _environment(family: Family) -> Environment[Any]:

@@ -129,7 +129,7 @@ def test_solutions_are_read_back() -> None:
     assert [each.tolist() for each in (again.start, again.pool, again.node)] == [
         each.tolist() for each in (schedule.start, schedule.pool, schedule.node)
     ]
-    for data, message in (({}, "missing required field"), ({"decisions": [[1]], "nodes": []}, "decisions")):
+    for data, message in (({}, "the field is missing"), ({"decisions": [[1]], "nodes": []}, "decisions")):
         with pytest.raises(InputError, match=message):
             FAMILY.parse_solution(data, "s.json")
 
