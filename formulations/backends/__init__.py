@@ -46,6 +46,8 @@ class Limits:
     # units of work; each backend says in its file what one unit is (about a second of a slow core).
     work: int | None = None
     gap: float = 0.0  # relative gap
+    value: float = math.inf  # HiGHS: an incumbent of this value, or a bound no larger than the next, is enough
+    bound: float = -math.inf
     seconds: float | None = None  # soft limit in seconds; the hard one follows a little later
     wall_seconds: float = WALL_SECONDS  # wall_seconds, memory_mb: hard limits of the worker process
     memory_mb: int = MEMORY_MB
@@ -66,6 +68,7 @@ class BackendResult:
     # nodes, iterations: branch-and-bound nodes (CP-SAT: branches), simplex iterations (CP-SAT: conflicts).
     nodes: int = 0
     iterations: int = 0
+    prices: FloatArray | None = None  # (m,) absolute dual values of the rows, of a model without integer columns
     seconds: float = 0.0  # wall time in the worker
     message: str = ""  # one line, where something went wrong
 

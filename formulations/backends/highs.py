@@ -98,7 +98,8 @@ def solve(
         def stop(event: Any) -> None:
             nonlocal left
             left -= 1
-            if left <= 0:
+            state = event.data_out
+            if left <= 0 or state.mip_primal_bound >= limits.value or state.mip_dual_bound <= limits.bound:
                 event.interrupt()
 
         solver.cbMipInterrupt.subscribe(stop)
@@ -113,12 +114,13 @@ def _result(solver: highspy.Highs, model: LinearModel, seconds: float) -> Backen
     values = None
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         values = np.array(solver.getSolution().col_value, dtype=np.float64)
-    bound = None
+    bound, prices = None, None
     if termination in (Termination.OPTIMAL, Termination.LIMIT):
         if model.integer.any():
             bound = finite_or_none(info.mip_dual_bound)
         elif termination is Termination.OPTIMAL:
             bound = finite_or_none(info.objective_function_value)
+            prices = np.abs(np.array(solver.getSolution().row_dual, dtype=np.float64))
         if values is not None and bound is not None and termination is Termination.OPTIMAL:
             # The reported bound of a finished search may lie a rounding error below its own incumbent.
             bound = max(bound, math.fsum(model.objective * values))
@@ -129,6 +131,7 @@ def _result(solver: highspy.Highs, model: LinearModel, seconds: float) -> Backen
         stated_value=None if values is None else finite_or_none(info.objective_function_value),
         nodes=max(0, int(info.mip_node_count)),
         iterations=max(0, int(info.simplex_iteration_count)),
+        prices=prices,
         seconds=seconds,
         message="" if termination is not Termination.ERROR else f"status {solver.modelStatusToString(status)}",
     )

@@ -1,54 +1,54 @@
 """The tasks of one batch on what others have left of the nodes: the best solution that is found, and a proved bound.
 
 The problem is P with residual capacities. First comes what is cheap: insertion in several orders against what every
-task is worth alone. Where that leaves a gap: the dual bound of `residual`, insertion along its prices, and the search
-of `search` on real nodes. Where a gap is left still, HiGHS solves the batch with each type's nodes as one pool; its
-answer is packed onto the nodes, and in the slots where it does not pack nodes are told apart, until the answer packs.
-Last, before a limit is told, every schedule is looked at where there are few: see `exhaustive`.
+task is worth alone. Where that leaves a gap, schedules are generated column by column: HiGHS prices the contended
+cells (see `pooled`), every task answers with its best schedule at these prices, and the prices of the lowest dual value
+prove a bound in integers. The best selection of the schedules so generated is packed onto the nodes. Where a gap is
+left still, the exact program follows, in slots whose answer did not pack with every node by itself.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ratiobench.formulations.backends import Limits, solve, start_worker
-from ratiobench.formulations.kernels import compiled, sort_stably
-from ratiobench.formulations.lora.bound.lagrangian import DualBound, value_density
+from ratiobench.formulations.backends import BackendResult, Limits, solve, start_worker
+from ratiobench.formulations.kernels import compiled
+from ratiobench.formulations.linear import BoolArray, FloatArray, LinearModel
+from ratiobench.formulations.lora.bound.lagrangian import value_density
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, places, pool
-from ratiobench.formulations.lora.bound.residual import Residual, residual_bound
 from ratiobench.formulations.lora.direct_solve import safe_floor
-from ratiobench.formulations.lora.exhaustive_search import search_exhaustively
-from ratiobench.formulations.lora.heuristic.blocks import anneal, insert_all
+from ratiobench.formulations.lora.heuristic.blocks import insert_all
 from ratiobench.formulations.lora.heuristic.insertion import begin, new_workspace
+from ratiobench.formulations.lora.heuristic.packing import fill_nodes
 from ratiobench.formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
-from ratiobench.formulations.lora.models.pooled import BatchRelaxation, relaxed_model
+from ratiobench.formulations.lora.models.pooled import CellCounts, Cells, Schedules, Supply
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
 
-BLOCKS = 400  # Ruin-and-recreate blocks of a unit of search
-HEATS = (0.02, 0.05, 0.1)  # First temperatures of the units in turn, as fractions of the median bid
-SEARCHES = 3  # Units of search per unit of effort after the last program
-SOLVER_UNITS = 20  # HiGHS's work per unit of effort and model
-# Integer programs per batch, each with nodes told apart in more slots than the one before, the last one in all
-MODELS = 6
-# No integer program of more cells, with all nodes of a type as one pool in every slot, and with some of them apart
-CELLS, APART_CELLS = 30_000, 6_000
-PACKING_STEPS = 20_000  # Steps of the search for a packing of one slot
+ROUNDS = 60  # Rounds of column generation per unit of effort
+SOLVER_UNITS = 20  # HiGHS's work per unit of effort and program
+REPAIRS = 5  # Selections of schedules, each with what did not pack in the one before
+FILLED = 0.99  # Part of the samples of contended slots that the first selection may take, where a gap is allowed
+WHOLE = 0.999  # A linear program takes this much of a schedule or more as a whole
+PROGRAMS = 6  # Exact programs per batch, each with nodes told apart in more slots than the one before
+COLUMNS = 30_000  # No exact program of more columns
+FILLS = 200  # Steps of the search for the fullest set of cells of one node
+CONVERGED = 1e-5  # Column generation ends with this gap between the bound and the linear program
 
 
 class Answer(NamedTuple):
     """A solution of a batch, its welfare, and an upper bound on the batch's optimum, both in micro-dollars.
 
-    `programs` counts the integer programs that HiGHS solved on the way: where there are any, another version of HiGHS
-    may answer the batch differently.
+    `programs` counts the programs that HiGHS solved on the way: where there are any, another version of HiGHS may
+    answer the batch differently.
     """
 
     solution: Solution
@@ -68,29 +68,37 @@ def solve_batch(
     """The best solution that the effort finds for some tasks on what the nodes have left, and a bound.
 
     `instance`: the tasks, without vendors. A cell of which no node of the type has room costs more than the task is
-    worth; `free`, `free_mb`: (K, T) samples and MB left; `effort`: units of search, at least 1; the same answer on any
+    worth; `free`, `free_mb`: (K, T) samples and MB left; `effort`: units of work, at least 1; the same answer on any
     machine.
     """
     p = pool(instance)
     if p.tasks == 0:
         return Answer((None,) * instance.tasks, 0, 0)
-    found = _Batch(instance, p, free, free_mb)
+    batch = _Batch(instance, p, free, free_mb, effort, gap)
     for start in starts:
-        found.offer(found.make_state(start))
-    for _ in found.attempts(effort, gap):
-        if found.upper - found.best.welfare <= gap * found.upper:
+        batch.offer(batch.make_state(start))
+    for _ in batch.attempts():
+        if batch.is_answered():
             break
-    return Answer(solution_of_state(instance, p, found.best), found.best.welfare, found.upper, found.programs)
+    return Answer(solution_of_state(instance, p, batch.best), batch.best.welfare, batch.upper, batch.programs)
 
 
 class _Batch:
     """A batch in work: `best` and `upper` get better with every attempt."""
 
-    def __init__(self, instance: Instance, p: Pool, free: IntArray, free_mb: IntArray) -> None:
-        self._instance, self._pool = instance, p
+    def __init__(
+        self,
+        instance: Instance,
+        p: Pool,
+        free: IntArray,
+        free_mb: IntArray,
+        effort: int = 1,
+        gap: Fraction = Fraction(0),
+    ) -> None:
+        self._instance, self._pool, self._effort, self._gap = instance, p, effort, gap
         self._pricer = Pricer(p, parallel=False)
-        nothing = np.zeros((len(p.class_kind), p.tariff.shape[1]))
-        self._desk = new_workspace(p, (None,) * len(p.nodes), nothing, 1)
+        self._rent = np.zeros((len(p.class_kind), p.tariff.shape[1]))
+        self._desk = new_workspace(p, (None,) * len(p.nodes), self._rent, 1)
         self._empty = State(
             np.array(free, order="C"),  # copies: kernels are compiled for arrays that can be written
             np.array(free_mb, order="C"),
@@ -98,11 +106,13 @@ class _Batch:
             np.full(int(p.width.sum()), -1, np.int64),
             np.zeros(p.tasks, np.int64),
         )
-        self._alone = self._pricer.integers(nothing.astype(np.int64), 1)
-        self._rank = value_density(p)
-        self.upper = sum(self._alone.tolist())
+        nothing = np.zeros(self._rent.shape, np.int64)
+        alone = self._pricer.integers(nothing, 1)
+        self._orders = [np.arange(p.tasks), *(np.argsort(-key, kind="stable") for key in (value_density(p), alone))]
+        # Reduced profits and rents that prove the bound, in 1/unit micro-dollars
+        self._unit, self._profit, self._whole_rent = 1, self._pricer.integers(nothing, 1, losses=True), nothing
+        self.upper = sum(alone.tolist())
         self.best = self._empty
-        self._searches = 0
         self.programs = 0
 
     def offer(self, s: State) -> None:
@@ -110,37 +120,73 @@ class _Batch:
         if s.welfare > self.best.welfare:
             self.best = s
 
-    def attempts(self, effort: int, gap: Fraction) -> Iterator[None]:
-        p = self._pool
-        density, alone = (np.argsort(-key, kind="stable") for key in (self._rank, self._alone))
-        for order in (np.arange(p.tasks), density, alone):
+    def is_answered(self) -> bool:
+        """Whether the best state is proved to be the best one, but for the gap."""
+        return bool(self.upper - self.best.welfare <= self._gap * self.upper)
+
+    def attempts(self) -> Iterator[None]:
+        for order in self._orders:
             self.offer(self._inserted(self._empty, order))
             yield
-        capacity = Residual(p, self._empty.free, self._empty.free_mb)
-        bound = None
-        with contextlib.suppress(OverflowError):  # then the sum of what the tasks are worth alone stays the bound
-            bound = residual_bound(self._pricer, capacity)
-        if bound is not None:
-            self.upper = min(self.upper, bound.upper)
-            yield
-            self._desk = self._desk._replace(rent=bound.rent)
-            left = np.argsort(-self._pricer.integers(bound.pi, bound.unit), kind="stable")
-            for order in (density, alone, left):
-                for shares in ((1.0, 0.5), (0.9,), (0.5,)):
-                    self.offer(self._inserted(self._empty, order, shares))
-                    yield
-        self._search()
+        schedules = Schedules(self._supply(set()))
+        self._generate(schedules)
         yield
-        if bound is not None:
-            for _ in self._programs(capacity, bound, alone, effort, gap):
-                yield
-                self._search()
-                yield
-        for _ in range(SEARCHES * effort):
-            self._search()
+        for order in (*self._orders[1:], np.argsort(-self._profit, kind="stable")):
+            self.offer(self._inserted(self._empty, order, (1.0, 0.5)))
             yield
-        self._see_all()
-        yield
+        apart: set[tuple[int, int]] = set()
+        for _ in self._select(schedules, apart):
+            yield
+        for _ in range(PROGRAMS):
+            supply = self._supply(apart)
+            counts = CellCounts(supply, np.flatnonzero(self._profit >= self._unit * (self.best.welfare - self.upper)))
+            model = counts.model()
+            if len(model.columns) > COLUMNS:
+                return
+            result = self._solve(model, float(self.best.welfare / (1 - self._gap)))
+            if result.bound is not None:
+                self.upper = min(self.upper, max(self.best.welfare, safe_floor(result.bound, exact=False)))
+            yield
+            if result.values is None:
+                return
+            torn = self._offer_cells(supply, result.values, counts.cells(result.values))
+            yield
+            if torn.keys() <= apart:
+                return
+            apart |= torn.keys()
+
+    def _select(self, schedules: Schedules, apart: set[tuple[int, int]]) -> Iterator[None]:
+        """Offer the best selections of the schedules, first around what the linear program takes whole.
+
+        Where a selection does not pack, the next one may take only as many samples of the slot as found nodes; `apart`
+        gets the (type, slot) pairs where that was so.
+        """
+        loads = {place: int(FILLED * most) for place, most in schedules.supply.samples.items() if self._gap}
+        for around in (True, False):
+            for _ in range(REPAIRS):
+                closed = self._closed(schedules)
+                if around:
+                    closed |= self._beside(schedules, self._relaxed(schedules.model(loads, closed)).values)
+                result = self._solve(schedules.model(loads, closed))
+                if result.values is None:
+                    break
+                torn = self._offer_cells(schedules.supply, result.values, schedules.cells(result.values))
+                yield
+                if not torn:
+                    break
+                loads |= torn
+                apart |= torn.keys()
+
+    def _closed(self, schedules: Schedules) -> BoolArray:
+        """(schedules,) that no answer has which is as good as the gap asks for, or better than the best one."""
+        loss = np.maximum(self._profit, 0)[schedules.tasks()] - schedules.reduced_profit(self._whole_rent, self._unit)
+        return np.asarray(loss > int(self._unit * max(self._gap * self.upper, self.upper - self.best.welfare)))
+
+    def _beside(self, schedules: Schedules, values: FloatArray | None) -> BoolArray:
+        """(schedules,) of tasks of which a linear program takes another schedule as a whole."""
+        task = schedules.tasks()
+        whole = np.zeros(len(task), bool) if values is None else values[schedules.supply.columns :] > WHOLE
+        return np.isin(task, task[whole]) & ~whole
 
     def _inserted(self, s: State, order: IntArray, shares: Sequence[float] = ()) -> State:
         """A copy with more tasks inserted, at shares of the rents and then for nothing."""
@@ -150,90 +196,143 @@ class _Batch:
             insert_all(self._pool, s, self._desk, order, share)
         return s
 
-    def _search(self) -> None:
-        """A unit of annealing from the best state."""
-        s, best_state = copy_state(self.best), copy_state(self.best)
-        begin(self._pool, self._desk, s)
-        heat = HEATS[self._searches % len(HEATS)] * max(0.0, float(np.median(self._pool.bid)))
-        self._searches += 1
-        with np.errstate(over="ignore"):  # random words wrap around, which plain Python tells of
-            anneal(self._pool, s, self._desk, self._rank, 0, BLOCKS, BLOCKS, heat, best_state)
-        self.offer(best_state)
+    def _supply(self, apart: set[tuple[int, int]]) -> Supply:
+        return Supply(self._pool, self._empty.free, self._empty.free_mb, _fits, apart)
 
-    def _see_all(self) -> None:
-        tasks = self._pool.task.tolist()
-        found = search_exhaustively(self._instance, tasks, self._empty.free, self._empty.free_mb, self.best.welfare)
-        if found is not None:
-            self.upper, solution = found
-            if solution is not None:
-                self.offer(self.make_state(solution))
+    def _generate(self, schedules: Schedules) -> None:
+        """Prices of contended cells, the bound that they prove, and the schedules that pay at them."""
+        p, supply = self._pool, schedules.supply
+        rent, limits = self._rent, np.zeros(supply.limits)
+        best = np.inf, rent, limits
+        schedules.add(self._local_types(self.best))
+        at = np.nonzero(supply.row >= 0)
+        capacity = np.concatenate([np.zeros(0, np.int64), *(g.capacity for g in supply.groups)])
+        for _ in range(ROUNDS * self._effort):
+            answers = self._pricer.floats(rent)
+            dual = float(answers.surplus.sum() + (limits * capacity).sum())
+            if dual < best[0]:
+                best = dual, rent, limits
+            if not schedules.add(answers.local):
+                break
+            result = self._relaxed(schedules.model())
+            if result.prices is None or result.bound is None or best[0] - result.bound < CONVERGED * best[0]:
+                break
+            rent = np.zeros(self._rent.shape)
+            rent[at] = result.prices[p.tasks :][supply.row[at]]
+            limits = result.prices[p.tasks + supply.rows :]
+        _, rent, limits = best
+        with contextlib.suppress(OverflowError):  # then the sum of what the tasks are worth alone stays the bound
+            whole, unit = self._whole(rent)
+            profit = self._pricer.integers(whole, unit, losses=True)
+            upper = (sum(np.maximum(profit, 0).tolist()) + supply.worth(whole, limits * unit)) // unit
+            if upper < self.upper:
+                self.upper, self._profit, self._unit, self._whole_rent = upper, profit, unit, whole
+                self._desk = self._desk._replace(rent=rent)
 
-    def _programs(
-        self, capacity: Residual, bound: DualBound, order: IntArray, effort: int, gap: Fraction
-    ) -> Iterator[None]:
-        """Integer programs whose answers come nearer to what packs, until one packs."""
-        kinds, slots = self._pool.tariff.shape
-        apart: set[tuple[int, int]] = set()
-        for turn in range(MODELS):
-            if turn == MODELS - 1:
-                apart = set(product(range(kinds), range(slots)))
-            relaxed = relaxed_model(capacity, bound, apart)
-            if len(relaxed.task) > (APART_CELLS if apart else CELLS):
-                return
-            model, step = relaxed.model.reduced()
-            limits = Limits(work=SOLVER_UNITS * effort, gap=float(gap) / 2)
-            result = solve("highs", model, limits, self._vector(relaxed))
-            self.programs += 1
-            if result.termination not in (Termination.OPTIMAL, Termination.LIMIT):
-                raise RuntimeError(f"batch: {result.termination}: {result.message}")
-            if result.bound is not None:
-                self.upper = min(self.upper, max(self.best.welfare, safe_floor(result.bound, exact=False) * step))
-            if result.values is None:
-                return
-            chosen = np.flatnonzero(result.values[self._pool.tasks :] > 0.5)
-            solution, torn = self._packed(capacity, relaxed, chosen)
-            self.offer(self._inserted(self.make_state(solution), order))
-            yield
-            if not torn:
-                return
-            apart |= torn
+    def _whole(self, rent: FloatArray) -> tuple[IntArray, int]:
+        """The rents in 1/unit micro-dollars, rounded, with a unit that leaves every sum of a proof room in 64 bits."""
+        p = self._pool
+        cost = int(np.abs(p.table_cost).max(initial=0))
+        for g in range(len(p.nodes)):
+            cost = max(cost, int(p.energy[:, g].max(initial=0)) * int(np.abs(p.tariff[g]).max()))
+        cells = max(int(p.width.max(initial=1)), p.tasks) * (int(p.nodes.sum()) * p.tariff.shape[1] + 1)
+        money = int(np.abs(p.bid).max(initial=0)) + int(p.price.max(initial=0))
+        for bits in range(20, -1, -1):
+            unit = 1 << bits
+            whole = np.rint(np.minimum(rent, 2.0**40) * unit).astype(np.int64)
+            if cells * (unit * cost + int(whole.max(initial=0))) + p.tasks * unit * money < 2**61:
+                return whole, unit
+        raise OverflowError("bids, costs and prices leave no room in 64 bits")
 
-    def _vector(self, relaxed: BatchRelaxation) -> NDArray[np.float64]:
-        p, s = self._pool, self.best
-        at, kinds = places(p), type_of_node(p)
-        vector = np.zeros(len(relaxed.model.columns))
-        vector[: p.tasks] = s.option >= 0
-        place = s.place[at[relaxed.task] + relaxed.slot - p.first[relaxed.task]]
-        same = np.where(relaxed.node < 0, kinds[place] == p.kind[relaxed.entry], relaxed.node == place)
-        vector[p.tasks :] = same & (place >= 0)
-        return vector
+    def _solve(self, model: LinearModel, bound: float = -math.inf) -> BackendResult:
+        """HiGHS's answer, at the latest when half the gap is left, or the bound is as low as that."""
+        small, step = model.reduced()
+        value = float((1 - self._gap / 2) * self.upper)
+        limits = Limits(
+            work=SOLVER_UNITS * self._effort, gap=float(self._gap) / 2, value=value / step, bound=bound / step
+        )
+        result = solve("highs", small, limits)
+        self.programs += 1
+        if result.termination not in (Termination.OPTIMAL, Termination.LIMIT):
+            raise RuntimeError(f"batch: {result.termination}: {result.message}")
+        return result if result.bound is None else replace(result, bound=result.bound * step)
+
+    def _relaxed(self, model: LinearModel) -> BackendResult:
+        return self._solve(replace(model, integer=np.zeros(len(model.columns), bool)))
+
+    def _local_types(self, s: State) -> IntArray:
+        """(places,) local type in each slot of each task's window, -1 for none."""
+        p = self._pool
+        local = np.full(len(s.place), -1)
+        kinds, task = type_of_node(p)[s.place], np.repeat(np.arange(p.tasks), p.width)
+        for g in range(int(np.diff(p.type_start).max())):
+            entry = np.minimum(p.type_start[task] + g, p.type_start[task + 1] - 1)
+            local[(s.place >= 0) & (p.kind[entry] == kinds) & (local < 0)] = g
+        return local
+
+    def _offer_cells(self, supply: Supply, values: FloatArray, cells: Cells) -> dict[tuple[int, int], int]:
+        """Offer the tasks whose cells all find a node, and what fits beside them.
+
+        Returns the samples that found nodes in each (type, slot) where not all did.
+        """
+        p = self._pool
+        kind, node = p.kind[cells.entry], np.full(len(cells.task), -1)
+        torn: dict[tuple[int, int], int] = {}
+        for g, t in sorted(set(zip(kind.tolist(), cells.slot.tolist(), strict=True))):
+            mine = np.flatnonzero((kind == g) & (cells.slot == t))
+            classes, which, count = np.unique(p.klass[cells.entry[mine]], return_inverse=True, return_counts=True)
+            take = self._packed(supply, values, g, t, classes, count)
+            for c in range(len(classes)):
+                to = np.repeat(np.arange(len(take)), take[:, c])
+                node[mine[which == c][: len(to)]] = to
+            packed = take.sum(axis=0)
+            if (packed < count).any():
+                torn[g, t] = int((packed * p.class_rate[classes]).sum())
+        decisions: list[Decision | None] = [None] * self._instance.tasks
+        for i in np.unique(cells.task).tolist():
+            mine = np.flatnonzero(cells.task == i)
+            if (node[mine] >= 0).all():
+                slots = (cells.slot[mine] + 1).tolist()
+                decisions[p.task[i]] = Decision(None, tuple(zip(node[mine].tolist(), slots, strict=True)))
+        self.offer(self._inserted(self.make_state(tuple(decisions)), self._orders[-1]))
+        return torn
 
     def _packed(
-        self, capacity: Residual, relaxed: BatchRelaxation, chosen: IntArray
-    ) -> tuple[Solution, set[tuple[int, int]]]:
-        """Decisions of the tasks whose chosen cells all find a node, and the (type, slot) pairs that do not pack."""
+        self, supply: Supply, values: FloatArray, kind: int, slot: int, classes: IntArray, count: IntArray
+    ) -> IntArray:
+        """(K, classes) cells on each node of a slot, first as if no program had said anything, then as one supplies."""
         p = self._pool
-        task, entry, slot = relaxed.task[chosen], relaxed.entry[chosen], relaxed.slot[chosen]
-        node = relaxed.node[chosen]
-        kind = p.kind[entry]
-        torn = set()
-        where = np.where(node < 0, kind * p.tariff.shape[1] + slot, -1)
-        for key in np.unique(where[where >= 0]).tolist():
-            mine = np.flatnonzero(where == key)
-            g, t = divmod(key, p.tariff.shape[1])
-            nodes = slice(capacity.first_node[g], capacity.first_node[g + 1])
-            left = capacity.free[nodes, t].copy(), capacity.free_mb[nodes, t].copy()
-            to = packed_slot(p.rate[entry[mine]], p.memory[task[mine]], *left, PACKING_STEPS)
-            node[mine] = np.where(to >= 0, capacity.first_node[g] + to, -1)
-            if (to < 0).any():
-                torn.add((g, t))
-        decisions: list[Decision | None] = [None] * self._instance.tasks
-        for i in np.unique(task).tolist():
-            mine = np.flatnonzero(task == i)
-            if (node[mine] >= 0).all() and p.rate[entry[mine]].sum() >= p.work[i]:
-                cells = tuple(zip(node[mine].tolist(), (slot[mine] + 1).tolist(), strict=True))
-                decisions[p.task[i]] = Decision(None, cells)
-        return tuple(decisions), torn
+        free, free_mb = self._empty.free[:, slot].copy(), self._empty.free_mb[:, slot].copy()
+        first_node = np.concatenate([[0], np.cumsum(p.nodes)])
+        rate, memory = p.class_rate[classes], p.class_memory[classes]
+        take, left = np.zeros((len(free), len(classes)), np.int64), count.copy()
+
+        def fill(nodes: IntArray, most: IntArray) -> None:
+            more = pack_slot(rate, memory, np.minimum(left, most), free[nodes], free_mb[nodes])
+            take[nodes] += more
+            free[nodes] -= more @ rate
+            free_mb[nodes] -= more @ memory
+            left[:] -= more.sum(axis=0)
+
+        every = np.arange(first_node[kind], first_node[kind + 1])
+        fill(every, count)
+        if not left.any() or supply.row[classes[0], slot] < 0:
+            return take
+        best = take.copy()
+        take[:], left[:] = 0, count
+        free, free_mb = self._empty.free[:, slot].copy(), self._empty.free_mb[:, slot].copy()
+        for group in supply.groups:
+            if group.slot == slot and p.class_kind[group.classes[0]] == kind:
+                mine = np.searchsorted(group.classes, classes)
+                if group.patterns is None:
+                    supplied = np.rint(values[group.column : group.column + len(group.classes)]).astype(np.int64)
+                    fill(group.nodes, supplied[mine])
+                    continue
+                number = np.rint(values[group.column : group.column + len(group.patterns)]).astype(np.int64)
+                for k, pattern in zip(group.nodes, np.repeat(group.patterns, number, axis=0)[:, mine], strict=False):
+                    fill(np.array([k]), pattern)
+        fill(every, count)
+        return take if (take @ rate).sum() > (best @ rate).sum() else best
 
     def make_state(self, solution: Solution) -> State:
         p, s = self._pool, copy_state(self._empty)
@@ -254,98 +353,40 @@ class _Batch:
         return s
 
 
-def warm_bounds(instance: Instance) -> None:
-    """Compile and cache the kernels of bounds and packings alone."""
-    p, free, free_mb = _empty_cluster(instance)
-    residual_bound(Pricer(p), Residual(p, free, free_mb))
-    packed_slot(p.memory, p.memory, free[:, 0].copy(), free_mb[:, 0].copy(), PACKING_STEPS)
-
-
 def warm(instance: Instance) -> None:
     """Compile and cache the kernels by using each once, and start the solver."""
     start_worker("highs")
-    warm_bounds(instance)
-    p, free, free_mb = _empty_cluster(instance)
-    found = _Batch(instance, p, free, free_mb)
-    found._inserted(found._empty, np.arange(p.tasks))
-    found._search()
-
-
-def _empty_cluster(instance: Instance) -> tuple[Pool, IntArray, IntArray]:
-    public = instance.public("")
-    types = public.type_of_node
-    shape = (instance.nodes, instance.slots)
+    p, public = pool(instance), instance.public("")
+    types, shape = public.type_of_node, (instance.nodes, instance.slots)
     free, free_mb = (np.broadcast_to(each[types][:, None], shape).copy() for each in (public.compute, public.memory_mb))
-    return pool(instance), free, free_mb
+    batch = _Batch(instance, p, free, free_mb)
+    batch._inserted(batch._empty, np.arange(p.tasks))
+    batch._pricer.floats(batch._rent)
+    batch._supply({(g, t) for g in range(len(p.nodes)) for t in range(instance.slots)})
+    pack_slot(p.memory, p.memory, p.memory, free[:, 0].copy(), free_mb[:, 0].copy())
+
+
+def _fits(rate: IntArray, memory: IntArray, count: IntArray, free: IntArray, free_mb: IntArray) -> bool:
+    """Whether all cells of a slot find a node."""
+    if (rate * count).sum() > free.sum() or (memory * count).sum() > free_mb.sum():
+        return False
+    return bool((pack_slot(rate, memory, count, free, free_mb).sum(axis=0) == count).all())
+
+
+def pack_slot(rate: IntArray, memory: IntArray, count: IntArray, free: IntArray, free_mb: IntArray) -> IntArray:
+    """(nodes, classes) cells on each node of one slot: the fullest set that is found for one node after the other.
+
+    `rate`, `memory`, `count`: (classes,) of a cell, and how many there are; nodes of which little is left come first.
+    """
+    take = np.zeros((len(free), len(rate)), np.int64)
+    _pack_slot(rate, memory, count.copy(), np.argsort(free, kind="stable"), free, free_mb, np.int64(FILLS), take)
+    return take
 
 
 @compiled
-def packed_slot(rate, memory, free, free_mb, steps):  # type: ignore[no-untyped-def]
-    """(cells,) a node for every cell, or -1 for those that a tightest-first packing leaves over.
-
-    Large cells first, each on the node that it fills most; then by backtracking, up to a number of steps.
-    """
-    count, nodes = len(rate), len(free)
-    most = 1
-    most_mb = 1
-    capacity_left = np.empty(nodes, np.int64)
-    memory_left = np.empty(nodes, np.int64)
-    for k in range(nodes):
-        capacity_left[k], memory_left[k] = free[k], free_mb[k]
-        most, most_mb = max(most, free[k]), max(most_mb, free_mb[k])
-    key = np.empty(count, np.float64)
-    greedy = np.empty(count, np.int64)
-    at = np.empty(count, np.int64)
-    for j in range(count):
-        key[j] = -max(rate[j] / most, memory[j] / most_mb)
-        greedy[j] = -1
-        at[j] = -1
-    order = sort_stably(key)
-    fits = True
-    for j in order:
-        best = -1
-        for k in range(nodes):
-            if (
-                rate[j] <= capacity_left[k]
-                and memory[j] <= memory_left[k]
-                and (best < 0 or capacity_left[k] < capacity_left[best])
-            ):
-                best = k
-        greedy[j] = best
-        if best >= 0:
-            capacity_left[best] -= rate[j]
-            memory_left[best] -= memory[j]
-        else:
-            fits = False
-    if fits:
-        return greedy
-    for k in range(nodes):
-        capacity_left[k], memory_left[k] = free[k], free_mb[k]
-    level = 0
-    while 0 <= level < count:
-        steps -= 1
-        if steps < 0:
-            return greedy
-        j = order[level]
-        k = at[level]
-        if k >= 0:
-            capacity_left[k] += rate[j]
-            memory_left[k] += memory[j]
-        elif level > 0 and rate[order[level - 1]] == rate[j] and memory[order[level - 1]] == memory[j]:
-            k = at[level - 1] - 1  # like the cell before it: on the same node or a later one
-        k += 1
-        while k < nodes and (rate[j] > capacity_left[k] or memory[j] > memory_left[k]):
-            k += 1
-        if k == nodes:
-            at[level] = -1
-            level -= 1
-            continue
-        at[level] = k
-        capacity_left[k] -= rate[j]
-        memory_left[k] -= memory[j]
-        level += 1
-    if level < 0:
-        return greedy
-    for a in range(count):
-        greedy[order[a]] = at[a]
-    return greedy
+def _pack_slot(rate, memory, left, order, free, free_mb, limit, take):  # type: ignore[no-untyped-def]
+    value = np.empty(len(rate), np.float64)
+    for c in range(len(rate)):
+        value[c] = rate[c]
+    for k in order:
+        fill_nodes(rate, memory, value, free[k], free_mb[k], k, k + 1, limit, 0.0, left, take)

@@ -521,10 +521,10 @@ PARTS = 16  # Then tasks are dealt to this many parts whatever the number of thr
 
 
 class ReducedProfits(NamedTuple):
-    """Best reduced profits at given rents, and (C, T) how many cells the schedules that attain them take together."""
+    """Best reduced profits at given rents, and (places,) local type in each slot of the schedules that attain them."""
 
     surplus: NDArray[np.float64]
-    cells: NDArray[np.float64]
+    local: IntArray
 
 
 class Pricer:
@@ -551,17 +551,20 @@ class Pricer:
             _answers(p, rent, self._at, self._area[part], part, parts, surplus, self._pooled, *scratch)
 
         self._deal(work)
-        return ReducedProfits(surplus, class_cells(p, self._pooled))
+        return ReducedProfits(surplus, self._pooled)
 
-    def integers(self, rent: IntArray, unit: int) -> IntArray:
-        """(n,) exact best reduced profits in 1/unit micro-dollars; the caller has made sure that nothing overflows."""
+    def integers(self, rent: IntArray, unit: int, *, losses: bool = False) -> IntArray:
+        """(n,) exact best reduced profits in 1/unit micro-dollars; the caller has made sure that nothing overflows.
+
+        `losses`: as for `signed`; else no profit is below 0.
+        """
         p, parts = self.pool, self._parts
         profit = np.empty(p.tasks, np.int64)
         area = np.empty(self._area.shape, np.int64)
         cost = np.empty((parts, *self._shape), np.int64)
         far = np.int64(2**62)
         self._deal(lambda k: _profits(p, rent, unit, far, area[k], k, parts, profit, cost[k], self._usable))
-        return np.maximum(profit, 0)
+        return profit if losses else np.maximum(profit, 0)
 
     def signed(self, rent: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) best reduced profits in doubles, losses included; -inf for a task without a schedule."""

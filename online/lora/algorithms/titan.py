@@ -168,7 +168,7 @@ register(
     Entry(
         "titan",
         "the best answer to each slot's arrivals, proved or at a stated limit, vendor drawn",
-        "3",
+        "4",
         {
             "effort": Option("1", None, "units of work per batch"),
             "gap": Option("1/1000", None, "share of its best value at which a large batch counts as answered"),
