@@ -251,8 +251,8 @@ _SLOW = {
         ("--version", _SLOW | {"argparse", "dataclasses", "importlib.metadata", "numpy", "signal"}, 2),
         ("--help", _SLOW | {"numpy", "sqlite3", "ratiobench.bench.family.capabilities"}, 35),
         ("list algorithms", _SLOW, 235),
-        ("check FILE --certificate CERTIFICATE", _SLOW | {"sqlite3", "ratiobench.bench.commands.simulate"}, 47),
-        ("simulate FILE --algorithm greedy --no-opt", _SLOW - {"numba"}, 165),
+        ("check FILE --certificate CERTIFICATE", _SLOW | {"sqlite3", "ratiobench.bench.commands.simulate"}, 45),
+        ("simulate FILE --algorithm greedy --no-opt", _SLOW - {"numba"}, 158),
     ],
 )
 def test_a_command_loads_what_it_needs(words: str, without: set[str], most: int, tmp_path: Path) -> None:
