@@ -7,10 +7,9 @@ exactly without listing schedules. Doubles sort out the tasks that are far from 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,15 +18,12 @@ from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
 from ratiobench.bench.lora.theory.basis.dual import best_schedule, dual_of
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING
 from ratiobench.bench.lora.theory.basis.verdicts import compare, compare_optimum
-from ratiobench.formulations.lora.covering.schedules import cheapest_cover, space
+from ratiobench.formulations.lora.covering.schedules import Cover, Space, cheapest_cover, space
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.online.lora.traces import Offer
 
-Price = Mapping[Cell, Fraction | float]
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """The sharpest (6a) of a task."""
 
     task: int  # index
@@ -43,32 +39,75 @@ class Row:
         return self.linear - self.mu
 
 
-class FloatProfits:
-    """The largest F' in doubles, at the doubles nearest to a multiple of the prices."""
+class ScaledPrices:
+    """A multiple of the final prices of a run, exactly and in doubles."""
 
-    def __init__(self, public: Public, lam: Price, phi: Price, factor: Fraction) -> None:
-        self._public = public
-        self._first = public.first_node.tolist()
-        self.lam, self.phi = (np.zeros((public.nodes, public.slots)) for _ in range(2))
-        for table, price in ((self.lam, lam), (self.phi, phi)):
+    def __init__(self, case: Case, factor: Fraction) -> None:
+        assert case.trace is not None
+        self._case, self._trace, self._factor = case, case.trace, factor
+        self._first = case.public.first_node.tolist()
+        self._lam, self._phi = (np.zeros((case.public.nodes, case.public.slots)) for _ in range(2))
+        for table, price in ((self._lam, self._trace.lam), (self._phi, self._trace.phi)):
             for (k, t), value in price.items():
-                table[k, t - 1] = _nearest_double(factor, value)
+                # The double nearest to the multiple.
+                top, under = value.as_integer_ratio()
+                table[k, t - 1] = (factor.numerator * top) / (factor.denominator * under)
 
-    def best(self, task: Task) -> tuple[float, int, tuple[Cell, ...]] | None:
-        """F', option and cells of the best schedule; None when the task has none."""
-        menu = space(task, self._public)
-        if menu.width == 0 or len(menu.types) == 0:
-            return None
+    @cached_property
+    def _exact(self) -> list[dict[Cell, Fraction]]:
+        tables = (self._trace.lam, self._trace.phi)
+        return [{cell: self._factor * Fraction(price) for cell, price in part.items()} for part in tables]
+
+    def estimate(self) -> tuple[list[float], list[float]]:
+        """Of every task: linear - mu in doubles, and more than rounding can make of it or `row` asks of it."""
+        instance = self._case.instance
+        linear = dual_of(instance).doubles(self._lam, self._phi)
+        mu = np.array([max(0.0, float(offer.value or 0)) for offer in self._trace.offers])
+        dearest = max((int(np.abs(instance.cost(i)).max(initial=0)) for i in instance.explicit_cost), default=0)
+        tariff = max(int(np.abs(node.tariff).max(initial=0)) for node in instance.node_types)
+        dearest = max(dearest, tariff * int(np.abs(instance.energy_wh).max(initial=0)))
+        fee = int(instance.vendor_price.max(initial=0))
+        scale = instance.bid + float(fee) + float(dearest) * instance.slots + 1
+        slack = 4 * ROUNDING * (scale + np.where(np.isfinite(linear), np.abs(linear), 0) + mu)
+        return (linear - mu).tolist(), slack.tolist()
+
+    def _find_best(self, task: Task, menu: Space) -> Cover:
+        """The schedule of largest F' in doubles; its cost is that in doubles."""
         window = slice(menu.first - 1, menu.last)
-        cost = task.cost.astype(np.float64)
-        node = np.zeros(cost.shape, np.int64)
+        cost, node = task.cost.astype(np.float64), np.zeros(task.cost.shape, np.int64)
         for g, s in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
             nodes = slice(self._first[g], self._first[g + 1])
-            priced = self.lam[nodes, window] * s + self.phi[nodes, window] * task.memory_mb
+            priced = self._lam[nodes, window] * s + self._phi[nodes, window] * task.memory_mb
             cost[g, window] += priced.min(axis=0)
             node[g, window] = priced.argmin(axis=0) + self._first[g]
-        found = cheapest_cover(task, self._public, cost, np.ones(cost.shape, np.bool_), node)
-        return None if found is None else (task.bid - float(found.cost), found.option, found.cells)
+        found = cheapest_cover(task, self._case.public, cost, np.ones(cost.shape, np.bool_), node)
+        assert found is not None
+        return found
+
+    def row(self, offer: Offer) -> tuple[Row | None, bool]:
+        """The sharpest (6a) of a task and whether it is violated; None where it holds to the last digit."""
+        exact, task = self._trace.exact, self._case.instance.task(offer.task)
+        menu = space(task, self._case.public)
+        best = self._find_best(task, menu)
+        mu = Fraction(max(0, offer.value or 0))
+        dearest = np.abs(task.cost[menu.types, menu.first - 1 : menu.last]).max(axis=0)
+        scale = task.bid + int(menu.prices.max()) + int(dearest.sum()) + 1
+        row = Row(offer.task, Fraction(task.bid - float(best.cost)), mu, best.option, best.cells, scale)
+        # Above this nothing is certain in doubles; below it (6a) holds with room to spare.
+        margin = Fraction(ROUNDING) * (scale + abs(row.linear))
+        if row.excess > -margin and exact:
+            row = self.evaluate_exactly(row)
+        if not exact and abs(row.excess) <= margin and offer.value == offer.net >= _alone(task, self._case.public):
+            # No price at arrival, and no schedule is worth more even at none: (6a) holds, to the last digit.
+            return None, False
+        return row, row.excess > (0 if exact else margin)
+
+    def evaluate_exactly(self, row: Row) -> Row:
+        """The sharpest (6a) of the same task in fractions."""
+        task = self._case.instance.task(row.task)
+        best = best_schedule(task, self._case.public, *self._exact)
+        assert best is not None
+        return row._replace(linear=task.bid - Fraction(best.cost), option=best.option, cells=best.cells)
 
 
 def rows(case: Case, factor: Fraction = Fraction(1)) -> list[Row]:
@@ -101,73 +140,10 @@ def rows(case: Case, factor: Fraction = Fraction(1)) -> list[Row]:
     return [closest]
 
 
-class ScaledPrices:
-    """A multiple of the final prices of a run, exactly and in doubles."""
-
-    def __init__(self, case: Case, factor: Fraction) -> None:
-        assert case.trace is not None
-        self._case, self._trace, self._factor = case, case.trace, factor
-        self._doubles = FloatProfits(case.public, case.trace.lam, case.trace.phi, factor)
-
-    @cached_property
-    def _exact(self) -> tuple[Price, Price]:
-        lam, phi = (
-            {cell: self._factor * Fraction(price) for cell, price in part.items()}
-            for part in (self._trace.lam, self._trace.phi)
-        )
-        return lam, phi
-
-    def estimate(self) -> tuple[list[float], list[float]]:
-        """Of every task: linear - mu in doubles, and more than rounding can make of it or `row` asks of it."""
-        instance = self._case.instance
-        linear = dual_of(instance).doubles(self._doubles.lam, self._doubles.phi)
-        mu = np.array([max(0.0, float(offer.value or 0)) for offer in self._trace.offers])
-        dearest = max((int(np.abs(instance.cost(i)).max(initial=0)) for i in instance.explicit_cost), default=0)
-        tariff = max(int(np.abs(node.tariff).max(initial=0)) for node in instance.node_types)
-        dearest = max(dearest, tariff * int(np.abs(instance.energy_wh).max(initial=0)))
-        fee = int(instance.vendor_price.max(initial=0))
-        scale = instance.bid + float(fee) + float(dearest) * instance.slots + 1
-        slack = 4 * ROUNDING * (scale + np.where(np.isfinite(linear), np.abs(linear), 0) + mu)
-        return (linear - mu).tolist(), slack.tolist()
-
-    def row(self, offer: Offer) -> tuple[Row | None, bool]:
-        """The sharpest (6a) of a task and whether it is violated; None where it holds to the last digit."""
-        exact, task = self._trace.exact, self._case.instance.task(offer.task)
-        near = self._doubles.best(task)
-        assert near is not None
-        mu = Fraction(max(0, offer.value or 0))
-        menu = space(task, self._case.public)
-        dearest = np.abs(task.cost[menu.types, menu.first - 1 : menu.last]).max(axis=0)
-        scale = task.bid + int(menu.prices.max()) + int(dearest.sum()) + 1
-        row = Row(offer.task, Fraction(near[0]), mu, near[1], near[2], scale)
-        # Above this nothing is certain in doubles; below it (6a) holds with room to spare.
-        margin = Fraction(ROUNDING) * (scale + abs(row.linear))
-        if row.excess > -margin and exact:
-            row = self.evaluate_exactly(row)
-        if not exact and abs(row.excess) <= margin and offer.value == offer.net >= _alone(task, self._case.public):
-            # No price at arrival, and no schedule is worth more even at none: (6a) holds, to the last digit.
-            return None, False
-        return row, row.excess > (0 if exact else margin)
-
-    def evaluate_exactly(self, row: Row) -> Row:
-        """The sharpest (6a) of the same task in fractions."""
-        task = self._case.instance.task(row.task)
-        best = best_schedule(task, self._case.public, *self._exact)
-        assert best is not None
-        return Row(row.task, task.bid - Fraction(best.cost), row.mu, best.option, best.cells, row.scale)
-
-
-def _nearest_double(factor: Fraction, value: Fraction | float | int) -> float:
-    """The double nearest to factor * value."""
-    top, under = value.as_integer_ratio()
-    return (factor.numerator * top) / (factor.denominator * under)
-
-
 def _alone(task: Task, public: Public) -> int:
     """The largest b_il of the task, in integers; it has a schedule."""
-    found = cheapest_cover(
-        task, public, task.cost, np.ones(task.cost.shape, np.bool_), np.zeros(task.cost.shape, np.int64)
-    )
+    shape = task.cost.shape
+    found = cheapest_cover(task, public, task.cost, np.ones(shape, np.bool_), np.zeros(shape, np.int64))
     assert found is not None
     return task.bid - int(found.cost)
 

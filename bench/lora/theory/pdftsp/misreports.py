@@ -55,15 +55,12 @@ class Outcome(NamedTuple):
 
 
 class BestMisreport(NamedTuple):
-    """The best misreport of a task.
-
-    `tried`: how many misreports were followed.
-    """
+    """The best misreport of a task."""
 
     # lie, utility: the best of those tried and what it gives; None when none is better than the truth.
     lie: Misreport | None
     utility: Fraction
-    tries: int
+    tries: int  # how many misreports were followed
     every: bool  # whether no other misreport can be better
 
 
@@ -80,7 +77,11 @@ class Bidder:
         self, auction: Auction, i: int, rule: str, meter: SearchBudget, before: PriceState | None = None
     ) -> None:
         self._auction, self._rule = auction, rule
-        self._truth, self._valuation = auction.tasks[i], int(auction.instance.valuation[i])
+        self._task, self.valuation = auction.tasks[i], int(auction.instance.valuation[i])
+        self.truth = Misreport(self._task.arrival, self._task.deadline, self._task.work, self._task.memory_mb)
+        # The best misreport so far.
+        self.lie: Misreport | None = None
+        self.best = fixed_curve(auction, i, rule).utility(self.valuation)
         self._ledger = PriceState(auction, meter) if before is None else before.copy(meter)
         if before is None:
             for task in auction.tasks[:i]:
@@ -96,27 +97,23 @@ class Bidder:
         """How many misreports were answered."""
         return len(self._outcomes) - (self.truth in self._outcomes)
 
-    @property
-    def truth(self) -> Misreport:
-        """The true report."""
-        return Misreport(self._truth.arrival, self._truth.deadline, self._truth.work, self._truth.memory_mb)
-
     def try_report(self, lie: Misreport) -> Outcome:
         """What the mechanism answers."""
         if lie not in self._outcomes:
-            self._outcomes[lie] = self._outcome(lie)
+            self._outcomes[lie] = self._answer(lie)
+        if self._outcomes[lie].utility > self.best:
+            self.best, self.lie = self._outcomes[lie].utility, lie
         return self._outcomes[lie]
 
-    def _outcome(self, lie: Misreport) -> Outcome:
-        self._wait(lie.arrival)
+    def _answer(self, lie: Misreport) -> Outcome:
         report, trace = self._report(lie), self._auction.trace
         choice = self._ledger.search(report, trace.alpha, trace.beta)
         if choice is None:
             return Outcome(None, Fraction(LIMIT), Fraction(0))
         cost = report.bid - Fraction(choice.value)
-        wins = self._valuation > cost and self._ledger.fits(report, choice.cells)
+        wins = self.valuation > cost and self._ledger.fits(report, choice.cells)
         paid = cost if self._rule == "critical" else cost - choice.energy
-        return Outcome(choice, cost, self._valuation - paid if wins else Fraction(0))
+        return Outcome(choice, cost, self.valuation - paid if wins else Fraction(0))
 
     def ceiling(self, lie: Misreport) -> Fraction:
         """The largest utility that this report, or one that is worse in any of its fields and better in none, can get.
@@ -124,29 +121,30 @@ class Bidder:
         That of the schedule with room that would be charged least; 0 if that is a loss.
         """
         if lie not in self._bounds:
-            self._wait(lie.arrival)
             report, trace = self._report(lie), self._auction.trace
             # (14) does not charge the operational cost.
             charged = self._ledger.find_best_fitting(report, trace.alpha, trace.beta, free=self._rule == "printed")
             least = None if charged is None else report.bid - Fraction(charged.value)
-            self._bounds[lie] = Fraction(0) if least is None else max(Fraction(0), self._valuation - least)
+            self._bounds[lie] = Fraction(0) if least is None else max(Fraction(0), self.valuation - least)
         return self._bounds[lie]
 
-    def _wait(self, arrival: int) -> None:
-        """Let the others come that come before a report of that arrival."""
-        instance, trace = self._auction.instance, self._auction.trace
-        while (
-            arrival > self._truth.arrival and self._after < instance.tasks and instance.arrival[self._after] <= arrival
-        ):
-            other = self._auction.tasks[self._after]
+    def is_hopeless(self, lie: Misreport) -> bool:
+        """Whether neither this report nor a worse one is better than the best so far."""
+        return self.ceiling(lie) <= self.best
+
+    def _report(self, lie: Misreport) -> Task:
+        """The task as it reports, after the others that come before a report of that arrival."""
+        others, trace = self._auction.tasks, self._auction.trace
+        while self.truth.arrival < lie.arrival and self._after < len(others):
+            other = others[self._after]
+            if other.arrival > lie.arrival:
+                break
             if self._as_before:
                 self._ledger.follow(other)
             else:
                 self._ledger.decide(other, trace.alpha, trace.beta)
             self._after += 1
-
-    def _report(self, lie: Misreport) -> Task:
-        return replace(self._truth, arrival=lie.arrival, deadline=lie.deadline, memory_mb=lie.memory_mb, work=lie.work)
+        return replace(self._task, **lie._asdict())
 
 
 def find_best_misreport(
@@ -154,27 +152,25 @@ def find_best_misreport(
 ) -> BestMisreport:
     """The misreport that pays best; of equals one that changes few fields."""
     bidder = Bidder(auction, i, rule, meter, before)
-    truthful = fixed_curve(auction, i, rule).utility(int(auction.instance.valuation[i]))
-    hunt = _Hunt(bidder, truthful)
     every = True
-    if not _settled(auction, i, rule, truthful):
+    if not _is_settled(auction, i, rule, bidder):
         try:
             if auction.trace.search == "exact":
-                _search(auction, i, rule, hunt)
+                _search(auction, i, rule, bidder)
             else:
-                every = _enumerate(auction, i, hunt)
+                _enumerate(auction, i, bidder)
         except SearchLimitReached:
             every = False
-    return BestMisreport(hunt.lie, hunt.best, bidder.tries, every)
+    return BestMisreport(bidder.lie, bidder.best, bidder.tries, every)
 
 
-def _settled(auction: Auction, i: int, rule: str, truthful: Fraction) -> bool:
+def _is_settled(auction: Auction, i: int, rule: str, bidder: Bidder) -> bool:
     """Whether no lie can pay, without a search."""
-    cost, valuation = cost_of(auction, i), int(auction.instance.valuation[i])
+    cost, valuation = cost_of(auction, i), bidder.valuation
     if cost is None:
         return True
     # (14) is the vendor's price, and prices of cells on top.
-    if rule == "printed" and truthful >= max(0, valuation - min(option.price for option in auction.tasks[i].options)):
+    if rule == "printed" and bidder.best >= max(0, valuation - min(o.price for o in auction.tasks[i].options)):
         return True
     # Nothing costs less than what a maximiser chose: a bid that is too low for it is too low for the rest, and who is
     # served for the critical payment is charged least.
@@ -182,77 +178,51 @@ def _settled(auction: Auction, i: int, rule: str, truthful: Fraction) -> bool:
     return exact and (valuation <= cost.total or (rule == "critical" and cost.fits))
 
 
-class _Hunt:
-    """The best misreport so far."""
-
-    def __init__(self, bidder: Bidder, truthful: Fraction) -> None:
-        self.bidder, self.best = bidder, truthful
-        self.lie: Misreport | None = None
-
-    def try_report(self, lie: Misreport) -> Outcome:
-        outcome = self.bidder.try_report(lie)
-        if outcome.utility > self.best:
-            self.best, self.lie = outcome.utility, lie
-        return outcome
-
-    def hopeless(self, lie: Misreport) -> bool:
-        """Whether neither this report nor a worse one is better than the best so far."""
-        return self.bidder.ceiling(lie) <= self.best
-
-
-def _search(auction: Auction, i: int, rule: str, hunt: _Hunt) -> None:
+def _search(auction: Auction, i: int, rule: str, bidder: Bidder) -> None:
     """Every misreport to a maximiser of (9), by the reports at which its choice changes."""
-    truth, valuation = hunt.bidder.truth, int(auction.instance.valuation[i])
     for first, last in _arrivals(auction, i):
-        corner = truth._replace(arrival=first)
-        if hunt.hopeless(corner):
+        if bidder.is_hopeless(bidder.truth._replace(arrival=first)):
             return
-        boxes = _Boxes(truth, last)
-        for low, high in _spans(auction, truth.memory_mb):
-            boxes.add(corner._replace(memory_mb=low), high)
-        while boxes:
-            lie, top = boxes.pop()
-            choice, cost, _ = hunt.try_report(lie)
-            if choice is None or valuation <= cost or (rule == "critical" and valuation - cost <= hunt.best):
-                continue  # what is charged least at the corner is already too dear, and so is the whole box
-            if hunt.hopeless(lie):
-                continue
-            if lie.memory_mb < top:
-                other = hunt.try_report(lie._replace(memory_mb=top)).choice
-                if other is None or (other.option, other.cells) != (choice.option, choice.cells):
-                    middle = (lie.memory_mb + top) // 2
-                    boxes.add(lie, middle)
-                    boxes.add(lie._replace(memory_mb=middle + 1), top)
-                    continue
-            delay = auction.tasks[i].options[choice.option].first - truth.arrival
-            boxes.add(lie._replace(work=choice.work + 1), top)
-            boxes.add(lie._replace(deadline=choice.cells[-1][1] - 1), top)
-            boxes.add(lie._replace(arrival=choice.cells[0][1] - delay + 1), top)
+        _search_arrivals(auction, i, rule, bidder, first, last)
 
 
-class _Boxes:
-    """Boxes (corner, top): all reports no better than the corner in arrival (up to `last`), deadline and work, and with
-    its memory up to `top`. Those whose corner changes few fields come first.
+def _search_arrivals(auction: Auction, i: int, rule: str, bidder: Bidder, first: int, last: int) -> None:
+    """Those that arrive between two slots.
+
+    A box (corner, top) is all reports no better than the corner in arrival, deadline and work, and with its memory up
+    to `top`. Those whose corner changes few fields come first.
     """
+    truth, valuation = bidder.truth, bidder.valuation
+    boxes: list[tuple[int, int, Misreport, int]] = []
+    known: set[tuple[Misreport, int]] = set()
 
-    def __init__(self, truth: Misreport, last: int) -> None:
-        self._truth, self._last = truth, last
-        self._waiting: list[tuple[int, int, Misreport, int]] = []
-        self._known: set[tuple[Misreport, int]] = set()
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def add(self, corner: Misreport, top: int) -> None:
+    def add(corner: Misreport, top: int) -> None:
         """Leave out what is empty or was added before."""
-        empty = corner.arrival > min(self._last, corner.deadline) or corner.work > LIMIT
-        if not empty and (corner, top) not in self._known:
-            self._known.add((corner, top))
-            changes = sum(field != true for field, true in zip(corner, self._truth, strict=True))
-            heappush(self._waiting, (changes, corner.memory_mb, corner, top))
+        if corner.arrival <= min(last, corner.deadline) and corner.work <= LIMIT and (corner, top) not in known:
+            known.add((corner, top))
+            changes = sum(field != true for field, true in zip(corner, truth, strict=True))
+            heappush(boxes, (changes, corner.memory_mb, corner, top))
 
-    def pop(self) -> tuple[Misreport, int]:
-        return heappop(self._waiting)[2:]
+    for low, high in _spans(auction, truth.memory_mb):
+        add(truth._replace(arrival=first, memory_mb=low), high)
+    while boxes:
+        _, _, lie, top = heappop(boxes)
+        choice, cost, _ = bidder.try_report(lie)
+        if choice is None or valuation <= cost or (rule == "critical" and valuation - cost <= bidder.best):
+            continue  # what is charged least at the corner is already too dear, and so is the whole box
+        if bidder.is_hopeless(lie):
+            continue
+        if lie.memory_mb < top:
+            other = bidder.try_report(lie._replace(memory_mb=top)).choice
+            if other is None or (other.option, other.cells) != (choice.option, choice.cells):
+                middle = (lie.memory_mb + top) // 2
+                add(lie, middle)
+                add(lie._replace(memory_mb=middle + 1), top)
+                continue
+        delay = auction.tasks[i].options[choice.option].first - truth.arrival
+        add(lie._replace(work=choice.work + 1), top)
+        add(lie._replace(deadline=choice.cells[-1][1] - 1), top)
+        add(lie._replace(arrival=choice.cells[0][1] - delay + 1), top)
 
 
 def _arrivals(auction: Auction, i: int) -> Iterator[tuple[int, int]]:
@@ -275,28 +245,27 @@ def _spans(auction: Auction, least: int) -> Iterator[tuple[int, int]]:
         yield least, least
 
 
-def _enumerate(auction: Auction, i: int, hunt: _Hunt) -> bool:
+def _enumerate(auction: Auction, i: int, bidder: Bidder) -> None:
     """Every misreport if it is allowed, those that change one field first."""
-    truth, task, public = hunt.bidder.truth, auction.tasks[i], auction.public
+    truth, task, public = bidder.truth, auction.tasks[i], auction.public
     menu = space(task, public)
     works = range(truth.work, min(LIMIT, menu.width * int(menu.rates.max(initial=0)) + 1) + 1)
     sizes = range(truth.memory_mb, min(LIMIT, int(public.memory_mb.max()) + 1) + 1)
     for arrival in range(truth.arrival, truth.deadline + 1):
-        if hunt.hopeless(truth._replace(arrival=arrival)):
-            return True
+        if bidder.is_hopeless(truth._replace(arrival=arrival)):
+            return
         for lie in _plain(auction, i, arrival):
-            hunt.try_report(lie)
+            bidder.try_report(lie)
         for deadline in range(truth.deadline, arrival - 1, -1):
-            if hunt.hopeless(Misreport(arrival, deadline, truth.work, truth.memory_mb)):
+            if bidder.is_hopeless(Misreport(arrival, deadline, truth.work, truth.memory_mb)):
                 break
             for work in works:
-                if hunt.hopeless(Misreport(arrival, deadline, work, truth.memory_mb)):
+                if bidder.is_hopeless(Misreport(arrival, deadline, work, truth.memory_mb)):
                     break
                 for size in sizes:
-                    if hunt.hopeless(Misreport(arrival, deadline, work, size)):
+                    if bidder.is_hopeless(Misreport(arrival, deadline, work, size)):
                         break
-                    hunt.try_report(Misreport(arrival, deadline, work, size))
-    return True
+                    bidder.try_report(Misreport(arrival, deadline, work, size))
 
 
 def _plain(auction: Auction, i: int, arrival: int) -> Iterator[Misreport]:
