@@ -24,8 +24,6 @@ from ratiobench.bench.lora.counterexamples.moves import Bounds, draw_start, rais
 from ratiobench.bench.lora.counterexamples.tiny import (
     TinyInstance,
     TinyLimitExceeded,
-    compute_ratios,
-    document,
     find_optimum,
     instance,
     menu,
@@ -144,7 +142,7 @@ def _same_run(sketch: TinyInstance, trace: object, welfare: int) -> Check:
     """pdFTSP by the referee and by the sketch's integers: F, admission, final prices, welfare."""
     assert isinstance(trace, PriceTrace)
     menus = [menu(sketch, job) for job in sketch.jobs]
-    twin = simulate_pdftsp(sketch, menus, *compute_ratios(sketch.jobs))
+    twin = simulate_pdftsp(sketch, menus)
     ours = [(None if a.plan is None else Fraction(a.value, a.over), a.admitted) for a in twin.answers]
     theirs = [(offer.value, offer.admitted) for offer in trace.offers]
     lam = {divmod(c, sketch.slots): Fraction(value, twin.over) for c, value in enumerate(twin.lam) if value}
@@ -191,7 +189,7 @@ def theory(first: int, count: int) -> Counter[str]:
         except TinyLimitExceeded:
             continue
         except Failure as failure:
-            raise Failure(f"instance {j}: {failure}\n{document(sketch, f'theory {j}')}") from None
+            raise Failure(f"instance {j}: {failure}\n{sketch}") from None
         held.update(seen)
     return held
 

@@ -265,21 +265,15 @@ def _theorem5_factor(shapes: Shapes) -> Fraction:
 def _theorem5_of_tasks(space: Space, shapes: Shapes, more: int) -> Fraction:
     """OPT is at most the sum of the bids, and ALG at least the first one: all prices are 0 when that task comes."""
     most = sum(shape.bid for shape in shapes) + more * space.largest
-    return Fraction(most) / (_theorem5_factor(shapes) * shapes[0].bid)
+    return most / (_theorem5_factor(shapes) * shapes[0].bid)
 
 
 def _theorem5_of_tasks_roughly(shapes: Shapes, table: FloatArray, most: int) -> FloatArray:
-    bid, rate, memory, work, cells = table.T
-    known = np.array(shapes, float).T
-    worth, others = bid / (cells * (rate + memory)), known[0] / (known[4] * (known[1] + known[2]))
-
-    def spread(own: FloatArray, others: FloatArray) -> FloatArray:
-        ratio: FloatArray = np.maximum(own, others.max()) / np.minimum(own, others.min())
-        return ratio
-
-    growth = np.maximum(bid / np.minimum(work, memory), (known[0] / np.minimum(known[3], known[2])).max())
-    rho = 1 + spread(worth, others) * np.maximum(spread(rate, known[1]), spread(memory, known[2]))
-    scores: FloatArray = (bid + most) / (rho * (1 + growth) * shapes[0].bid)
+    tasks = np.stack([*(np.broadcast_to(np.array(shape, float), table.shape) for shape in shapes), table])
+    bid, rate, memory, work, cells = np.moveaxis(tasks, -1, 0)
+    ranges = [each.max(0) / each.min(0) for each in (bid / (cells * (rate + memory)), rate, memory)]
+    factor = (1 + ranges[0] * np.maximum(*ranges[1:])) * (1 + (bid / np.minimum(work, memory)).max(0))
+    scores: FloatArray = (table[:, 0] + most) / (factor * shapes[0].bid)
     return scores
 
 
@@ -308,7 +302,7 @@ def _theorem5_of_platform(shapes: Shapes, kind: Kind, slots: int) -> Fraction:
         has_room = first.rate + second.rate <= kind.compute and first.memory + second.memory <= kind.memory
         if kind.nodes > 1 or (has_room and cost < second.bid):
             least += second.bid
-    return Fraction(most) / (_theorem5_factor(shapes) * least)
+    return most / (_theorem5_factor(shapes) * least)
 
 
 # By claim: what can be left out

@@ -283,17 +283,10 @@ def _change_vendors(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) 
     return _with(sketch, i, job._replace(vendors=vendors))
 
 
-def _refine_units(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """All numbers two or three times as large, which leaves alpha, beta, bbar and ratios as they are."""
-    return _scale_all(sketch, draws.draw_between(2, 3), 1)
-
-
-def _coarsen_units(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """All numbers a half or a third, rounded up."""
-    return _scale_all(sketch, 1, draws.draw_between(2, 3))
-
-
-def _scale_all(sketch: TinyInstance, up: int, down: int) -> TinyInstance:
+def _change_units(sketch: TinyInstance, draws: RandomNumbers, *, is_finer: bool) -> TinyInstance:
+    """All numbers two or three times as large, which leaves ratios as they are; or a half or a third, rounded up."""
+    factor = draws.draw_between(2, 3)
+    up, down = (factor, 1) if is_finer else (1, factor)
     jobs = []
     for job in sketch.jobs:
         costs = tuple(tuple(_multiply(cost, up, down) for cost in row) for row in job.costs)
@@ -309,7 +302,8 @@ Move = Callable[[TinyInstance, RandomNumbers, Bounds], TinyInstance]
 _MOVES: tuple[Move, ...] = (
     *4 * [_change_number], *2 * [_scale_task], *2 * [_change_window], *2 * [_tighten_bid], _add_task, _remove_task,
     _replace_task, _split_task, _swap_tasks, *3 * [_change_capacity], _change_slots, _change_nodes, _change_cost,
-    _change_vendors, _refine_units, _coarsen_units,
+    _change_vendors, lambda sketch, draws, _: _change_units(sketch, draws, is_finer=True),
+    lambda sketch, draws, _: _change_units(sketch, draws, is_finer=False),
 )  # fmt: skip
 
 

@@ -27,8 +27,6 @@ from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.theory import search
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.bench.theory.search import Document, Found, Measure
-from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
-from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora.model import Instance
@@ -100,19 +98,10 @@ class TinyProblem(search.SearchProblem[TinyInstance]):
         return tiny.instance(candidate, name, origin, tiny.memory_unit(self.algorithm))
 
     def check(self, instance: Instance) -> Check | None:
-        """OPT is that of the enumeration, or an interval where there is too much to look at."""
-        try:
-            best, solution = enumerate_optimum(instance)
-            report = SolveReport(
-                Status.OPTIMAL, best, best, solution, Proof.ENUMERATION, "enumerate", "none", Termination.NONE, False,
-                0.0,
-            )  # fmt: skip
-        except ValueError:  # too large to look at everything
-            from ratiobench.formulations.lora.solve import solve
+        from ratiobench.formulations.lora.solve import solve
 
-            report = solve(instance)
         claim, result = find_claim(CLAIMS, self.name), run(instance, self.algorithm)
-        return claim.check_run(Case(instance, result, report)) if claim.about.concerns(result) else None
+        return claim.check_run(Case(instance, result, solve(instance))) if claim.about.concerns(result) else None
 
     def search_exactly(self, settings: SearchSettings, tell: Callable[[str], None]) -> SearchResult:
         began = time.monotonic()

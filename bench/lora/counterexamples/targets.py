@@ -17,7 +17,6 @@ from ratiobench.bench.lora.counterexamples.tiny import (
     TinyInstance,
     TinyRun,
     bound_optimum,
-    compute_ratios,
     find_optimum,
     instance,
     menu,
@@ -56,12 +55,7 @@ class Trial:
     @cached_property
     def play(self) -> TinyRun:
         """pdFTSP's run with alpha and beta of the sketch."""
-        return simulate_pdftsp(self.sketch, self.menus, *compute_ratios(self.sketch.jobs))
-
-    @property
-    def growth(self) -> Fraction:
-        """1 + max{alpha, beta}."""
-        return 1 + max(self.play.alpha, self.play.beta)
+        return simulate_pdftsp(self.sketch, self.menus)
 
     @cached_property
     def optimum(self) -> int:
@@ -147,16 +141,16 @@ def _compare(left: Fraction, right: Fraction) -> Measure:
 
 def theorem5(trial: Trial, floor: Fraction) -> Measure:
     trial.require_fair()
-    return trial.compare_optimum(trial.play.welfare, trial.rho * trial.growth, floor)
+    return trial.compare_optimum(trial.play.welfare, trial.rho * trial.play.growth, floor)
 
 
 def theorem5_repaired(trial: Trial, floor: Fraction) -> Measure:
     trial.require_costs()
-    return trial.compare_optimum(trial.play.welfare, trial.kappa * trial.rho_long * trial.growth, floor)
+    return trial.compare_optimum(trial.play.welfare, trial.kappa * trial.rho_long * trial.play.growth, floor)
 
 
 def theorem5_repaired_a(trial: Trial, floor: Fraction) -> Measure:
-    return trial.compare_optimum(trial.play.tilde, trial.kappa * trial.growth, floor)
+    return trial.compare_optimum(trial.play.tilde, trial.kappa * trial.play.growth, floor)
 
 
 def lemma1(trial: Trial, floor: Fraction) -> Measure:
@@ -164,7 +158,7 @@ def lemma1(trial: Trial, floor: Fraction) -> Measure:
     paid = sum(c * price for c, price in zip(compute, run.lam, strict=True))
     paid += sum(c * price for c, price in zip(memory, run.phi, strict=True))
     surplus = sum((Fraction(a.value, a.over) for a in run.answers if a.value > 0), Fraction(0))
-    return _compare(Fraction(paid, run.over) + surplus, trial.growth * run.tilde)
+    return _compare(Fraction(paid, run.over) + surplus, trial.play.growth * run.tilde)
 
 
 def lemma2(trial: Trial, floor: Fraction) -> Measure:
@@ -210,7 +204,7 @@ def theorem3(trial: Trial, floor: Fraction) -> Measure:
         for bid in sorted(value for value in bids - {job.bid} if value >= 0):
             other = trial.sketch._replace(jobs=(*jobs[:i], job._replace(bid=bid), *jobs[i + 1 :]))
             menus = [*trial.menus[:i], menu(other, other.jobs[i]), *trial.menus[i + 1 :]]
-            run = simulate_pdftsp(other, menus, *compute_ratios(other.jobs))
+            run = simulate_pdftsp(other, menus)
             utility = _compute_utility(other, run, i, menus, job.bid)
             found.append(Measure(utility, true, 1 + (utility - true) / max(1, job.bid)))
     return _find_worst(found)

@@ -71,10 +71,10 @@ def memory_unit(algorithm: str) -> int:
     return 1000 if name == "pdftsp" and "units=" not in options else 1
 
 
-def document(
-    sketch: TinyInstance, name: str, origin: dict[str, Any] | None = None, megabytes: int = 1
-) -> dict[str, Any]:
-    """The instance's file as JSON values; `megabytes`: in a unit of memory."""
+def instance(
+    sketch: TinyInstance, name: str = "sketch", origin: dict[str, Any] | None = None, megabytes: int = 1
+) -> Instance:
+    """The validated instance; `megabytes`: in a unit of memory."""
     tasks: list[dict[str, Any]] = []
     for job in sketch.jobs:
         task: dict[str, Any] = {"arrival": job.arrival, "deadline": job.deadline}
@@ -87,17 +87,11 @@ def document(
          "tariff": [0] * sketch.slots}
         for g, kind in enumerate(sketch.kinds)
     ]  # fmt: skip
-    return {
+    document = {
         "format": FORMAT, "name": name, "origin": origin or {}, "slots": sketch.slots, "slot_seconds": 600,
         "base_memory_mb": 0, "node_types": types, "tasks": tasks,
     }  # fmt: skip
-
-
-def instance(
-    sketch: TinyInstance, name: str = "sketch", origin: dict[str, Any] | None = None, megabytes: int = 1
-) -> Instance:
-    """The validated instance."""
-    return parse(document(sketch, name, origin, megabytes), name)
+    return parse(document, name)
 
 
 def tiny_instance_of(found: Instance) -> TinyInstance:
@@ -231,20 +225,13 @@ class TinyRun(NamedTuple):
     tilde: int
     # (load, capacity) of the fullest cell that a schedule with F > 0 touched: virtual load before it came.
     fullest: tuple[int, int]
-    alpha: Fraction  # alpha, beta: as used
-    beta: Fraction
+    growth: Fraction  # 1 + max{alpha, beta}
 
 
-def compute_ratios(jobs: tuple[Job, ...]) -> tuple[Fraction, Fraction]:
-    """alpha = max b/M and beta = max b/r over all tasks."""
-    return (
-        max((Fraction(job.bid, job.work) for job in jobs), default=Fraction(0)),
-        max((Fraction(job.bid, job.memory) for job in jobs), default=Fraction(0)),
-    )
-
-
-def simulate_pdftsp(sketch: TinyInstance, menus: list[Menu], alpha: Fraction, beta: Fraction) -> TinyRun:
+def simulate_pdftsp(sketch: TinyInstance, menus: list[Menu]) -> TinyRun:
     """Algorithm 1 with (9) solved by looking at all schedules of the menus (one per task)."""
+    alpha = max(Fraction(job.bid, job.work) for job in sketch.jobs)
+    beta = max(Fraction(job.bid, job.memory) for job in sketch.jobs)
     compute, memory = sketch.capacities()
     common = math.lcm(*{*compute, *memory})
     over = math.lcm(alpha.denominator, beta.denominator)
@@ -292,7 +279,7 @@ def simulate_pdftsp(sketch: TinyInstance, menus: list[Menu], alpha: Fraction, be
         lam, phi, over = new_lam, new_phi, over * grow
         tilde += net
         welfare += net * admitted
-    return TinyRun(tuple(answers), lam, phi, over, welfare, tilde, (full, of), alpha, beta)
+    return TinyRun(tuple(answers), lam, phi, over, welfare, tilde, (full, of), 1 + max(alpha, beta))
 
 
 def find_optimum(sketch: TinyInstance, menus: list[Menu]) -> int:

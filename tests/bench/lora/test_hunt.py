@@ -21,14 +21,7 @@ from ratiobench.bench.lora.counterexamples.moves import (
     raise_bids,
 )
 from ratiobench.bench.lora.counterexamples.search import COUNTEREXAMPLES, PROBLEMS, TinyProblem
-from ratiobench.bench.lora.counterexamples.tiny import (
-    TinyInstance,
-    TinyLimitExceeded,
-    compute_ratios,
-    instance,
-    menu,
-    simulate_pdftsp,
-)
+from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, TinyLimitExceeded, instance, menu, simulate_pdftsp
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.theory.search import Found, LocalSearch
 from ratiobench.instances.io.errors import InputError
@@ -139,7 +132,7 @@ def test_a_sketch_runs_as_the_algorithm_written_literally() -> None:
     compared = 0
     for j in range(samples(80)):
         sketch = sketch_of_number(j)
-        twin = simulate_pdftsp(sketch, [menu(sketch, job) for job in sketch.jobs], *compute_ratios(sketch.jobs))
+        twin = simulate_pdftsp(sketch, [menu(sketch, job) for job in sketch.jobs])
         for answer, (value, admitted, cells, _) in zip(
             twin.answers, run_pdftsp(instance(sketch), "exact"), strict=True
         ):
