@@ -74,10 +74,8 @@ class SearchProblem(ABC, Generic[Candidate]):
     def draw(self, draws: RandomNumbers, limits: SearchSettings) -> Candidate:
         """A random candidate within the limits."""
 
-    def shake(
-        self, candidate: Candidate, draws: RandomNumbers, times: int, limits: SearchSettings | None = None
-    ) -> Candidate:
-        """The candidate after so many random changes; without limits it grows in no respect."""
+    def change(self, candidate: Candidate, draws: RandomNumbers, limits: SearchSettings) -> Candidate:
+        """The candidate after one random change, within the limits."""
         raise NotImplementedError
 
     def prepare(self, candidate: Candidate, limits: SearchSettings, number: int) -> Candidate | None:
@@ -94,7 +92,7 @@ class SearchProblem(ABC, Generic[Candidate]):
 
     @abstractmethod
     def size(self, candidate: Candidate, /) -> tuple[int, ...]:
-        """What makes a witness small, the number of tasks first."""
+        """What makes a witness small: tasks first, and with random changes then slots and nodes."""
 
     @abstractmethod
     def restore(self, data: Any, source: str, key: str) -> Candidate:
@@ -147,19 +145,19 @@ class LocalSearch(Generic[Candidate]):
         self.problem, self.settings, self.limits, self._tell = problem, settings, settings, tell
         self.tries = self.before = 0  # before: tries of an interrupted search
         self.began = self._told = time.monotonic()
-        # Settings that must not change when a search is taken up; `bounded` where it is set, as in states of old.
+        # What must not change when a search is taken up; `bounded` where it is set, as in states of old.
         left_out = ("tries", "seconds") if settings.bounded else ("tries", "seconds", "bounded")
-        fixed = {key: value for key, value in asdict(settings).items() if key not in left_out}
-        self._head = {"format": problem.state_format, "version": problem.version, "claim": problem.name}
-        self._head["settings"] = fixed
+        own = {key: value for key, value in asdict(settings).items() if key not in left_out}
+        self._head: Document = {"format": problem.state_format, "version": problem.version, "claim": problem.name}
+        self._head["settings"] = own
         self.best: Found[Candidate] | None = None
         self._begin_round(0)
 
-    def _begin_round(self, number: int) -> None:
+    def _begin_round(self, number: int, skip: int = 0) -> None:
         self.number, self.step = number, 0
         self.here: Found[Candidate] | None = None
         self.top: Found[Candidate] | None = None
-        self.draws = RandomNumbers(*self.problem.name_stream(self.limits, number, self.tries))
+        self.draws = RandomNumbers(*self.problem.name_stream(self.limits, number, self.tries), skip=skip)
 
     @property
     def done(self) -> bool:
@@ -176,7 +174,7 @@ class LocalSearch(Generic[Candidate]):
             candidate = self._start()
         else:
             changes = 1 + self.draws.draw_below(3)
-            candidate = self.problem.shake(self.here.candidate, self.draws, changes, self.limits)
+            candidate = self._change(self.here.candidate, self.draws, self.limits, changes)
             floor = self.here.measure.score * (1 - SLACK[self.draws.draw_below(len(SLACK))])
         self.step += 1
         prepared = self.problem.prepare(candidate, self.limits, self.number)
@@ -193,11 +191,15 @@ class LocalSearch(Generic[Candidate]):
 
     def _start(self) -> Candidate:
         best, problem = self.best, self.problem
-        if best is None or not problem.patience or self.number % 3 < 2:
+        is_shaken = problem.patience and self.number % 3 == 2
+        if not is_shaken or best is None or problem.size(best.candidate)[0] > self.limits.tasks:
             return problem.draw(self.draws, self.limits)
-        if problem.size(best.candidate)[0] > self.limits.tasks:
-            return problem.draw(self.draws, self.limits)
-        return problem.shake(best.candidate, self.draws, self.draws.draw_between(3, 12), self.limits)
+        return self._change(best.candidate, self.draws, self.limits, self.draws.draw_between(3, 12))
+
+    def _change(self, candidate: Candidate, draws: RandomNumbers, limits: SearchSettings, changes: int) -> Candidate:
+        for _ in range(changes):
+            candidate = self.problem.change(candidate, draws, limits)
+        return candidate
 
     def _accept(self, found: Found[Candidate]) -> bool:
         """Go on from here; whether it is the best of all. A violation is shrunk, and ends the round."""
@@ -246,19 +248,22 @@ class LocalSearch(Generic[Candidate]):
         draws = RandomNumbers("hunt", problem.version, "shrink", self.settings.seed, problem.name)
         while patience and left:
             patience -= 1
-            if less := first_smaller([problem.shake(found.candidate, draws, 1 + draws.draw_below(4))], found):
+            tasks, slots, nodes, *_ = problem.size(found.candidate)
+            limits = replace(self.settings, tasks=tasks, slots=slots, nodes=nodes, largest=2**40)
+            changed = self._change(found.candidate, draws, limits, 1 + draws.draw_below(4))
+            if less := first_smaller([changed], found):
                 found, patience = reduce(less), problem.polish
         return found
 
     def _measure(self, candidate: Candidate, floor: Fraction) -> Measure | None:
         if time.monotonic() - self._told >= 1:
             self._told = time.monotonic()
-            score, violated = "none yet", ""
+            closest = "none yet"
             if self.best is not None:
-                score = f"{float(self.best.measure.score):.4f}"
                 violated = " (violated)" if self.best.measure.violated else ""
+                closest = f"{float(self.best.measure.score):.4f}{violated}"
             rate = (self.tries - self.before) / (self._told - self.began)
-            self._tell(f"{self.tries:,} tries, {rate:,.0f}/s, round {self.number}, closest {score}{violated}")
+            self._tell(f"{self.tries:,} tries, {rate:,.0f}/s, round {self.number}, closest {closest}")
         return self.problem.measure(candidate, floor)
 
     def document(self) -> Document:
@@ -286,9 +291,8 @@ class LocalSearch(Generic[Candidate]):
                 raise InputError(source, key, f"{shorten(data.get(key))} is not an integer of at least 0")
         self.tries = self.before = data["tries"]
         self.limits = replace(self.limits, tasks=data["tasks"])
-        self.number, self.step = data["round"], data["step"]
-        names = self.problem.name_stream(self.limits, self.number, self.tries)
-        self.draws = RandomNumbers(*names, skip=data["words"])
+        self._begin_round(data["round"], skip=data["words"])
+        self.step = data["step"]
         self.here, self.top, self.best = (self._restore(data, source, key) for key in ("here", "top", "best"))
 
     def _restore(self, data: Document, source: str, key: str) -> Found[Candidate] | None:

@@ -19,7 +19,7 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.counterexamples import moves, tiny
 from ratiobench.bench.lora.counterexamples.exhaustive import BOUNDS, search_all
 from ratiobench.bench.lora.counterexamples.moves import Bounds
-from ratiobench.bench.lora.counterexamples.targets import MEASURES, SEARCHES, ClaimInapplicable, Trial
+from ratiobench.bench.lora.counterexamples.targets import MEASURES, SEARCHES, ClaimInapplicable, Trial, require
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, TinyLimitExceeded
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claim import SearchSpace
@@ -60,15 +60,8 @@ class TinyProblem(search.SearchProblem[TinyInstance]):
     def draw(self, draws: RandomNumbers, limits: SearchSettings) -> TinyInstance:
         return moves.draw_start(draws, self.bounds(limits))
 
-    def shake(
-        self, candidate: TinyInstance, draws: RandomNumbers, times: int, limits: SearchSettings | None = None
-    ) -> TinyInstance:
-        tasks, slots, nodes, *_ = moves.measure_size(candidate)
-        own = Bounds(tasks, slots, nodes, 2**40, self.space.costs, self.space.vendors)
-        bounds = own if limits is None else self.bounds(limits)
-        for _ in range(times):
-            candidate = moves.apply_random_move(candidate, draws, bounds)
-        return candidate
+    def change(self, candidate: TinyInstance, draws: RandomNumbers, limits: SearchSettings) -> TinyInstance:
+        return moves.apply_random_move(candidate, draws, self.bounds(limits))
 
     def prepare(self, candidate: TinyInstance, limits: SearchSettings, number: int) -> TinyInstance | None:
         """With bids raised to bbar >= 1, in the rounds that the space names."""
@@ -135,28 +128,24 @@ class RatioProblem(TinyProblem):
         self._broke, self._invalid, self._unbounded = "", 0, 0
 
     def _compute_ratio(self, trial: Trial, floor: Fraction) -> Measure:
-        trial.require_opt_above(Fraction(0))
+        require(trial.most > 0)
         given = self.make_instance(trial.sketch, "sketch", {})
         value, violations = self._player.value(given)
         if violations:
             self._invalid += 1
             self._broke = self._broke or str(violations[0])
-            raise ClaimInapplicable
         earned = Fraction(value)
-        if earned > 0:
-            trial.require_opt_above(floor * earned)
+        require(not violations and (earned <= 0 or trial.most > floor * earned))
         if self._rival is None:
             reference = Fraction(trial.optimum)
         else:
             value, violations = self._rival.value(given)
             reference = Fraction(0) if violations else Fraction(value)
-        if reference <= 0:
-            raise ClaimInapplicable
+        require(reference > 0)
         if earned > 0:
             return Measure(*3 * [reference / earned])
-        if self._passes_over:
-            self._unbounded += 1
-            raise ClaimInapplicable
+        self._unbounded += self._passes_over
+        require(not self._passes_over)
         return Measure(UNBOUNDED, Fraction(0), UNBOUNDED)
 
     def conclude(

@@ -16,7 +16,6 @@ from ratiobench.bench.lora.counterexamples.tiny import (
     Menu,
     TinyInstance,
     TinyRun,
-    bound_optimum,
     find_optimum,
     instance,
     menu,
@@ -37,6 +36,12 @@ class ClaimInapplicable(Exception):
     """The claim says nothing about the sketch, or the sketch cannot beat the score that is asked for."""
 
 
+def require(condition: bool) -> None:
+    """Go on where the condition holds."""
+    if not condition:
+        raise ClaimInapplicable
+
+
 class Trial:
     """A sketch with what measures share, computed on demand."""
 
@@ -44,8 +49,7 @@ class Trial:
         self.sketch = sketch
         self.menus = [menu(sketch, job) for job in sketch.jobs]
         self.used = [its for its in self.menus if its.plans]
-        if not self.used:
-            raise ClaimInapplicable
+        require(bool(self.used))
 
     @cached_property
     def is_negative(self) -> bool:
@@ -66,8 +70,7 @@ class Trial:
     def bbar(self) -> tuple[Fraction, Fraction]:
         """Least and largest bbar over minimal covers; Inapplicable where a minimal cover has b_il <= 0."""
         low, high = (best(best(its.densities) for its in self.used) for best in (min, max))
-        if low <= 0:
-            raise ClaimInapplicable
+        require(low > 0)
         return low, high
 
     @cached_property
@@ -92,8 +95,7 @@ class Trial:
             for answer in self.play.answers
             if answer.plan is not None and answer.value > 0
         ]
-        if not found or min(found)[0] < 1:
-            raise ClaimInapplicable
+        require(bool(found) and min(found)[0] >= 1)
         return found
 
     @property
@@ -109,43 +111,34 @@ class Trial:
         """max{n, S / slowest rate} over minimal covers; over all covers where a cost is negative."""
         return max(menu(self.sketch, job, every=self.is_negative).kappa for job in self.sketch.jobs)
 
-    def require_costs(self) -> None:
-        """Inapplicable with a negative cost."""
-        if self.is_negative:
-            raise ClaimInapplicable
+    @property
+    def is_fair(self) -> bool:
+        """No cost is negative, and bbar >= 1 on every minimal cover: the setting of Theorem 5."""
+        return not self.is_negative and self.bbar[0] >= 1
 
-    def require_fair(self) -> None:
-        """Inapplicable with a negative cost, or with bbar < 1 on a minimal cover (the setting of Theorem 5)."""
-        self.require_costs()
-        if self.bbar[0] < 1:
-            raise ClaimInapplicable
-
-    def require_opt_above(self, floor: Fraction) -> None:
-        """Inapplicable where even all tasks together would not pass the floor."""
-        if bound_optimum(self.menus) <= floor:
-            raise ClaimInapplicable
+    @property
+    def most(self) -> int:
+        """An upper bound on OPT: every task served as it likes best."""
+        return sum(its.paying[0].net for its in self.menus if its.paying)
 
     def compare_optimum(self, value: int, bound: Fraction, floor: Fraction) -> Measure:
-        """OPT / value <= bound."""
-        if value <= 0:
-            raise ClaimInapplicable
-        self.require_opt_above(floor * bound * value)
+        """OPT / value <= bound; not where even all tasks together would not pass the floor."""
+        require(value > 0 and self.most > floor * bound * value)
         return Measure(Fraction(self.optimum, value), bound, self.optimum / (bound * value))
 
 
 def _compare(left: Fraction, right: Fraction) -> Measure:
-    if right <= 0:
-        raise ClaimInapplicable
+    require(right > 0)
     return Measure(left, right, left / right)
 
 
 def theorem5(trial: Trial, floor: Fraction) -> Measure:
-    trial.require_fair()
+    require(trial.is_fair)
     return trial.compare_optimum(trial.play.welfare, trial.rho * trial.play.growth, floor)
 
 
 def theorem5_repaired(trial: Trial, floor: Fraction) -> Measure:
-    trial.require_costs()
+    require(not trial.is_negative)
     return trial.compare_optimum(trial.play.welfare, trial.kappa * trial.rho_long * trial.play.growth, floor)
 
 
@@ -163,19 +156,19 @@ def lemma1(trial: Trial, floor: Fraction) -> Measure:
 
 def lemma2(trial: Trial, floor: Fraction) -> Measure:
     """A schedule with F > 0 finds every one of its cells below capacity: load + 1 <= capacity, in integers."""
-    trial.require_costs()
+    require(not trial.is_negative)
     assert trial.selected
     load, capacity = trial.play.fullest
     return _compare(Fraction(load + 1), Fraction(capacity))
 
 
 def lemma3(trial: Trial, floor: Fraction) -> Measure:
-    trial.require_fair()
+    require(trial.is_fair)
     return _compare(Fraction(trial.play.tilde), trial.rho * trial.play.welfare)
 
 
 def lemma4(trial: Trial, floor: Fraction) -> Measure:
-    trial.require_costs()
+    require(not trial.is_negative)
     run, found = trial.play, []
     for job, its, answer in zip(trial.sketch.jobs, trial.menus, run.answers, strict=True):
         mu = Fraction(max(0, answer.value), answer.over)
@@ -188,8 +181,7 @@ def lemma4(trial: Trial, floor: Fraction) -> Measure:
 
 
 def _find_worst(measures: list[Measure]) -> Measure:
-    if not measures:
-        raise ClaimInapplicable
+    require(bool(measures))
     return max(measures, key=lambda measure: measure.score)
 
 
@@ -233,7 +225,7 @@ def _measure_audit(name: str, compare: str, trial: Trial, floor: Fraction) -> Me
     if compare == "D <= bound":
         return _compare(dual, bound)
     certificate = dual if compare == "OPT <= D" else bound
-    trial.require_opt_above(floor * certificate)
+    require(trial.most > floor * certificate)
     return _compare(Fraction(trial.optimum), certificate)
 
 

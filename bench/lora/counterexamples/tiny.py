@@ -316,8 +316,3 @@ def find_optimum(sketch: TinyInstance, menus: list[Menu]) -> int:
 
     place(0, 0)
     return best
-
-
-def bound_optimum(menus: list[Menu]) -> int:
-    """An upper bound on OPT: every task served as it likes best."""
-    return sum(its.paying[0].net for its in menus if its.paying)

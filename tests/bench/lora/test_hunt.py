@@ -21,14 +21,20 @@ from ratiobench.bench.lora.counterexamples.moves import (
     raise_bids,
 )
 from ratiobench.bench.lora.counterexamples.search import COUNTEREXAMPLES, PROBLEMS, TinyProblem
-from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, TinyLimitExceeded, instance, menu, simulate_pdftsp
+from ratiobench.bench.lora.counterexamples.tiny import (
+    TinyInstance,
+    TinyLimitExceeded,
+    instance,
+    menu,
+    simulate_pdftsp,
+    tiny_instance_of,
+)
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.theory.search import Found, LocalSearch
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora import content_hash, read
 from ratiobench.instances.lora.named import named
-from tests.support.laboratory import sketch_of
 from tests.support.literal import in_gigabytes, run_pdftsp
 from tests.support.nightly import one_in
 from tests.support.samples import of_sample, samples
@@ -68,7 +74,7 @@ def test_a_false_claim_is_violated_from_scratch(claim: str) -> None:
     assert found.left is not None
     assert found.right is not None
     assert found.left > found.right
-    sketch = sketch_of(found.instance)
+    sketch = tiny_instance_of(found.instance)
     assert len(sketch.jobs) <= 6
     assert sketch.slots <= 5
     if claim in ("theorem5", "lemma3"):
@@ -77,7 +83,7 @@ def test_a_false_claim_is_violated_from_scratch(claim: str) -> None:
 
 def test_lemma_3_needs_two_tasks_and_two_slots() -> None:
     """The shrunk witness is as small as the theory's: with one slot, or one task, the lemma is true."""
-    sketch = sketch_of(search_counterexample("lemma3", SearchSettings(tries=8000)).instance)
+    sketch = tiny_instance_of(search_counterexample("lemma3", SearchSettings(tries=8000)).instance)
     assert (len(sketch.jobs), sketch.slots, sketch.nodes) == (2, 2, 1)
 
 
@@ -222,14 +228,14 @@ def test_smaller_goes_on_to_fewer_tasks() -> None:
     kept: list[Any] = []
     found = search_counterexample("lemma4", SearchSettings(tries=400, smaller=True), keep=kept.append)
     assert found.violated
-    assert len(sketch_of(found.instance).jobs) == 2
+    assert len(tiny_instance_of(found.instance).jobs) == 2
     assert kept[-1]["tasks"] == 1
     assert found.tries == 400
 
 
 def test_nothing_that_shrinking_tries_is_left_to_take_away() -> None:
     """From thm5_lead_L10, 11 tasks: the witness violates Theorem 5, and is smaller in every respect or as small."""
-    problem, before = PROBLEMS["theorem5"], sketch_of(in_gigabytes(named("thm5_lead_L10")))
+    problem, before = PROBLEMS["theorem5"], tiny_instance_of(in_gigabytes(named("thm5_lead_L10")))
     measure = problem.measure(before)
     assert measure is not None
     small, measure = LocalSearch(problem, SearchSettings(), print).shrink(Found(before, measure))
@@ -254,7 +260,7 @@ def test_every_move_leaves_an_instance_within_the_bounds(bounds: Bounds) -> None
             assert 1 <= after.slots <= bounds.slots
             assert 1 <= after.nodes <= bounds.nodes
             if is_within(after, bounds):
-                assert sketch_of(instance(after)) == _plain(after)
+                assert tiny_instance_of(instance(after)) == _plain(after)
                 sketch = after
 
 
@@ -328,7 +334,7 @@ def test_the_command_writes_a_witness_that_audit_confirms(tmp_path: Path, capsys
     assert told["violated"] is True
     assert told["check"]["status"] == "violated"
     witness = folder / "lemma3.json"
-    assert content_hash(read(witness)) == content_hash(instance(sketch_of(read(witness))))
+    assert content_hash(read(witness)) == content_hash(instance(tiny_instance_of(read(witness))))
     assert main(["audit", str(witness), "--algorithm", "pdftsp", "--json"]) == 0
     audit = {check["name"]: check["status"] for check in json.loads(capsys.readouterr().out)["checks"]}
     assert audit["lemma3"] == "violated"
