@@ -134,9 +134,8 @@ class LocalSearch(Generic[Candidate]):
     """The state of a search, and its steps.
 
     `number`, `step`: the present round; steps since its last better candidate; `here`, `top`: present candidate and
-    best one of the round, None before a start that can be measured was found; `best`: the best of all rounds, shrunk as
-    soon as it violates the claim; `limits.tasks`: falls below a violation's when smaller ones are looked for. `tell` is
-    called with a line about the progress, about once a second.
+    best one of the round, None before a start was measured; `best`: of all rounds, shrunk when it violates the claim;
+    `limits.tasks`: falls below a violation's. `tell` gets a line about the progress about once a second.
     """
 
     def __init__(

@@ -22,6 +22,8 @@ from ratiobench.bench.lora.counterexamples.moves import (
 )
 from ratiobench.bench.lora.counterexamples.search import COUNTEREXAMPLES, PROBLEMS, TinyProblem
 from ratiobench.bench.lora.counterexamples.tiny import (
+    Job,
+    Kind,
     TinyInstance,
     TinyLimitExceeded,
     instance,
@@ -283,6 +285,12 @@ def test_raised_bids_give_bbar_of_at_least_one() -> None:
             except TinyLimitExceeded:
                 continue
             assert all(p.net >= p.work + job.memory * len(p.cells) for p in its.plans if p.minimal)
+
+
+def test_a_number_that_no_file_may_hold_is_not_measured() -> None:
+    """Random changes at the end of shrinking may reach one."""
+    sketch = TinyInstance(1, (Kind(1, 4, 4),), (Job(1, 1, 1, 1, 2**41, (1,)),))
+    assert PROBLEMS["theorem_p"].measure(sketch) is None
 
 
 def test_words_are_drawn_as_if_never_interrupted() -> None:
