@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
+from ratiobench.bench.edgeflow.claims import CLAIMS
+from ratiobench.bench.family.capabilities import SearchSettings
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.theory.claim import Case, find_claim
-from ratiobench.bench.theory.search import Document, make_search
+from ratiobench.bench.theory.claim import Case, Claim
+from ratiobench.bench.theory.search import Document, Measure, SearchProblem, make_search
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.edgeflow.format import FORMAT, parse
 from ratiobench.instances.edgeflow.model import Instance
-from ratiobench.instances.io.seeds import Stream
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import RandomNumbers
 
 RIVALS = ("afs", "edf")  # Their runs take the place of OPT in `for_good` until OPT is known
 # The claims that can be searched for, and whose runs are looked at
@@ -23,38 +28,39 @@ SEARCHED: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def draw_document(stream: Stream, jobs: int, seconds: int, gpus: int) -> Document:
+def draw_document(draws: RandomNumbers, jobs: int, seconds: int, gpus: int) -> Document:
     """A random instance with at most so many jobs, seconds and GPUs; most jobs can be met when they are alone."""
 
     def chance(one_in: int) -> bool:
-        return stream.integer(1, one_in) == 1
+        return draws.draw_between(1, one_in) == 1
 
-    cloud = stream.integer(1, gpus)
+    cloud = draws.draw_between(1, gpus)
     models: list[Document] = []
-    for k in range(stream.integer(1, 2)):
+    for k in range(draws.draw_between(1, 2)):
         shares = [share for share in (1, 2, 4, 8) if chance(2)] or [1]
         models.append(
             {
                 "name": f"m{k}",
-                "speed": [[share, stream.integer(1, 4 * share)] for share in shares],
-                "edge_speed": stream.integer(0, 3),
-                "overhead_s": stream.integer(0, 3),
-                "edge_overhead_s": stream.integer(0, 2),
+                "speed": [[share, draws.draw_between(1, 4 * share)] for share in shares],
+                "edge_speed": draws.draw_between(0, 3),
+                "overhead_s": draws.draw_between(0, 3),
+                "edge_overhead_s": draws.draw_between(0, 2),
             }
         )
     listed: list[Document] = []
-    for _ in range(stream.integer(0, jobs)):
-        model = models[stream.integer(0, len(models) - 1)]
-        submit = stream.integer(0, seconds - 1)
-        deadline = stream.integer(submit + 1, seconds)
+    for _ in range(draws.draw_between(0, jobs)):
+        model = models[draws.draw_between(0, len(models) - 1)]
+        submit = draws.draw_between(0, seconds - 1)
+        deadline = draws.draw_between(submit + 1, seconds)
         fits = [pair for pair in model["speed"] if pair[0] <= cloud] or model["speed"]
-        share, speed = fits[stream.integer(0, len(fits) - 1)]
+        share, speed = fits[draws.draw_between(0, len(fits) - 1)]
         window = max(1, deadline - submit - chance(2) * model["overhead_s"])
-        work = max(1, speed * window * stream.integer(20, 100) // 100)
+        work = max(1, speed * window * draws.draw_between(20, 100) // 100)
         job = {"submit": submit, "deadline": deadline, "model": model["name"], "work": work, "gpus": share}
         listed.append(job)
-    ends = sorted({stream.integer(0, seconds) for _ in range(2 * stream.integer(0, 2))})
-    edge = [{"from": a, "to": b, "servers": stream.integer(1, 2)} for a, b in zip(ends[::2], ends[1::2], strict=False)]
+    ends = sorted({draws.draw_between(0, seconds) for _ in range(2 * draws.draw_between(0, 2))})
+    windows = zip(ends[::2], ends[1::2], strict=False)
+    edge = [{"from": a, "to": b, "servers": draws.draw_between(1, 2)} for a, b in windows]
     return {
         "format": FORMAT, "name": "tiny", "cloud": {"gpus": cloud, "node_gpus": 8}, "edge": edge, "models": models,
         "jobs": sorted(listed, key=lambda job: job["submit"]),
@@ -98,45 +104,62 @@ def _numbers(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...
                 yield from _numbers(each, (*path, key))
 
 
-class _Problem:
-    """Random instances of elastic jobs."""
+class _Problem(SearchProblem[Document]):
+    """A claim on random instances of elastic jobs."""
 
-    state_format, version, stream = "ratiobench/edgeflow-hunt/1", 1, "ratiobench/edgeflow/hunt"
-    arrivals, nodes, most_shrinking = "jobs", 4, 4000
+    state_format, shrinking, is_exact = "ratiobench/edgeflow-hunt/2", 4000, False
 
-    @property
-    def claims(self) -> Mapping[str, tuple[str, str]]:
-        """Statement and algorithm of each, in the order of the audits."""
-        from ratiobench.bench.edgeflow.claims import CLAIMS
+    def __init__(self, claim: Claim[Case[Instance]], algorithm: str) -> None:
+        super().__init__(claim.name, claim.statement, algorithm, nodes=4)
+        self.claim = claim
 
-        return {each.name: (each.statement, SEARCHED[each.name]) for each in CLAIMS if each.name in SEARCHED}
+    def name_stream(self, limits: SearchSettings, number: int, tries: int) -> tuple[str | int, ...]:
+        sizes = limits.tasks, limits.nodes or self.nodes, limits.largest
+        return "ratiobench/edgeflow/hunt", self.version, self.name, *sizes, limits.seed, tries
 
-    def draw(self, stream: Stream, arrivals: int, largest: int, nodes: int) -> Document:
-        return draw_document(stream, arrivals, largest, nodes)
+    def draw(self, draws: RandomNumbers, limits: SearchSettings) -> Document:
+        return draw_document(draws, limits.tasks, limits.largest, limits.nodes or self.nodes)
 
-    def smaller(self, document: Document) -> Iterator[Document]:
-        return _smaller(document)
+    def smaller(self, candidate: Document) -> Iterator[Document]:
+        return _smaller(candidate)
 
-    def parse(self, document: Document, source: str = "<document>") -> Instance:
-        return parse(document, source)
+    def size(self, candidate: Document) -> tuple[int, ...]:
+        return len(candidate["jobs"]), sum(value for _, value in _numbers(candidate, ()))
 
-    def check(self, claim: str, instance: Instance, *, exact: bool) -> Check:
-        """The audit's check on a run of the claim's policy; unless `exact`, against rivals' runs in place of OPT."""
-        from ratiobench.bench.edgeflow.claims import CLAIMS
-        from ratiobench.formulations.edgeflow.solve import solve
-        from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+    def restore(self, data: Any, source: str, key: str) -> Document:
+        parse(data, source)
+        return dict(data)
+
+    def make_instance(self, candidate: Document, name: str, origin: Document) -> Instance:
+        return parse(candidate | {"name": name, "origin": origin})
+
+    def measure(self, candidate: Document, floor: Fraction = Fraction(-1)) -> Measure | None:
+        """Against rivals' runs in the place of OPT."""
         from ratiobench.online.edgeflow.run import run
 
-        own = run(instance, SEARCHED[claim])
-        if exact:
-            return find_claim(CLAIMS, claim).check_run(Case(instance, own, solve(instance)))
-        rivals = [run(instance, name) for name in RIVALS] if claim == "for_good" else [own]
+        try:
+            instance = parse(candidate)
+        except InputError:
+            return None
+        own = run(instance, self.algorithm)
+        rivals = [run(instance, name) for name in RIVALS] if self.name == "for_good" else [own]
         best = max(rivals, key=lambda each: each.admitted)
         most = instance.jobs + 1  # an interval
         reference = SolveReport(
             Status.INTERVAL, best.admitted, most, best.decisions, Proof.TRIVIAL, "", "", Termination.NONE, False, 0.0
         )
-        return find_claim(CLAIMS, claim).check_run(Case(instance, own, reference))
+        check = self.claim.check_run(Case(instance, own, reference))
+        if check.left is None or check.right is None:
+            return None
+        left, right = Fraction(check.left), Fraction(check.right)
+        return Measure(left, right, (left + 1) / (right + 1))
+
+    def check(self, instance: Instance) -> Check:
+        from ratiobench.formulations.edgeflow.solve import solve
+        from ratiobench.online.edgeflow.run import run
+
+        return self.claim.check_run(Case(instance, run(instance, self.algorithm), solve(instance)))
 
 
-COUNTEREXAMPLES = make_search(_Problem())
+PROBLEMS = {claim.name: _Problem(claim, SEARCHED[claim.name]) for claim in CLAIMS if claim.name in SEARCHED}
+COUNTEREXAMPLES = make_search(PROBLEMS)

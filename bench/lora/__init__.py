@@ -13,6 +13,6 @@ FAMILY = Family(
     dollars=Fraction(1, 1_000_000),
     places={
         "claims": "bench.theory.claims:THEORY",
-        "counterexample_search": "bench.counterexamples.worst:COUNTEREXAMPLES",
+        "counterexample_search": "bench.counterexamples.search:COUNTEREXAMPLES",
     },
 )

@@ -1,304 +1,364 @@
-"""The search for a counterexample of a claim: the loop of every search, and a search over random documents.
+"""The search for an instance that violates a claim, or comes closest: random starts, local search, shrinking.
 
-No try depends on a clock: random words come from streams that are named by claim, limits, seed and number, so that a
-search limited by tries finds the same on any machine, interrupted or not.
+A search goes in rounds. Each starts from a random candidate (or from the best so far, shaken) and changes it at random,
+taking what scores higher and, some of the time, what scores a little lower. The first violation is shrunk as long as
+the claim is still violated. A family without random changes has rounds of one try.
+
+Random words come from a stream that is named by claim, limits, seed and round. No decision uses a floating-point number
+or a clock, so a search limited by tries finds the same on any machine, interrupted or not.
 """
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from ratiobench.bench.family.capabilities import CounterexampleSearch, SearchResult, SearchSettings
+from ratiobench.bench.family.capabilities import CounterexampleSearch, SearchFunction, SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.suite import NamedSummary
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.io.seeds import Stream
+from ratiobench.instances.io.seeds import RandomNumbers
 
+BACK = 400  # Tries without a better candidate after which a round goes back to its best one
+SLACK = (Fraction(0), Fraction(0), Fraction(1, 100), Fraction(1, 10))  # Part of the score that a change may lose
 Document = dict[str, Any]
-Mark = TypeVar("Mark")
+Candidate = TypeVar("Candidate")  # An instance in the form that a family changes, in JSON values
 
 
-class Search(ABC, Generic[Mark]):
-    """The state of a search, and its steps.
+class Measure(NamedTuple):
+    """The two sides of a claim; `score` grows with left against right and passes 1 where the claim is violated."""
 
-    `pace`: tries after which the clock is looked at.
-    """
-
-    pace = 1
-
-    def __init__(self, settings: SearchSettings) -> None:
-        self.settings = settings
-        self.tries = 0
+    left: Fraction
+    right: Fraction
+    score: Fraction
 
     @property
+    def violated(self) -> bool:
+        """left > right."""
+        return self.left > self.right
+
+
+class Found(NamedTuple, Generic[Candidate]):
+    """A candidate with its measure."""
+
+    candidate: Candidate
+    measure: Measure
+
+
+class SearchProblem(ABC, Generic[Candidate]):
+    """A claim, and the candidates among which a violation is searched for.
+
+    `limits` are the settings of the search, with the largest number of tasks of the moment.
+    """
+
+    state_format: str  # of the file of a search's state
+    version = 1  # of what is drawn, and its order: a search begun by another version is not taken up
+    shrinking: int  # most candidates that one shrinking measures
+    patience = 0  # tries without a better candidate after which a round ends; 0: each try is a random start
+    polish = 0  # random changes in a row without success with which shrinking ends
+    is_exact = True  # whether `measure` and the audit always agree; otherwise the audit may refute more
+
+    def __init__(self, name: str, statement: str, algorithm: str, nodes: int) -> None:
+        self.name, self.statement, self.algorithm = name, statement, algorithm
+        self.nodes = nodes  # the limit where `SearchSettings.nodes` is not given
+
     @abstractmethod
+    def name_stream(self, limits: SearchSettings, number: int, tries: int) -> tuple[str | int, ...]:
+        """The names of the random words of a round; `number` counts rounds, `tries` the tries before it."""
+
+    @abstractmethod
+    def draw(self, draws: RandomNumbers, limits: SearchSettings) -> Candidate:
+        """A random candidate within the limits."""
+
+    def change(self, candidate: Candidate, draws: RandomNumbers, limits: SearchSettings) -> Candidate:
+        """The candidate after one random change, within the limits."""
+        raise NotImplementedError
+
+    def prepare(self, candidate: Candidate, limits: SearchSettings, number: int) -> Candidate | None:
+        """The candidate as it is measured in this round; None if it is outside the limits."""
+        return candidate
+
+    @abstractmethod
+    def measure(self, candidate: Candidate, floor: Fraction = Fraction(-1)) -> Measure | None:
+        """The sides of the claim; None where it does not apply, or where the score is surely not above the floor."""
+
+    @abstractmethod
+    def smaller(self, candidate: Candidate, /) -> Iterable[Candidate]:
+        """Candidates with something less, the largest parts first."""
+
+    @abstractmethod
+    def size(self, candidate: Candidate, /) -> tuple[int, ...]:
+        """What makes a witness small: tasks first, and with random changes then slots and nodes."""
+
+    @abstractmethod
+    def restore(self, data: Any, source: str, key: str) -> Candidate:
+        """The candidate of a state's JSON values; InputError if it is none."""
+
+    @abstractmethod
+    def make_instance(self, candidate: Candidate, name: str, origin: Document) -> Any:
+        """The candidate as an instance of the family."""
+
+    @abstractmethod
+    def check(self, instance: Any) -> Check | None:
+        """The audit's verdict; None where the claim is about other runs."""
+
+    def search_exactly(self, settings: SearchSettings, tell: Callable[[str], None]) -> SearchResult:
+        """The largest score among all instances within the limits."""
+        raise InputError("--exact", "", f"there is no such search for {self.name}")
+
+    def conclude(self, result: SearchResult, found: Found[Candidate] | None, settings: SearchSettings) -> SearchResult:
+        """The result with the candidate as an instance, and the audit's own verdict on it."""
+        if found is None:
+            return result
+        left, right, score = found.measure
+        about = "The largest score of all instances of a bounded size" if settings.exact else "Found by a search"
+        label, more = label_witness(result, settings)
+        origin = {"about": f"{about} for {self.name}: {self.statement}", "left": str(left), "right": str(right), **more}
+        instance = self.make_instance(found.candidate, f"{self.name}_{label}", origin)
+        check, violated = self.check(instance), found.measure.violated
+        if check is not None and (check.status is Verdict.VIOLATED) != violated and (violated or self.is_exact):
+            raise AssertionError(f"the search finds {found.measure} and the audit {check}: one of the two is wrong")
+        return replace(result, violated=violated, left=left, right=right, score=score, instance=instance, check=check)
+
+
+def label_witness(result: SearchResult, settings: SearchSettings) -> tuple[str, Document]:
+    """The end of a witness's name, and what its origin says of the search, with which it can be found again."""
+    return ("exact", {}) if settings.exact else (f"seed{settings.seed}", {"seed": settings.seed, "tries": result.tries})
+
+
+class LocalSearch(Generic[Candidate]):
+    """The state of a search, and its steps.
+
+    `number`, `step`: the present round; steps since its last better candidate; `here`, `top`: present candidate and
+    best one of the round, None before a start was measured; `best`: of all rounds, shrunk when it violates the claim;
+    `limits.tasks`: falls below a violation's. `tell` gets a line about the progress about once a second.
+    """
+
+    def __init__(
+        self, problem: SearchProblem[Candidate], settings: SearchSettings, tell: Callable[[str], None]
+    ) -> None:
+        self.problem, self.settings, self.limits, self._tell = problem, settings, settings, tell
+        self.tries = self.before = 0  # before: tries of an interrupted search
+        self.began = self._told = time.monotonic()
+        # What must not change when a search is taken up; `bounded` where it is set, as in states of old.
+        left_out = ("tries", "seconds") if settings.bounded else ("tries", "seconds", "bounded")
+        own = {key: value for key, value in asdict(settings).items() if key not in left_out}
+        self._head: Document = {"format": problem.state_format, "version": problem.version, "claim": problem.name}
+        self._head["settings"] = own
+        self.best: Found[Candidate] | None = None
+        self._begin_round(0)
+
+    def _begin_round(self, number: int, skip: int = 0) -> None:
+        self.number, self.step = number, 0
+        self.here: Found[Candidate] | None = None
+        self.top: Found[Candidate] | None = None
+        self.draws = RandomNumbers(*self.problem.name_stream(self.limits, number, self.tries), skip=skip)
+
+    @property
     def done(self) -> bool:
         """Whether nothing is left to look for."""
+        if self.best is None or not self.best.measure.violated:
+            return False
+        return not self.settings.smaller or self.limits.tasks < 1
 
-    @abstractmethod
     def advance(self) -> bool:
-        """Make one try; whether the best of all changed."""
+        """One try; whether the best of all changed."""
+        self.tries += 1
+        floor = Fraction(-1)
+        if self.here is None:
+            candidate = self._start()
+        else:
+            changes = 1 + self.draws.draw_below(3)
+            candidate = self._change(self.here.candidate, self.draws, self.limits, changes)
+            floor = self.here.measure.score * (1 - SLACK[self.draws.draw_below(len(SLACK))])
+        self.step += 1
+        prepared = self.problem.prepare(candidate, self.limits, self.number)
+        is_better = False
+        if prepared is not None and (self.here is None or prepared != self.here.candidate):
+            measure = self._measure(prepared, floor)
+            if measure is not None and measure.score >= floor:
+                is_better = self._accept(Found(prepared, measure))
+        if self.step >= self.problem.patience:
+            self._begin_round(self.number + 1)
+        elif self.step % BACK == 0 and self.top is not None:
+            self.here = self.top
+        return is_better
 
-    @abstractmethod
-    def mark(self) -> Mark:
-        """Where the search stands between two tries."""
+    def _start(self) -> Candidate:
+        best, problem = self.best, self.problem
+        is_shaken = problem.patience and self.number % 3 == 2
+        if not is_shaken or best is None or problem.size(best.candidate)[0] > self.limits.tasks:
+            return problem.draw(self.draws, self.limits)
+        return self._change(best.candidate, self.draws, self.limits, self.draws.draw_between(3, 12))
 
-    @abstractmethod
-    def document(self, mark: Mark) -> Document:
-        """A state as JSON values: ``format version claim settings`` say which search it is, the rest how far it is."""
+    def _change(self, candidate: Candidate, draws: RandomNumbers, limits: SearchSettings, changes: int) -> Candidate:
+        for _ in range(changes):
+            candidate = self.problem.change(candidate, draws, limits)
+        return candidate
 
-    @abstractmethod
-    def progress(self, rate: float) -> str:
-        """A line about the progress; `rate` is in tries a second."""
+    def _accept(self, found: Found[Candidate]) -> bool:
+        """Go on from here; whether it is the best of all. A violation is shrunk, and ends the round."""
+        self.here = found
+        if self.top is not None and found.measure.score <= self.top.measure.score:
+            return False
+        self.top, self.step = found, 0
+        if found.measure.violated:
+            self.best = self.shrink(found)
+            self.limits = replace(self.limits, tasks=self.problem.size(self.best.candidate)[0] - 1)
+            self._begin_round(0)
+            return True
+        if self.best is not None and found.measure.score <= self.best.measure.score:
+            return False
+        self.best = found
+        return True
 
-    def settings_document(self) -> Document:
-        """The settings that must not change when a search is taken up; `bounded` where it is set, as states of old."""
-        left_out = ("tries", "seconds") if self.settings.bounded else ("tries", "seconds", "bounded")
-        return {key: value for key, value in asdict(self.settings).items() if key not in left_out}
+    def shrink(self, found: Found[Candidate]) -> Found[Candidate]:
+        """The smallest one found that still violates the claim, or comes as close.
 
-    def require_own(self, data: Any, source: str, counts: Sequence[str]) -> None:
-        """Refuse what is no state of this search."""
+        First everything is left out or made smaller that can be, until nothing helps; then random changes look for a
+        smaller one still, `polish` of them in a row without success.
+        """
+        problem, left, (_, _, score) = self.problem, self.problem.shrinking, found.measure
+        must_violate = found.measure.violated
+
+        def first_smaller(candidates: Iterable[Candidate], than: Found[Candidate]) -> Found[Candidate] | None:
+            nonlocal left
+            limit = problem.size(than.candidate)
+            for candidate in candidates:
+                if problem.size(candidate) < limit:
+                    if not left:
+                        return None
+                    left -= 1
+                    measure = self._measure(candidate, Fraction(0))
+                    if measure is not None and (measure.violated if must_violate else measure.score >= score):
+                        return Found(candidate, measure)
+            return None
+
+        def reduce(found: Found[Candidate]) -> Found[Candidate]:
+            while less := first_smaller(problem.smaller(found.candidate), found):
+                found = less
+            return found
+
+        found, patience = reduce(found), problem.polish
+        draws = RandomNumbers("hunt", problem.version, "shrink", self.settings.seed, problem.name)
+        while patience and left:
+            patience -= 1
+            tasks, slots, nodes, *_ = problem.size(found.candidate)
+            limits = replace(self.settings, tasks=tasks, slots=slots, nodes=nodes, largest=2**40)
+            changed = self._change(found.candidate, draws, limits, 1 + draws.draw_below(4))
+            if less := first_smaller([changed], found):
+                found, patience = reduce(less), problem.polish
+        return found
+
+    def _measure(self, candidate: Candidate, floor: Fraction) -> Measure | None:
+        if time.monotonic() - self._told >= 1:
+            self._told = time.monotonic()
+            closest = "none yet"
+            if self.best is not None:
+                violated = " (violated)" if self.best.measure.violated else ""
+                closest = f"{float(self.best.measure.score):.4f}{violated}"
+            rate = (self.tries - self.before) / (self._told - self.began)
+            self._tell(f"{self.tries:,} tries, {rate:,.0f}/s, round {self.number}, closest {closest}")
+        return self.problem.measure(candidate, floor)
+
+    def document(self) -> Document:
+        """Where the search stands between two tries, as JSON values."""
+        found = {"here": self.here, "top": self.top, "best": self.best}
+        return {
+            **self._head,
+            "tries": self.tries,
+            "round": self.number,
+            "step": self.step,
+            "words": self.draws.used,
+            "tasks": self.limits.tasks,
+            **{key: None if value is None else value.candidate for key, value in found.items()},
+        }
+
+    def load(self, data: Any, source: str) -> None:
+        """Take up a search where `document` left it; InputError naming the field that does not fit."""
         if not isinstance(data, dict):
             raise InputError(source, "", f"{shorten(data)} is not an object")
-        own = self.document(self.mark())
-        for key in ("format", "version", "claim", "settings"):
-            if data.get(key) != own[key]:
-                raise InputError(source, key, f"{_shorten(data.get(key))} is not this search's: {_shorten(own[key])}")
-        for key in counts:
+        for key, own in self._head.items():
+            if data.get(key) != own:
+                raise InputError(source, key, f"{_shorten(data.get(key))} is not this search's: {_shorten(own)}")
+        for key in ("tries", "round", "step", "words", "tasks"):
             if type(data.get(key)) is not int or data[key] < 0:
                 raise InputError(source, key, f"{shorten(data.get(key))} is not an integer of at least 0")
+        self.tries = self.before = data["tries"]
+        self.limits = replace(self.limits, tasks=data["tasks"])
+        self._begin_round(data["round"], skip=data["words"])
+        self.step = data["step"]
+        self.here, self.top, self.best = (self._restore(data, source, key) for key in ("here", "top", "best"))
 
-    def drive(self, keep: Callable[[Mapping[str, Any]], None], tell: Callable[[str], None]) -> tuple[int, float]:
-        """Search until nothing is left to look for or a limit is reached.
+    def _restore(self, data: Document, source: str, key: str) -> Found[Candidate] | None:
+        if data.get(key) is None:
+            return None
+        candidate = self.problem.restore(data[key], source, key)
+        measure = self.problem.measure(candidate)
+        if measure is None:
+            raise InputError(source, key, "the claim does not apply to the instance")
+        return Found(candidate, measure)
 
-        `tell`: called with a line about the progress, about once a second; returns how many tries were made, and their
-        seconds.
-        """
-        settings = self.settings
-        began = reported = time.monotonic()
-        before = self.tries
-        mark = self.mark()
+    def drive(self, keep: Callable[[Mapping[str, Any]], None]) -> SearchResult:
+        """Search until nothing is left to look for or a limit is reached; `keep` gets the state of every better one."""
+        settings, problem = self.settings, self.problem
+        state = self.document()
         try:
             while not self.done and (settings.tries is None or self.tries < settings.tries):
-                better = self.advance()
-                mark = self.mark()
-                if better:
-                    keep(self.document(mark))
-                if self.tries % self.pace == 0:
-                    now = time.monotonic()
-                    if settings.seconds is not None and now - began >= settings.seconds:
-                        break
-                    if now - reported >= 1:
-                        reported = now
-                        tell(self.progress((self.tries - before) / (now - began)))
+                is_better = self.advance()
+                state = self.document()
+                if is_better:
+                    keep(state)
+                if settings.seconds is not None and time.monotonic() - self.began >= settings.seconds:
+                    break
         finally:
-            keep(self.document(mark))  # an interrupt in the middle of a try leaves the state before it
-        return self.tries - before, time.monotonic() - began
+            keep(state)  # an interrupt in the middle of a try leaves the state before it
+        fresh, seconds, best = self.tries - self.before, time.monotonic() - self.began, self.best
+        if best is not None and not best.measure.violated:
+            best = self.shrink(best)
+        result = SearchResult(
+            problem.name, problem.statement, problem.algorithm, False, self.tries, fresh, seconds,
+            against=settings.against,
+        )  # fmt: skip
+        return problem.conclude(result, best, settings)
 
 
 def _shorten(value: Any) -> str:
     return str(dict(value)) if isinstance(value, Mapping) else shorten(value)
 
 
-class SearchProblem(Protocol):
-    """What a search over random documents needs of a family.
-
-    `claims`: statement and algorithm by claim: those that can be searched for, and whose runs are looked at.
-    """
-
-    state_format: str  # of the file of a search's state
-    version: int  # of the random instances: a search begun by another version is not taken up
-    stream: str  # the name of the random streams
-    arrivals: str  # key of the list of arrivals in a document, and of the most of them in a state
-    nodes: int  # the limit where `SearchSettings.nodes` is not given
-    most_shrinking: int  # most instances that one shrinking runs
-
-    @property
-    def claims(self) -> Mapping[str, tuple[str, str]]:
-        """See above."""
-        ...
-
-    def draw(self, stream: Stream, arrivals: int, largest: int, nodes: int) -> Document:
-        """A random document of an instance, within the limits."""
-        ...
-
-    def smaller(self, document: Document) -> Iterator[Document]:
-        """Documents with something less, the largest parts first."""
-        ...
-
-    def parse(self, document: Document, source: str = "", /) -> Any:
-        """The instance in a document; InputError if it is none."""
-        ...
-
-    def check(self, claim: str, instance: Any, *, exact: bool) -> Check:
-        """The claim's check; unless `exact`, against what is quickly known in the place of OPT."""
-        ...
+def search_problem(
+    problem: SearchProblem[Any],
+    settings: SearchSettings,
+    state: Any = None,
+    source: str = "",
+    keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> SearchResult:
+    """Search, from the state of an earlier search (None: from the start); see `CounterexampleSearch`."""
+    if settings.exact:
+        return problem.search_exactly(settings, tell)
+    search = LocalSearch(problem, settings, tell)
+    if state is not None:
+        search.load(state, source)
+    return search.drive(keep)
 
 
-class Candidate(NamedTuple):
-    """A document with the claim's check of it, and how close that is: above 1 when violated."""
+def make_search(
+    problems: Mapping[str, SearchProblem[Any]], worst: SearchFunction | None = None
+) -> CounterexampleSearch:
+    """The capability `Family.counterexample_search` from a problem by claim."""
 
-    document: Document
-    check: Check
-    score: Fraction
+    def search(claim: str, *args: Any, **kwargs: Any) -> SearchResult:
+        if claim not in problems:
+            raise InputError("claim", "", explain_unknown_name(claim, problems))
+        return search_problem(problems[claim], *args, **kwargs)
 
-    @property
-    def violated(self) -> bool:
-        """left > right."""
-        return self.check.status is Verdict.VIOLATED
+    def claims() -> list[NamedSummary]:
+        return [NamedSummary(name, problem.statement) for name, problem in problems.items()]
 
-
-class DocumentMark(NamedTuple):
-    """A state of `DocumentSearch`."""
-
-    tries: int
-    arrivals: int
-    best: Candidate | None
-
-
-class DocumentSearch(Search[DocumentMark]):
-    """Random documents, and of the first that violates the claim what cannot be left out.
-
-    `arrivals`: most of them in the next try.
-    """
-
-    def __init__(self, problem: SearchProblem, claim: str, settings: SearchSettings) -> None:
-        super().__init__(settings)
-        self.problem, self.claim = problem, claim
-        self.arrivals = settings.tasks
-        self.best: Candidate | None = None
-
-    @property
-    def violated(self) -> bool:
-        """Whether the claim fell."""
-        return self.best is not None and self.best.violated
-
-    @property
-    def done(self) -> bool:
-        """Whether nothing is left to look for."""
-        return self.violated and (not self.settings.smaller or self.arrivals < 1)
-
-    def advance(self) -> bool:
-        """Make one try; whether it is the best."""
-        s, problem = self.settings, self.problem
-        nodes = s.nodes or problem.nodes
-        stream = Stream(
-            problem.stream, problem.version, self.claim, self.arrivals, nodes, s.largest, s.seed, self.tries
-        )
-        self.tries += 1
-        other = self.measure(problem.draw(stream, self.arrivals, s.largest, nodes))
-        if other is None or (self.violated and not other.violated):
-            return False
-        if self.best is not None and not other.violated and other.score <= self.best.score:
-            return False
-        self.best = other
-        if self.violated:
-            self.best = self.shrink(other)
-            self.arrivals = len(self.best.document[problem.arrivals]) - 1
-        return True
-
-    def measure(self, document: Document) -> Candidate | None:
-        """None for a document that is none, or to which the claim does not apply."""
-        try:
-            check = self.problem.check(self.claim, self.problem.parse(document), exact=False)
-        except InputError:
-            return None
-        if check.left is None or check.right is None:
-            return None
-        return Candidate(document, check, (Fraction(check.left) + 1) / (Fraction(check.right) + 1))
-
-    def shrink(self, found: Candidate) -> Candidate:
-        """The same with less and less, as long as the claim is violated, or comes as close."""
-        tried = 0
-        again = True
-        while again:
-            again = False
-            for document in self.problem.smaller(found.document):
-                tried += 1
-                if tried > self.problem.most_shrinking:
-                    return found
-                other = self.measure(document)
-                if other is not None and (other.violated if found.violated else other.score >= found.score):
-                    found, again = other, True
-                    break
-        return found
-
-    def mark(self) -> DocumentMark:
-        """Where the search stands between two tries."""
-        return DocumentMark(self.tries, self.arrivals, self.best)
-
-    def document(self, mark: DocumentMark) -> Document:
-        """A state as JSON values."""
-        problem = self.problem
-        return {
-            "format": problem.state_format, "version": problem.version, "claim": self.claim,
-            "settings": self.settings_document(), "tries": mark.tries, problem.arrivals: mark.arrivals,
-            "best": None if mark.best is None else mark.best.document,
-        }  # fmt: skip
-
-    def progress(self, rate: float) -> str:
-        """A line about the progress."""
-        return f"{self.tries:,} tries, {rate:,.0f}/s"
-
-    def load(self, data: Any, source: str) -> None:
-        """Take up a search where `document` left it; InputError naming the field that does not fit."""
-        problem = self.problem
-        self.require_own(data, source, ("tries", problem.arrivals))
-        self.tries, self.arrivals = data["tries"], data[problem.arrivals]
-        if data.get("best") is not None:
-            problem.parse(data["best"], source)
-            self.best = self.measure(data["best"])
-            if self.best is None:
-                raise InputError(source, "best", "the claim does not apply to the instance")
-
-    def result(self, fresh: int, seconds: float) -> SearchResult:
-        """The best instance with its name and origin, and the audit's own verdict."""
-        claim, problem = self.claim, self.problem
-        statement, algorithm = problem.claims[claim]
-        found = SearchResult(claim, statement, algorithm, self.violated, self.tries, fresh, seconds)
-        if self.best is None:
-            return found
-        best = self.best if self.violated else self.shrink(self.best)
-        seed = self.settings.seed
-        about = f"Found by a search for {claim}: {statement}"
-        origin = {"about": about, "seed": seed, "tries": self.tries}
-        instance = problem.parse(best.document | {"name": f"{claim}_seed{seed}", "origin": origin})
-        check = problem.check(claim, instance, exact=True)
-        if self.violated and check.status is not Verdict.VIOLATED:
-            raise AssertionError(f"the search finds {best.check} and the audit {check}: one of the two is wrong")
-        left, right = best.check.left, best.check.right
-        assert left is not None
-        assert right is not None
-        return replace(
-            found, left=Fraction(left), right=Fraction(right), score=best.score, instance=instance, check=check
-        )
-
-
-def make_search(problem: SearchProblem) -> CounterexampleSearch:
-    """The capability `Family.counterexample_search` from a family's random documents."""
-
-    def search(
-        claim: str,
-        settings: SearchSettings,
-        state: Any = None,
-        source: str = "",
-        keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
-        tell: Callable[[str], None] = lambda _: None,
-    ) -> SearchResult:
-        if claim not in problem.claims:
-            raise InputError("claim", "", explain_unknown_name(claim, problem.claims))
-        if settings.exact:
-            raise InputError("--exact", "", f"there is no such search for {claim}")
-        run = DocumentSearch(problem, claim, settings)
-        if state is not None:
-            run.load(state, source)
-        return run.result(*run.drive(keep, tell))
-
-    return CounterexampleSearch(
-        lambda: [NamedSummary(name, statement) for name, (statement, _) in problem.claims.items()], search
-    )
+    return CounterexampleSearch(claims, search, worst)

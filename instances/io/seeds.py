@@ -60,6 +60,43 @@ class Stream:
         return np.searchsorted(_poisson_table(mean), self.words(size), side="right").astype(np.int64)
 
 
+class RandomNumbers:
+    """Integers from a named stream, with the number of words taken, so that a search can be taken up again.
+
+    `skip`: words that have been taken before.
+    """
+
+    __slots__ = ("_buffer", "_stream", "used")
+    _SIZE = 512
+
+    def __init__(self, *names: str | int, skip: int = 0) -> None:
+        self._stream = Stream(*names)
+        self._buffer: list[int] = []
+        self.used = skip
+        while skip > 0:
+            skip -= len(self._stream.words(min(skip, 1 << 16)))
+
+    def draw_below(self, n: int) -> int:
+        """Uniform on 0..n-1, exactly."""
+        limit = 2**64 // n * n
+        while True:
+            if not self._buffer:
+                self._buffer = self._stream.words(self._SIZE).tolist()[::-1]
+            self.used += 1
+            word: int = self._buffer.pop()
+            if word < limit:
+                return word % n
+
+    def draw_between(self, low: int, high: int) -> int:
+        """Uniform on low..high."""
+        return low + self.draw_below(high - low + 1)
+
+    def draw_magnitude(self, high: int) -> int:
+        """1..high, every number of binary digits equally likely."""
+        digits = self.draw_below(high.bit_length())
+        return min(high, self.draw_between(1 << digits, (2 << digits) - 1))
+
+
 @lru_cache(maxsize=64)
 def _poisson_table(mean: int) -> NDArray[np.uint64]:
     """Thresholds floor(2^64 * P(X <= k)), k = 0, 1, ..., from 60-digit decimals (the same on every machine)."""

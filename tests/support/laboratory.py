@@ -1,4 +1,4 @@
-"""What tests of the theory share: groups of claims, prices of the dual, breakpoints, sketches of instances."""
+"""What tests of the theory share: groups of claims, prices of the dual, breakpoints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import pairwise
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.dual import Prices, dual_of
 from ratiobench.bench.lora.theory.bidder import audit_bidder
@@ -64,19 +63,3 @@ def near_dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
 def breakpoints(curve: Curve) -> list[Fraction]:
     """The bids at which the outcome, or the formula of the payment, changes."""
     return [right.low for _, right in pairwise(curve.pieces)]
-
-
-def sketch_of(given: Instance) -> TinyInstance:
-    """The sketch of an instance; its base model is taken off the memory, valuations are left out."""
-    kinds = tuple(Kind(n.count, n.compute, n.memory_mb - given.base_memory_mb) for n in given.node_types)
-    jobs = []
-    for i in range(given.tasks):
-        task = given.task(i)
-        jobs.append(
-            Job(
-                task.arrival, task.deadline, task.memory_mb, task.work, task.bid, tuple(task.rate.tolist()),
-                tuple(tuple(row) for row in task.cost.tolist()) if task.cost.any() else (),
-                tuple((vendor.price, vendor.delay) for vendor in task.vendors),
-            )
-        )  # fmt: skip
-    return TinyInstance(given.slots, kinds, tuple(jobs))

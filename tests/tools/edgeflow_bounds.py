@@ -29,7 +29,7 @@ from ratiobench.instances.edgeflow import format as files
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.solution import Piece, Solution
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.seeds import Stream
+from ratiobench.instances.io.seeds import RandomNumbers
 
 Document = dict[str, Any]
 SIZES = ((5, 30, 4), (3, 8, 2))  # Most jobs, seconds and GPUs of every other instance
@@ -38,7 +38,7 @@ STATES = 5_000  # Instances with more states in a second are not enumerated: it 
 
 def tiny(draw: random.Random, jobs: int = 5, seconds: int = 30, gpus: int = 4) -> Instance:
     """A random instance within the limits of `slots`; of most jobs the work can be done in their window."""
-    return files.parse(draw_document(Stream("tiny", draw.getrandbits(62)), jobs, seconds, gpus))
+    return files.parse(draw_document(RandomNumbers("tiny", draw.getrandbits(62)), jobs, seconds, gpus))
 
 
 def mutant(draw: random.Random, solution: Solution) -> Solution:

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, instance, menu
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.guarded import theorem_h
 from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.algorithms.guarded import INNER, NoPoster

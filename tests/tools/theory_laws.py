@@ -15,12 +15,12 @@ from fractions import Fraction
 from itertools import combinations
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance, menu
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.price_laws import find_omega, theorem_a1, theorem_p, theorem_pool, theorem_s
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.online.lora.algorithms.advice import AdvisedPrices
 from ratiobench.online.lora.posted_prices import PostedPrices, PostedTrace

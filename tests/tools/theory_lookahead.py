@@ -14,7 +14,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
+from ratiobench.instances.io.seeds import RandomNumbers
 
 INVARIANTS = ("theorem_i", "theorem_i_hindsight", "theorem_i_samples")
 

@@ -20,13 +20,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.counterexamples.linear_run import compute_caps, run_linear
-from ratiobench.bench.lora.counterexamples.moves import Bounds, RandomNumbers, draw_start, raise_bids
+from ratiobench.bench.lora.counterexamples.moves import Bounds, draw_start, raise_bids
 from ratiobench.bench.lora.counterexamples.tiny import (
     TinyInstance,
     TinyLimitExceeded,
-    compute_ratios,
-    document,
     find_optimum,
     instance,
     menu,
@@ -37,9 +34,10 @@ from ratiobench.bench.lora.theory.basis.dual import Dual
 from ratiobench.bench.lora.theory.claim import ProofStatus
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.run import run
-from ratiobench.online.lora.traces import LinearTrace, PriceTrace
+from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 from tests.support.laboratory import PAPER, guarantees, truthfulness
 from tests.tools import theory_guard, theory_laws, theory_lookahead
@@ -75,7 +73,6 @@ INVARIANTS = (
     *TRUTHFUL,
     "two_optima_agree",
     "two_runs_agree",
-    "two_linear_runs_agree",
 )
 CHUNK = 200  # Instances that a process takes at a time
 
@@ -121,8 +118,6 @@ def judged(j: int, sketch: TinyInstance) -> Iterator[Check]:
                 yield claim.check_run(case)
             yield _same_run(sketch, result.trace, result.welfare)
             yield _random_prices(given, best, RandomNumbers("theory", j, "prices"))
-        if name.startswith("minimal-edit") and not any(its.negative for its in menus):
-            yield _same_linear_run(sketch, result.trace, result.welfare)
         yield from guarantees(given, result, reference)
         if name == ALGORITHMS[1 + j % (len(ALGORITHMS) - 1)]:
             yield from truthfulness(given, run(given, _public(name, result)))
@@ -147,22 +142,12 @@ def _same_run(sketch: TinyInstance, trace: object, welfare: int) -> Check:
     """pdFTSP by the referee and by the sketch's integers: F, admission, final prices, welfare."""
     assert isinstance(trace, PriceTrace)
     menus = [menu(sketch, job) for job in sketch.jobs]
-    twin = simulate_pdftsp(sketch, menus, *compute_ratios(sketch.jobs))
+    twin = simulate_pdftsp(sketch, menus)
     ours = [(None if a.plan is None else Fraction(a.value, a.over), a.admitted) for a in twin.answers]
     theirs = [(offer.value, offer.admitted) for offer in trace.offers]
     lam = {divmod(c, sketch.slots): Fraction(value, twin.over) for c, value in enumerate(twin.lam) if value}
     found = {(k, t - 1): value for (k, t), value in trace.lam.items()}
     return _equal("two_runs_agree", (ours, lam, twin.welfare), (theirs, found, welfare))
-
-
-def _same_linear_run(sketch: TinyInstance, trace: object, welfare: int) -> Check:
-    """minimal-edit by the referee and by the sketch's integers."""
-    assert isinstance(trace, LinearTrace)
-    menus = [menu(sketch, job) for job in sketch.jobs]
-    twin = run_linear(sketch, menus, trace.rule)
-    ours = ([i for i, _ in twin.admitted], twin.welfare, compute_caps(sketch, menus).compute)
-    theirs = ([offer.task for offer in trace.offers if offer.admitted], welfare, trace.constants["cap_compute"])
-    return _equal("two_linear_runs_agree", ours, theirs)
 
 
 def _random_prices(given: Instance, best: int, draws: RandomNumbers) -> Check:
@@ -204,7 +189,7 @@ def theory(first: int, count: int) -> Counter[str]:
         except TinyLimitExceeded:
             continue
         except Failure as failure:
-            raise Failure(f"instance {j}: {failure}\n{document(sketch, f'theory {j}')}") from None
+            raise Failure(f"instance {j}: {failure}\n{sketch}") from None
         held.update(seen)
     return held
 

@@ -1,9 +1,9 @@
 """Tiny instances in plain integers, and pdFTSP and OPT on them as fast as exact arithmetic goes: what searches try.
 
-A sketch is an instance without its file: a search changes one number of it and asks again, some thousand times a
-second. Schedules are listed once per task and platform. Prices are integers over one common denominator, so that (10)
-is compared without a single fraction. Nothing here is trusted on its own: a witness is run again under the referee and
-audited, and tests compare both ways of computing on random sketches.
+A search changes one number of a tiny instance (a sketch) and asks again, some thousand times a second. Schedules are
+listed once per task and platform. Prices are integers over one common denominator, so that (10) is compared without a
+single fraction. Nothing here is trusted on its own: a witness is run again under the referee and audited, and tests
+compare both ways of computing on random sketches.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from ratiobench.instances.lora.format import FORMAT, parse
@@ -19,7 +20,6 @@ from ratiobench.instances.lora.model import Instance
 
 PLAN_LIMIT = 20_000  # Most ways to place one task, (K+1)^slots, that are listed
 STEP_LIMIT = 20_000  # Most schedules that the search for OPT tries; an instance that needs more is given up
-_KEPT = 50_000
 
 
 class TinyLimitExceeded(ValueError):
@@ -59,6 +59,11 @@ class TinyInstance(NamedTuple):
         """K."""
         return sum(kind.nodes for kind in self.kinds)
 
+    def capacities(self) -> tuple[list[int], list[int]]:
+        """C_p and C_m - r_b of every cell, in the order of `Plan.cells`."""
+        kinds = [kind for kind in self.kinds for _ in range(kind.nodes * self.slots)]
+        return [kind.compute for kind in kinds], [kind.memory for kind in kinds]
+
 
 def memory_unit(algorithm: str) -> int:
     """The MB in a unit of a sketch's memory for a run of the algorithm: pdFTSP counts GB, unless it is told not to."""
@@ -66,149 +71,112 @@ def memory_unit(algorithm: str) -> int:
     return 1000 if name == "pdftsp" and "units=" not in options else 1
 
 
-def document(
-    sketch: TinyInstance, name: str, origin: dict[str, Any] | None = None, megabytes: int = 1
-) -> dict[str, Any]:
-    """The instance's file as JSON values; `megabytes` : in a unit of memory."""
+def instance(
+    sketch: TinyInstance, name: str = "sketch", origin: dict[str, Any] | None = None, megabytes: int = 1
+) -> Instance:
+    """The validated instance; `megabytes`: in a unit of memory."""
     tasks: list[dict[str, Any]] = []
     for job in sketch.jobs:
         task: dict[str, Any] = {"arrival": job.arrival, "deadline": job.deadline}
         task |= {"memory_mb": megabytes * job.memory, "work": job.work, "bid": job.bid, "rate": list(job.rates)}
-        if job.costs:
-            task["cost"] = [list(row) for row in job.costs]
-        else:
-            task["energy_wh"] = [0] * len(sketch.kinds)
+        task |= {"cost": [list(row) for row in job.costs]} if job.costs else {"energy_wh": [0] * len(sketch.kinds)}
         task["vendors"] = [{"price": price, "delay": delay} for price, delay in job.vendors]
         tasks.append(task)
-    return {
-        "format": FORMAT,
-        "name": name,
-        "origin": origin or {},
-        "slots": sketch.slots,
-        "slot_seconds": 600,
-        "base_memory_mb": 0,
-        "node_types": [
-            {"name": f"g{g}", "count": kind.nodes, "compute": kind.compute, "memory_mb": megabytes * kind.memory,
-             "tariff": [0] * sketch.slots}
-            for g, kind in enumerate(sketch.kinds)
-        ],
-        "tasks": tasks,
+    types = [
+        {"name": f"g{g}", "count": kind.nodes, "compute": kind.compute, "memory_mb": megabytes * kind.memory,
+         "tariff": [0] * sketch.slots}
+        for g, kind in enumerate(sketch.kinds)
+    ]  # fmt: skip
+    document = {
+        "format": FORMAT, "name": name, "origin": origin or {}, "slots": sketch.slots, "slot_seconds": 600,
+        "base_memory_mb": 0, "node_types": types, "tasks": tasks,
     }  # fmt: skip
-
-
-def instance(
-    sketch: TinyInstance, name: str = "sketch", origin: dict[str, Any] | None = None, megabytes: int = 1
-) -> Instance:
-    """The validated instance."""
-    return parse(document(sketch, name, origin, megabytes), name)
+    return parse(document, name)
 
 
 def tiny_instance_of(found: Instance) -> TinyInstance:
     """The sketch of an instance; names, valuations and the length of a slot are not in it."""
     kinds = tuple(Kind(node.count, node.compute, node.memory_mb - found.base_memory_mb) for node in found.node_types)
     jobs = []
-    for i in range(found.tasks):
-        task = found.task(i)
+    for task in map(found.task, range(found.tasks)):
         costs = tuple(map(tuple, task.cost.tolist())) if task.cost.any() else ()
-        rates = tuple(task.rate.tolist())
         vendors = tuple((vendor.price, vendor.delay) for vendor in task.vendors)
-        job = Job(task.arrival, task.deadline, task.memory_mb, task.work, task.bid, rates, costs, vendors)
-        jobs.append(job)
+        rates = tuple(task.rate.tolist())
+        jobs.append(Job(task.arrival, task.deadline, task.memory_mb, task.work, task.bid, rates, costs, vendors))
     return TinyInstance(found.slots, kinds, tuple(jobs))
 
 
 class Plan(NamedTuple):
-    """A schedule: option, cells (node * T + slot - 1), their rates, S, b_il; whether no cell can be left out."""
+    """A schedule: option, cells (node * T + slot - 1), their rates, S, S + R, b_il; whether no cell can be left out."""
 
     option: int
     cells: tuple[int, ...]
     rates: tuple[int, ...]
     work: int
+    size: int
     net: int
     minimal: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Menu:
     """The schedules of one task, in the order in which ties are broken, and what the theorems need of them."""
 
     plans: tuple[Plan, ...]  # minimal covers; all covers where a usable cost is negative
-    paying: tuple[Plan, ...]  # those with b_il > 0, the most valuable first
     negative: bool  # a usable cell has a negative cost
     rates: tuple[int, ...]  # of the kinds that can hold the task
-    # net_low, net_high: (b_il, S + R) of the least and of the largest bbar over minimal covers.
-    net_low: tuple[int, int]
-    net_high: tuple[int, int]
-    loss: bool  # a minimal cover has b_il <= 0
-    # what must be added to the bid (taken off it, if negative) for the least bbar to be at least 1, and just so.
-    short: int
-    kappa: Fraction  # kappa, kappa_every: largest of n and S / slowest rate, over minimal and over all listed covers
-    kappa_every: Fraction
 
+    @cached_property
+    def paying(self) -> list[Plan]:
+        """Those with b_il > 0, the most valuable first."""
+        return sorted((plan for plan in self.plans if plan.net > 0), key=lambda plan: -plan.net)
 
-_MENUS: dict[tuple[int, tuple[Kind, ...], Job, bool], Menu] = {}
+    @cached_property
+    def densities(self) -> list[Fraction]:
+        """bbar of the minimal covers."""
+        return [Fraction(plan.net, plan.size) for plan in self.plans if plan.minimal]
+
+    @property
+    def short(self) -> int:
+        """What must be added to the bid (taken off it, if negative) for the least bbar to be exactly 1."""
+        return max((plan.size - plan.net for plan in self.plans if plan.minimal), default=0)
+
+    @cached_property
+    def kappa(self) -> Fraction:
+        """The largest of n and S / slowest rate."""
+        ratios = (max(Fraction(len(plan.cells)), Fraction(plan.work, min(plan.rates))) for plan in self.plans)
+        return max(ratios, default=Fraction(0))
 
 
 def menu(sketch: TinyInstance, job: Job, *, every: bool = False) -> Menu:
     """The schedules of a task of the sketch; with `every` wasteful covers too."""
-    key = (sketch.slots, sketch.kinds, job, every)
-    found = _MENUS.get(key)
-    if found is None:
-        if len(_MENUS) >= _KEPT:
-            _MENUS.clear()
-        found = _MENUS[key] = _menu(sketch, job, every)
-    return found
+    return _menu(sketch.slots, sketch.kinds, job, every)
 
 
-def _menu(sketch: TinyInstance, job: Job, every: bool) -> Menu:
-    kind_of = [g for g, kind in enumerate(sketch.kinds) for _ in range(kind.nodes)]
-    able = [
-        0 < rate <= kind.compute and job.memory <= kind.memory
-        for rate, kind in zip(job.rates, sketch.kinds, strict=True)
-    ]
+@lru_cache(50_000)
+def _menu(slots: int, kinds: tuple[Kind, ...], job: Job, every: bool) -> Menu:
+    able = [0 < rate <= kind.compute and job.memory <= kind.memory for rate, kind in zip(job.rates, kinds, strict=True)]
+    kind_of = [g for g, kind in enumerate(kinds) for _ in range(kind.nodes)]
     nodes = [(k, job.rates[g], g) for k, g in enumerate(kind_of) if able[g]]
-    options = list(job.vendors) or [(0, 0)]
+    options = job.vendors or ((0, 0),)
     start = job.arrival + min(delay for _, delay in options)
     width = job.deadline - start + 1
     if width > 0 and (len(nodes) + 1) ** width > PLAN_LIMIT:
         raise TinyLimitExceeded(f"{len(nodes) + 1}^{width} ways to place a task")
-    negative = any(
-        cost < 0 for g, row in enumerate(job.costs) if able[g] for cost in row[start - 1 : job.deadline]
-    )  # fmt: skip
-    plans = _list_plans(sketch, job, nodes, every=every or negative)
-    least = [plan for plan in plans if plan.minimal]
-    graded = [(Fraction(p.net, _size(p, job)), p) for p in least]
-    low = min(graded, default=None, key=lambda pair: pair[0])
-    high = max(graded, default=None, key=lambda pair: pair[0])
-    return Menu(
-        plans=tuple(plans),
-        paying=tuple(sorted((p for p in plans if p.net > 0), key=lambda p: -p.net)),
-        negative=negative and bool(plans),
-        rates=tuple(rate for rate, fits in zip(job.rates, able, strict=True) if fits) if plans else (),
-        net_low=(low[1].net, _size(low[1], job)) if low else (0, 1),
-        net_high=(high[1].net, _size(high[1], job)) if high else (0, 1),
-        loss=any(plan.net <= 0 for plan in least),
-        short=max((_size(plan, job) - plan.net for plan in least), default=0),
-        kappa=max((_kappa(plan) for plan in least), default=Fraction(0)),
-        kappa_every=max((_kappa(plan) for plan in plans), default=Fraction(0)),
-    )
-
-
-def _list_plans(sketch: TinyInstance, job: Job, nodes: list[tuple[int, int, int]], *, every: bool) -> list[Plan]:
-    """A task's schedules on (node, rate, kind), in the order in which ties are broken; wasteful ones if `every`."""
+    usable = (cost for g, row in enumerate(job.costs) if able[g] for cost in row[start - 1 : job.deadline])
+    negative = any(cost < 0 for cost in usable)
     plans: list[Plan] = []
-    for option, (price, delay) in enumerate(job.vendors or ((0, 0),)):
-        here: list[tuple[int, list[tuple[int, int]], Plan]] = []
-        for picks in _covers(nodes, job.work, job.arrival + delay, job.deadline, every):
+    for option, (price, delay) in enumerate(options):
+        covers = _covers(nodes, job.work, job.arrival + delay, job.deadline, every or negative)
+        for picks in sorted(covers, key=lambda picks: (len(picks), picks)):
             rates = tuple(rate for _, _, rate, _ in picks)
             work = sum(rates)
             spent = sum(job.costs[g][t - 1] for t, _, _, g in picks) if job.costs else 0
-            cells = tuple(k * sketch.slots + t - 1 for t, k, _, _ in picks)
-            plan = Plan(option, cells, rates, work, job.bid - price - spent, work - min(rates) < job.work)
-            here.append((len(cells), [(t, k) for t, k, _, _ in picks], plan))
-        here.sort()
-        plans += [plan for _, _, plan in here]
-    return plans
+            cells = tuple(k * slots + t - 1 for t, k, _, _ in picks)
+            size, is_minimal = work + job.memory * len(cells), work - min(rates) < job.work
+            plans.append(Plan(option, cells, rates, work, size, job.bid - price - spent, is_minimal))
+    usable_rates = tuple(rate for rate, fits in zip(job.rates, able, strict=True) if fits) if plans else ()
+    return Menu(tuple(plans), negative and bool(plans), usable_rates)
 
 
 Pick = tuple[int, int, int, int]  # Slot, node, rate, kind
@@ -217,7 +185,7 @@ Pick = tuple[int, int, int, int]  # Slot, node, rate, kind
 def _covers(
     nodes: list[tuple[int, int, int]], work: int, first: int, last: int, every: bool
 ) -> Iterator[tuple[Pick, ...]]:
-    """The covers of `work` in the window, at most one node per slot; minimal ones unless `every`."""
+    """The covers of `work` in the window by (node, rate, kind), at most one a slot; minimal ones unless `every`."""
     fastest = max((rate for _, rate, _ in nodes), default=0)
 
     def extend(t: int, done: int, slowest: int, picks: tuple[Pick, ...]) -> Iterator[tuple[Pick, ...]]:
@@ -235,14 +203,6 @@ def _covers(
 
     if first <= last and fastest:
         yield from extend(first, 0, fastest, ())
-
-
-def _size(plan: Plan, job: Job) -> int:
-    return plan.work + job.memory * len(plan.cells)
-
-
-def _kappa(plan: Plan) -> Fraction:
-    return max(Fraction(len(plan.cells)), Fraction(plan.work, min(plan.rates)))
 
 
 class Answer(NamedTuple):
@@ -265,27 +225,19 @@ class TinyRun(NamedTuple):
     tilde: int
     # (load, capacity) of the fullest cell that a schedule with F > 0 touched: virtual load before it came.
     fullest: tuple[int, int]
-    alpha: Fraction  # alpha, beta: as used
-    beta: Fraction
+    growth: Fraction  # 1 + max{alpha, beta}
 
 
-def compute_ratios(jobs: tuple[Job, ...]) -> tuple[Fraction, Fraction]:
-    """alpha = max b/M and beta = max b/r over all tasks."""
-    return (
-        max((Fraction(job.bid, job.work) for job in jobs), default=Fraction(0)),
-        max((Fraction(job.bid, job.memory) for job in jobs), default=Fraction(0)),
-    )
-
-
-def simulate_pdftsp(sketch: TinyInstance, menus: list[Menu], alpha: Fraction, beta: Fraction) -> TinyRun:
+def simulate_pdftsp(sketch: TinyInstance, menus: list[Menu]) -> TinyRun:
     """Algorithm 1 with (9) solved by looking at all schedules of the menus (one per task)."""
-    compute = [kind.compute for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
-    memory = [kind.memory for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
+    alpha = max(Fraction(job.bid, job.work) for job in sketch.jobs)
+    beta = max(Fraction(job.bid, job.memory) for job in sketch.jobs)
+    compute, memory = sketch.capacities()
     common = math.lcm(*{*compute, *memory})
     over = math.lcm(alpha.denominator, beta.denominator)
     lam, phi = [0] * len(compute), [0] * len(compute)
-    samples, held = [0] * len(compute), [0] * len(compute)
-    ghost_samples, ghost_held = [0] * len(compute), [0] * len(compute)
+    samples, held = [*compute], [*memory]  # what the admitted leave
+    virtual_samples, virtual_held = [0] * len(compute), [0] * len(compute)
     answers: list[Answer] = []
     welfare = tilde = 0
     full, of = 0, 1
@@ -304,79 +256,63 @@ def simulate_pdftsp(sketch: TinyInstance, menus: list[Menu], alpha: Fraction, be
         if best is None or value <= 0:
             answers.append(Answer(value, over, best, False))
             continue
-        size, net = _size(best, job), best.net
+        size, net = best.size, best.net
         # (7), (8) over the new denominator over * size * common; alpha * over and beta * over are integers.
         lift_lam = alpha.numerator * (over // alpha.denominator) * net
         lift_phi = beta.numerator * (over // beta.denominator) * net
         grow = size * common
-        new_lam = [price * grow for price in lam]
-        new_phi = [price * grow for price in phi]
-        admitted = True
-        for c, s in zip(best.cells, best.rates, strict=True):
-            part = s * (common // compute[c])
-            new_lam[c] += (lam[c] * size + lift_lam) * part
-            part = r * (common // memory[c])
-            new_phi[c] += (phi[c] * size + lift_phi) * part
-            for load, capacity in ((ghost_samples[c], compute[c]), (ghost_held[c], memory[c])):
+        new_lam, new_phi = [price * grow for price in lam], [price * grow for price in phi]
+        # Line 8: room beside the admitted.
+        pairs = list(zip(best.cells, best.rates, strict=True))
+        admitted = all(s <= samples[c] and r <= held[c] for c, s in pairs)
+        for c, s in pairs:
+            new_lam[c] += (lam[c] * size + lift_lam) * s * (common // compute[c])
+            new_phi[c] += (phi[c] * size + lift_phi) * r * (common // memory[c])
+            for load, capacity in ((virtual_samples[c], compute[c]), (virtual_held[c], memory[c])):
                 if load * of > full * capacity:
                     full, of = load, capacity
-            ghost_samples[c] += s
-            ghost_held[c] += r
-            # Line 8: room beside the admitted.
-            admitted = admitted and samples[c] + s <= compute[c] and held[c] + r <= memory[c]
-        lam, phi = new_lam, new_phi
+            virtual_samples[c] += s
+            virtual_held[c] += r
+            samples[c] -= s * admitted
+            held[c] -= r * admitted
         answers.append(Answer(value, over, best, admitted))
-        over *= grow
+        lam, phi, over = new_lam, new_phi, over * grow
         tilde += net
-        if admitted:
-            welfare += net
-            for c, s in zip(best.cells, best.rates, strict=True):
-                samples[c] += s
-                held[c] += r
-    return TinyRun(tuple(answers), lam, phi, over, welfare, tilde, (full, of), alpha, beta)
+        welfare += net * admitted
+    return TinyRun(tuple(answers), lam, phi, over, welfare, tilde, (full, of), 1 + max(alpha, beta))
 
 
 def find_optimum(sketch: TinyInstance, menus: list[Menu]) -> int:
     """OPT by branch and bound over the schedules with b_il > 0."""
-    compute = [kind.compute for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
-    memory = [kind.memory for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
+    compute, memory = sketch.capacities()
     # The most valuable tasks first: the bound on the rest falls fastest.
     order = sorted((i for i, its in enumerate(menus) if its.paying), key=lambda i: -menus[i].paying[0].net)
-    sizes = [sketch.jobs[i].memory for i in order]
-    paying = [menus[i].paying for i in order]
-    rest = [0] * (len(order) + 1)
-    for j in range(len(order) - 1, -1, -1):
-        rest[j] = rest[j + 1] + paying[j][0].net
+    tasks = [(sketch.jobs[i].memory, menus[i].paying) for i in order]
+    rest = [sum(paying[0].net for _, paying in tasks[j:]) for j in range(len(tasks) + 1)]
     best = steps = 0
 
     def place(j: int, value: int) -> None:
         nonlocal best, steps
         best = max(best, value)
-        if j == len(order) or value + rest[j] <= best:
+        if j == len(tasks) or value + rest[j] <= best:
             return
-        r = sizes[j]
-        for plan in paying[j]:
+        r, paying = tasks[j]
+        for plan in paying:
             if value + plan.net + rest[j + 1] <= best:
                 break
             steps += 1
             if steps > STEP_LIMIT:
                 raise TinyLimitExceeded(f"more than {STEP_LIMIT} steps")
-            fits = True
-            for c, s in zip(plan.cells, plan.rates, strict=True):
-                compute[c] -= s
-                memory[c] -= r
-                fits = fits and compute[c] >= 0 and memory[c] >= 0
-            if fits:
+            pairs = list(zip(plan.cells, plan.rates, strict=True))
+            if all(s <= compute[c] and r <= memory[c] for c, s in pairs):
+                for c, s in pairs:
+                    compute[c] -= s
+                    memory[c] -= r
                 place(j + 1, value + plan.net)
-            for c, s in zip(plan.cells, plan.rates, strict=True):
-                compute[c] += s
-                memory[c] += r
+                for c, s in pairs:
+                    compute[c] += s
+                    memory[c] += r
         place(j + 1, value)
 
     place(0, 0)
     return best
-
-
-def bound_optimum(menus: list[Menu]) -> int:
-    """An upper bound on OPT: every task served as it likes best."""
-    return sum(its.paying[0].net for its in menus if its.paying)

@@ -24,9 +24,8 @@ class ProofStatus(StrEnum):
 class SearchSpace:
     """Among which instances a violation of the claim is searched for (`ratiobench.bench.lora.counterexamples`).
 
-    The two sides of the claim on a sketch are measured by the function of the claim's name in
-    `ratiobench.bench.lora.counterexamples.targets`, which stands above the theory and is looked up when a search
-    begins.
+    The two sides of the claim on a sketch are measured by its entry of `MEASURES` in
+    `ratiobench.bench.lora.counterexamples.targets`, which stands above the theory.
     """
 
     statement: str  # the claim in one sentence, with its source

@@ -63,7 +63,7 @@ def test_the_closest_is_told_where_nothing_falls() -> None:
     ("change", "where"),
     [
         ({"format": "other"}, "format"), ({"claim": "aware"}, "claim"), ({"settings": {}}, "settings"),
-        ({"tries": -1}, "tries"), ({"jobs": True}, "jobs"), ({"best": {"format": "x"}}, "format"),
+        ({"tries": -1}, "tries"), ({"tasks": True}, "tasks"), ({"best": {"format": "x"}}, "format"),
     ],
 )  # fmt: skip
 def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], where: str) -> None:

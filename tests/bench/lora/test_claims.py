@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.counterexamples.moves import Bounds, RandomNumbers, draw_start, raise_bids
+from ratiobench.bench.lora.counterexamples.moves import Bounds, draw_start, raise_bids
 from ratiobench.bench.lora.counterexamples.tiny import instance as sketch_instance
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.facts import keep_by_content
@@ -22,6 +22,7 @@ from ratiobench.bench.lora.theory.claims import CLAIMS, THEORY, audit
 from ratiobench.bench.theory.claim import ClaimScope
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.named import expected, named, names, path
 from ratiobench.online.lora.run import run

@@ -12,14 +12,15 @@ import pytest
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import SearchSettings
 from ratiobench.bench.lora.counterexamples import exhaustive
-from ratiobench.bench.lora.counterexamples.exhaustive import THEOREM5, Shape, Space, search_all
-from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
-from ratiobench.bench.lora.counterexamples.search import search_counterexample
-from ratiobench.bench.lora.counterexamples.targets import find_target, measure_tiny
+from ratiobench.bench.lora.counterexamples.exhaustive import BOUNDS, Shape, Space, search_all
+from ratiobench.bench.lora.counterexamples.search import COUNTEREXAMPLES, PROBLEMS, UNBOUNDED, search_worst_case
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance
-from ratiobench.bench.lora.counterexamples.worst import UNBOUNDED, search_worst_case
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import RandomNumbers
 from tests.support.samples import of_sample, samples
+
+search_counterexample = COUNTEREXAMPLES.search
+THEOREM5 = BOUNDS["theorem5"]
 
 
 def every_instance(tasks: int, slots: int, largest: int) -> Iterator[TinyInstance]:
@@ -55,7 +56,7 @@ def is_in_space(sketch: TinyInstance) -> bool:
 @pytest.mark.parametrize(("tasks", "slots", "largest"), [(3, 2, 3), (2, 2, 4), (1, 3, 5)])
 def test_theorem_5_against_plain_enumeration(tasks: int, slots: int, largest: int) -> None:
     """The same largest score, over instances with empty slots and with common divisors, too; and the same number."""
-    target = find_target("theorem5")
+    measure_sketch = PROBLEMS["theorem5"].measure
     best, number = Fraction(-1), 0
     for sketch in every_instance(tasks, slots, largest):
         (kind,) = sketch.kinds
@@ -64,20 +65,22 @@ def test_theorem_5_against_plain_enumeration(tasks: int, slots: int, largest: in
         if any(job.work > job.rates[0] * (job.deadline - job.arrival + 1) for job in sketch.jobs):
             continue
         number += is_in_space(sketch)
-        measure = measure_tiny(target, sketch, best)
+        measure = measure_sketch(sketch, best)
         best = best if measure is None else max(best, measure.score)
-    found = search_all(target, SearchSettings(tasks=tasks, slots=slots, largest=largest), lambda _: None, THEOREM5)
-    assert found.measure is not None
-    assert found.measure.score == best
+    found = search_all(
+        measure_sketch, SearchSettings(tasks=tasks, slots=slots, largest=largest), lambda _: None, THEOREM5
+    )
+    assert found.best is not None
+    assert found.best.measure.score == best
     assert found.instances == number
     assert 0 < found.measured < number
 
 
 def test_a_claim_without_a_bound_is_measured_on_all_instances() -> None:
     """Lemma 3 on two tasks: every instance of the space once."""
-    target = find_target("lemma3")
+    measure_sketch = PROBLEMS["lemma3"].measure
     space = Space(2, 2, 1, 2)
-    found = search_all(target, SearchSettings(tasks=2, slots=2, largest=2), lambda _: None)
+    found = search_all(measure_sketch, SearchSettings(tasks=2, slots=2, largest=2), lambda _: None)
     assert found.measured == found.instances == space.count(space.shapes(is_fair=False))
 
 
@@ -102,12 +105,12 @@ def _draw(draws: RandomNumbers) -> tuple[TinyInstance, tuple[Shape, ...]]:
 
 def test_no_instance_is_above_its_bounds() -> None:
     """On random instances: by tasks, by the first tasks alone, and by the platform; some are met with equality."""
-    target = find_target("theorem5")
+    measure_sketch = PROBLEMS["theorem5"].measure
     space = Space(4, 4, 2, 60)
     met = 0
     for j in range(samples(400)):
         sketch, shapes = _draw(RandomNumbers("exact", j))
-        measure = measure_tiny(target, sketch)
+        measure = measure_sketch(sketch)
         if measure is None:
             continue
         for known in range(1, len(shapes) + 1):
@@ -127,11 +130,11 @@ def test_a_bound_that_is_too_small_would_be_noticed(monkeypatch: pytest.MonkeyPa
     """With half of the bound groups are left out in which the largest score is."""
     halved = THEOREM5._replace(of_tasks=lambda space, shapes, more: THEOREM5.of_tasks(space, shapes, more) / 2)
     settings = SearchSettings(tasks=3, slots=3, largest=5)
-    right = search_all(find_target("theorem5"), settings, lambda _: None, THEOREM5)
-    wrong = search_all(find_target("theorem5"), settings, lambda _: None, halved)
-    assert right.measure is not None
-    assert wrong.measure is not None
-    assert wrong.measure.score < right.measure.score == Fraction(1, 2)
+    right = search_all(PROBLEMS["theorem5"].measure, settings, lambda _: None, THEOREM5)
+    wrong = search_all(PROBLEMS["theorem5"].measure, settings, lambda _: None, halved)
+    assert right.best is not None
+    assert wrong.best is not None
+    assert wrong.best.measure.score < right.best.measure.score == Fraction(1, 2)
 
 
 def test_four_tasks_in_three_slots_meet_theorem_5_with_equality() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from ratiobench.bench.family.explanation import Explanation, Listing
 from ratiobench.bench.lora import FAMILY
-from ratiobench.bench.lora.counterexamples.moves import Bounds, RandomNumbers, draw_start
+from ratiobench.bench.lora.counterexamples.moves import Bounds, draw_start
 from ratiobench.bench.lora.counterexamples.tiny import instance, tiny_instance_of
 from ratiobench.bench.lora.explain.candidates import name_cells
 from ratiobench.bench.lora.theory.claim import ProofStatus
@@ -18,6 +18,7 @@ from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.report.explain import explain, explain_too_large, text, verdict_text
 from ratiobench.bench.show import sentence_text
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora.named import named, names
 from ratiobench.online.lora.run import run
 

@@ -12,34 +12,31 @@ import pytest
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.counterexamples import search as hunting
-from ratiobench.bench.lora.counterexamples import shrink as shrinking
 from ratiobench.bench.lora.counterexamples.moves import (
     Bounds,
-    RandomNumbers,
     apply_random_move,
     draw_start,
     is_within,
     measure_size,
     raise_bids,
 )
-from ratiobench.bench.lora.counterexamples.search import confirm, search_counterexample
-from ratiobench.bench.lora.counterexamples.shrink import shrink
-from ratiobench.bench.lora.counterexamples.targets import GROWTH, TARGETS, measure_tiny
+from ratiobench.bench.lora.counterexamples.search import COUNTEREXAMPLES, PROBLEMS, TinyProblem
 from ratiobench.bench.lora.counterexamples.tiny import (
+    Job,
+    Kind,
     TinyInstance,
     TinyLimitExceeded,
-    compute_ratios,
     instance,
-    memory_unit,
     menu,
     simulate_pdftsp,
+    tiny_instance_of,
 )
 from ratiobench.bench.lora.theory.claims import CLAIMS
+from ratiobench.bench.theory.search import Found, LocalSearch
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora import content_hash, read
 from ratiobench.instances.lora.named import named
-from tests.support.laboratory import sketch_of
 from tests.support.literal import in_gigabytes, run_pdftsp
 from tests.support.nightly import one_in
 from tests.support.samples import of_sample, samples
@@ -47,14 +44,15 @@ from tests.support.toy_runs import toy  # noqa: F401
 from tests.tools.theory_run import sketch_of_number
 
 FALSE = ("theorem5", "lemma3", "lemma4", "theorem3")
-TRUE = tuple(name for name in TARGETS if name not in FALSE)
+TRUE = tuple(name for name in PROBLEMS if name not in FALSE)
+search_counterexample = COUNTEREXAMPLES.search
 BOUNDS = (Bounds(4, 4, 3, 50, -9, True), Bounds(6, 5, 1, 200, None, False), Bounds(2, 1, 2, 7, 0, True))
 
 
 @pytest.fixture(autouse=True)
 def short_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer random changes at the end of shrinking: the searches are the same, only witnesses may be larger."""
-    monkeypatch.setattr(shrinking, "POLISH", 150)
+    monkeypatch.setattr(TinyProblem, "polish", 150)
 
 
 def same(one: SearchResult, other: SearchResult) -> bool:
@@ -78,7 +76,7 @@ def test_a_false_claim_is_violated_from_scratch(claim: str) -> None:
     assert found.left is not None
     assert found.right is not None
     assert found.left > found.right
-    sketch = sketch_of(found.instance)
+    sketch = tiny_instance_of(found.instance)
     assert len(sketch.jobs) <= 6
     assert sketch.slots <= 5
     if claim in ("theorem5", "lemma3"):
@@ -87,14 +85,14 @@ def test_a_false_claim_is_violated_from_scratch(claim: str) -> None:
 
 def test_lemma_3_needs_two_tasks_and_two_slots() -> None:
     """The shrunk witness is as small as the theory's: with one slot, or one task, the lemma is true."""
-    sketch = sketch_of(search_counterexample("lemma3", SearchSettings(tries=8000)).instance)
+    sketch = tiny_instance_of(search_counterexample("lemma3", SearchSettings(tries=8000)).instance)
     assert (len(sketch.jobs), sketch.slots, sketch.nodes) == (2, 2, 1)
 
 
 @pytest.mark.parametrize("claim", one_in(3, TRUE))
 def test_a_true_claim_is_approached_and_not_violated(claim: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The closest instance is one to which the audit applies the claim, and it holds there."""
-    monkeypatch.setattr(shrinking, "SHRINKING", 300)  # nothing below is about how small the instance is
+    monkeypatch.setattr(TinyProblem, "shrinking", 300)  # nothing below is about how small the instance is
     found = search_counterexample(claim, SearchSettings(tries=samples(250), seed=3))
     assert not found.violated
     assert found.tries == samples(250)
@@ -108,24 +106,24 @@ def test_a_true_claim_is_approached_and_not_violated(claim: str, monkeypatch: py
 OTHER_SIDES = ("lemma2", "lemma4", "theorem3", "theorem_h", "theorem_p", "theorem_pool")
 
 
-@pytest.mark.parametrize("claim", TARGETS)
+@pytest.mark.parametrize("claim", PROBLEMS)
 def test_measures_and_audits_agree_on_random_sketches(claim: str) -> None:
     """Two ways of computing: what the search calls violated is violated, what it does not is not."""
-    target = TARGETS[claim]
+    problem = PROBLEMS[claim]
     draws = RandomNumbers("agree", claim)
     seen: dict[bool, int] = {True: 0, False: 0}
     full = 500 if claim == "theorem_s" else 40  # few have windows with slack
     for j in range(samples(full)):
-        bounds = Bounds(4, 4, target.nodes, 12, target.costs, target.vendors)
+        bounds = Bounds(4, 4, problem.nodes, 12, problem.space.costs, problem.space.vendors)
         sketch = draw_start(draws, bounds)
         if j % 4:
             kinds = tuple(kind._replace(compute=2 * kind.compute, memory=2 * kind.memory) for kind in sketch.kinds)
             sketch = sketch._replace(kinds=kinds)
-        sketch = raise_bids(sketch) if target.raised and j % 3 else sketch
-        measure = measure_tiny(target, sketch)
+        sketch = raise_bids(sketch) if problem.space.raised and j % 3 else sketch
+        measure = problem.measure(sketch)
         if measure is None:
             continue
-        check = confirm(target, instance(sketch, megabytes=memory_unit(target.algorithm)))
+        check = problem.check(problem.make_instance(sketch, "sketch", {}))
         assert check is not None
         assert check.status in (Verdict.HOLDS, Verdict.VIOLATED)
         if measure.violated or claim != "theorem3":  # the search tries some bids, the audit all
@@ -142,7 +140,7 @@ def test_a_sketch_runs_as_the_algorithm_written_literally() -> None:
     compared = 0
     for j in range(samples(80)):
         sketch = sketch_of_number(j)
-        twin = simulate_pdftsp(sketch, [menu(sketch, job) for job in sketch.jobs], *compute_ratios(sketch.jobs))
+        twin = simulate_pdftsp(sketch, [menu(sketch, job) for job in sketch.jobs])
         for answer, (value, admitted, cells, _) in zip(
             twin.answers, run_pdftsp(instance(sketch), "exact"), strict=True
         ):
@@ -203,7 +201,7 @@ def test_a_search_that_was_broken_off_keeps_where_it_was() -> None:
 def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
     whole = search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1))
     kept: list[Any] = []
-    plain, left = hunting.measure_tiny, calls
+    plain, left = TinyProblem.measure, calls
 
     def broken(*arguments: Any) -> Any:
         nonlocal left
@@ -212,7 +210,7 @@ def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: py
             raise KeyboardInterrupt
         return plain(*arguments)
 
-    monkeypatch.setattr(hunting, "measure_tiny", broken)
+    monkeypatch.setattr(TinyProblem, "measure", broken)
     with pytest.raises(KeyboardInterrupt):
         search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1), keep=kept.append)
     state = json.loads(json.dumps(kept[-1]))
@@ -220,7 +218,7 @@ def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: py
     assert same(whole, search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1), state, "state"))
 
 
-@pytest.mark.parametrize("claim", TARGETS)
+@pytest.mark.parametrize("claim", PROBLEMS)
 def test_the_least_limits_are_enough_to_search(claim: str) -> None:
     """One task, one slot, one node, no number above 1."""
     found = search_counterexample(claim, SearchSettings(tasks=1, slots=1, nodes=1, largest=1, tries=60))
@@ -232,23 +230,23 @@ def test_smaller_goes_on_to_fewer_tasks() -> None:
     kept: list[Any] = []
     found = search_counterexample("lemma4", SearchSettings(tries=400, smaller=True), keep=kept.append)
     assert found.violated
-    assert len(sketch_of(found.instance).jobs) == 2
+    assert len(tiny_instance_of(found.instance).jobs) == 2
     assert kept[-1]["tasks"] == 1
     assert found.tries == 400
 
 
 def test_nothing_that_shrinking_tries_is_left_to_take_away() -> None:
     """From thm5_lead_L10, 11 tasks: the witness violates Theorem 5, and is smaller in every respect or as small."""
-    target, before = TARGETS["theorem5"], sketch_of(in_gigabytes(named("thm5_lead_L10")))
-    small = shrink(target, before, Fraction(1), ("test",))
-    measure = measure_tiny(target, small)
+    problem, before = PROBLEMS["theorem5"], tiny_instance_of(in_gigabytes(named("thm5_lead_L10")))
+    measure = problem.measure(before)
     assert measure is not None
+    small, measure = LocalSearch(problem, SearchSettings(), print).shrink(Found(before, measure))
     assert measure.violated
     assert measure_size(small) < measure_size(before)
     assert len(small.jobs) <= 6
     for i in range(len(small.jobs)):
         less = small._replace(jobs=(*small.jobs[:i], *small.jobs[i + 1 :]))
-        fewer = measure_tiny(target, less)
+        fewer = problem.measure(less)
         assert fewer is None or not fewer.violated
 
 
@@ -264,7 +262,7 @@ def test_every_move_leaves_an_instance_within_the_bounds(bounds: Bounds) -> None
             assert 1 <= after.slots <= bounds.slots
             assert 1 <= after.nodes <= bounds.nodes
             if is_within(after, bounds):
-                assert sketch_of(instance(after)) == _plain(after)
+                assert tiny_instance_of(instance(after)) == _plain(after)
                 sketch = after
 
 
@@ -287,6 +285,12 @@ def test_raised_bids_give_bbar_of_at_least_one() -> None:
             except TinyLimitExceeded:
                 continue
             assert all(p.net >= p.work + job.memory * len(p.cells) for p in its.plans if p.minimal)
+
+
+def test_a_number_that_no_file_may_hold_is_not_measured() -> None:
+    """Random changes at the end of shrinking may reach one."""
+    sketch = TinyInstance(1, (Kind(1, 4, 4),), (Job(1, 1, 1, 1, 2**41, (1,)),))
+    assert PROBLEMS["theorem_p"].measure(sketch) is None
 
 
 def test_words_are_drawn_as_if_never_interrupted() -> None:
@@ -338,7 +342,7 @@ def test_the_command_writes_a_witness_that_audit_confirms(tmp_path: Path, capsys
     assert told["violated"] is True
     assert told["check"]["status"] == "violated"
     witness = folder / "lemma3.json"
-    assert content_hash(read(witness)) == content_hash(instance(sketch_of(read(witness))))
+    assert content_hash(read(witness)) == content_hash(instance(tiny_instance_of(read(witness))))
     assert main(["audit", str(witness), "--algorithm", "pdftsp", "--json"]) == 0
     audit = {check["name"]: check["status"] for check in json.loads(capsys.readouterr().out)["checks"]}
     assert audit["lemma3"] == "violated"
@@ -391,11 +395,9 @@ def test_limits_outside_their_range_are_refused(arguments: list[str], capsys: py
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_every_claim_with_a_hunt_has_one_target() -> None:
-    """With its name, and an algorithm whose audit has a check of that name; `posted` has the measure's B."""
-    assert set(TARGETS) == {claim.name for claim in CLAIMS if claim.search is not None}
-    assert tuple(TARGETS)[: len(FALSE)] == FALSE
-    assert TARGETS["theorem_a"].algorithm == f"posted:growth={GROWTH}"
-    for name, target in TARGETS.items():
-        assert target.name == name
-        assert confirm(target, instance(sketch_of_number(1))) is not None
+def test_every_claim_with_a_search_has_one_problem() -> None:
+    """With an algorithm whose audit has a check of its name; false claims first."""
+    assert set(PROBLEMS) == {claim.name for claim in CLAIMS if claim.search is not None}
+    assert tuple(PROBLEMS)[: len(FALSE)] == FALSE
+    for problem in PROBLEMS.values():
+        assert problem.check(instance(sketch_of_number(1))) is not None

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.report import Termination
+from ratiobench.instances.io.seeds import RandomNumbers
 from tests.support.samples import of_sample, samples
 from tests.tools.theory_lookahead import (
     INVARIANTS,

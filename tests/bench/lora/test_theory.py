@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import instance
 from ratiobench.bench.lora.theory import price_laws
+from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.online.lora import guard
 from ratiobench.online.lora.algorithms import pooled, units
 from ratiobench.online.lora.price_laws import LoadLaw

@@ -14,7 +14,7 @@ import pytest
 import ratiobench
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
-from ratiobench.bench.lora.counterexamples.worst import search_worst_case
+from ratiobench.bench.lora.counterexamples.search import search_worst_case
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import named

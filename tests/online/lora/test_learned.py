@@ -17,9 +17,9 @@ import pytest
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.commands import simulate
-from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.bench.lora.proof_status import proof_status
+from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora import Instance, document, parse, write
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.history import join, split

@@ -7,8 +7,8 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.learned.filling import Filling, Shares
 from ratiobench.online.lora.learned.past import empty_past
