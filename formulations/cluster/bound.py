@@ -127,8 +127,7 @@ def queue_prices(problem: Problem, start: IntArray, pool: IntArray, borders: Int
             while least[smaller[-1]] > least[i]:
                 smaller.pop()
             price[i] = price[smaller[-1]] + least[i] * (borders[smaller[-1]] - borders[i])
-            if smaller[-1] != i:
-                smaller.append(i)
+            smaller.append(i)
         prices.append((price[:-1] + price[1:]) / 2)
     return np.concatenate(prices)
 
@@ -248,17 +247,18 @@ class Ascent:
         self._lengths = np.diff(grid.borders)
 
     def evaluate(self) -> float:
-        """Return the bound of the current prices; fill starts, the use and the packing."""
+        """Return the bound of the current prices, which are kept if it is the best; fill starts, use and packing."""
         filled = (self._sums, self._use, self.start, self._chosen, self._least)
         total = choose_starts(self._jobs, self._grid, self.prices, *filled)
-        return float(total + self.problem.base.sum() - self.pack())
+        bound = float(total + self.problem.base.sum() - self.pack())
+        if bound > self.bound:
+            self.bound, self.best, self.best_start = bound, self.prices.copy(), self.start.copy()
+        return bound
 
     def begin_from(self, prices: FloatArray) -> bool:
         """Take prices that prove more than the best ones, and steps of their size; return whether they do."""
-        self.prices = prices.copy()
-        bound = self.evaluate()
-        if better := bound > self.bound:
-            self.bound, self.best, self.best_start = bound, prices.copy(), self.start.copy()
+        self.prices, known = prices.copy(), self.bound
+        if better := self.evaluate() > known:
             np.maximum(self.scale, prices[prices > 0].mean() if prices.any() else 0.0, out=self.scale)
         return better
 
@@ -274,9 +274,7 @@ class Ascent:
             progress = max(t / rounds, elapsed())
             if progress >= 1:
                 break
-            bound = self.evaluate()
-            if bound > self.bound:
-                self.bound, self.best, self.best_start = bound, self.prices.copy(), self.start.copy()
+            self.evaluate()
             slope = self._use - self._packed
             mean += (1 - KEEP) * (slope - mean)
             square += (1 - KEEP_SQUARE) * (slope * slope - square)

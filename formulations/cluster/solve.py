@@ -53,9 +53,8 @@ PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
 CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a unit of effort
 SMALL = 60  # Up to so many jobs it is taken unasked, after the prices
-# First factors of orders by release + a run + b log2(GPUs) + c log2(run), b and c in hours; turns in which they change
-FACTORS = {"wait-gpu-hours": (-0.5, -2.0, -1.0), "wait": (1.0, 2.0, 0.0)}
-TURNS = 3
+# First factors of orders by release + a run + b log2(GPUs) + c log2(run), b and c in hours
+FACTORS = {"wait-gpu-hours": ((0.0, -4.0, 0.0), (-0.5, -2.0, -1.0)), "wait": ((0.5, 1.0, 0.0), (2.0, 4.0, 0.0))}
 SEGMENTS, SEGMENTS_OF_JOB = 2_000, 20  # Segments of the first grid: of all jobs together at most, and of one
 PERIODS = (0, *(3600 * hours for hours in (1, 4, 12, 24, 72, 240, 10_000)))  # Seconds of release of a class
 PRICES_OF_STAGE, PRICES_OF_SECOND = 400_000, 30_000  # Of a grid at most, so that there are rounds enough
@@ -63,7 +62,6 @@ MOST_PRICES = 1_600_000  # More take a certificate beyond 2 MB
 ROUNDS = 1_200  # Of the ascent, for a unit of effort; of the plain relaxation
 WINDOWS = {"wait-gpu-hours": 250, "wait": 120, "wait-gpus": 250, "slowdown": 120}  # Jobs of a window at most
 DECODED = 6_000_000  # Jobs decoded in windows, for a unit of effort
-SEARCHES = ("orders", "windows")
 ORDERS_OF_JOB, ORDER_WORK = 50, 4  # Orders for a job at most; what a job of a whole order costs in jobs of windows
 LEAST_ROUNDS, MOST_ROUNDS, LONGEST = 300, 3_000, 8  # Of a window in the first stage; most windows grow with stages
 SPARE = 7_200  # Seconds for which a job has prices beyond those that the plain relaxation needs
@@ -136,7 +134,7 @@ class _Run(SolveInterval[Fraction]):
         self.search = Search(self.problem)
         self.ascent: Ascent | None = None
         self.queued = False  # whether the prices come from a schedule's queue
-        self.pays = set(SEARCHES)  # those that are next
+        self.orders_pay = True
         self.latest = self.problem.release  # of every job the last start that prices must prevent
         self.scale = 1 if cost != "slowdown" else 2**40 // max(1, len(instance.jobs))
         self.segments = min(SEGMENTS, SEGMENTS_OF_JOB * (len(self.problem) + 1))
@@ -157,7 +155,7 @@ class _Run(SolveInterval[Fraction]):
         self.search.decode(p.release)
         elapsed = self.elapsed(0.1)
         if len(p):
-            self.search.tune(FACTORS.get(self.cost, FACTORS["wait"]), TURNS, lambda: elapsed() >= 1)
+            self.search.tune(FACTORS.get(self.cost, FACTORS["wait"]), lambda: elapsed() >= 1)
         self.take("simple orders")
 
     def take(self, source: str) -> None:
@@ -195,10 +193,7 @@ class _Run(SolveInterval[Fraction]):
             self.bound(max(self.lower, Fraction(math.floor(result.bound) + spare, model.unit)), Proof.CP_SAT)
 
     def enclose(self, effort: int) -> None:
-        """Search and ascent in turns, with more of both after every power of two up to the effort.
-
-        An ascent that gained little beside the search before it is left out once.
-        """
+        """Search and ascent in turns, with more of both each time; an ascent that gained little is left out once."""
         if not len(self.problem):
             return
         self.relax(self.elapsed(0.2))
@@ -238,22 +233,20 @@ class _Run(SolveInterval[Fraction]):
         self.take("orders of the plain relaxation")
 
     def improve(self, stage: int, elapsed: Callable[[], float]) -> None:
-        """Other orders, and windows of jobs around those that wait; what gained little is left out once."""
-        n, search, costs = len(self.problem), self.search, [self.search.cost]
-        if "orders" in self.pays:
-            orders = stage * min(ORDERS_OF_JOB * n, DECODED // (ORDER_WORK * n))
-            search.perturb(orders, lambda: elapsed() >= 0.5)
+        """Other orders of all jobs while that pays, then windows of jobs around those that wait."""
+        n = len(self.problem)
+        orders = stage * min(ORDERS_OF_JOB * n, DECODED // (ORDER_WORK * n))
+        costs = [self.search.cost]
+        if self.orders_pay:
+            self.search.perturb(orders, lambda: elapsed() >= 0.5)
             self.count("orders", orders)
-        costs.append(search.cost)
-        if "windows" in self.pays:
-            rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, DECODED // (3 * n))) * min(stage, LONGEST)
-            size = min(n, WINDOWS[self.cost])
-            windows = (6 * n // size + 2) * max(1, stage // LONGEST)
-            search.improve(windows, size, rounds, lambda: elapsed() >= 1)
-            self.count("windows", windows)
-        gains = dict(zip(SEARCHES, (costs[0] - costs[1], costs[1] - search.cost), strict=True))
-        pays = {name for name, gain in gains.items() if 10 * gain >= max(gains.values())}
-        self.pays = pays if len(self.pays) == len(SEARCHES) else set(SEARCHES)
+        costs.append(self.search.cost)
+        rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, DECODED // (3 * n))) * min(stage, LONGEST)
+        size = min(n, WINDOWS[self.cost])
+        windows = (6 * n // size + 2) * max(1, stage // LONGEST)
+        self.search.improve(windows, size, rounds, lambda: elapsed() >= 1)
+        self.count("windows", windows)
+        self.orders_pay = 10 * (costs[0] - costs[1]) >= costs[1] - self.search.cost
         self.take("windows")
 
     def prove(self, stage: int, elapsed: Callable[[], float]) -> None:
@@ -278,6 +271,11 @@ class _Run(SolveInterval[Fraction]):
         mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1e-3
         width = (p.nodes * p.gpus)[grid.job].astype(float)
         ascent = ClassAscent(p, grid, prices, mean * width / max(1.0, float(width.mean())), classes)
+        if ascent.evaluate() < self.ascent.bound * (1 - 1e-6):  # the sizes of many GPUs are rounded too much
+            self.ascent.climb(ROUNDS, PLAIN_STEP / 3, PLAIN_LAST, elapsed)
+            ascent.best = carry_prices(self.ascent.grid, self.ascent.best, grid)
+            self.certify_prices(ascent, classes)
+            return
         ascent.climb(ROUNDS, STEP if stage == 1 and not self.queued else STEP / 3, LAST_STEP, elapsed)
         self.count("rounds", ROUNDS)
         self.ascent = ascent

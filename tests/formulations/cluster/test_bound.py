@@ -54,7 +54,7 @@ def _check_instance(number: int) -> tuple[float, float]:
     search = Search(problem)
     for keys in (problem.release, problem.release + problem.run, problem.run):
         search.decode(keys)
-    search.tune((0.5, 1.0, -1.0), 1)
+    search.tune(((0.5, 1.0, -1.0),))
     search.perturb(5)
     search.improve(3, len(problem), 20)
     report = check(instance, cost, search.schedule())
