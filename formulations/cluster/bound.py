@@ -103,6 +103,35 @@ def _pointer(job: IntArray, jobs: int) -> IntArray:
     return np.concatenate(([0], np.cumsum(np.bincount(job, minlength=jobs)))).astype(np.int64)
 
 
+def queue_prices(problem: Problem, start: IntArray, pool: IntArray, borders: IntArray) -> FloatArray:
+    """(pools * segments,) prices of a GPU at which a lost second costs what waits behind it in a schedule.
+
+    lambda(t) = integral over u >= t of the least cost of a GPU-second that began in [t, u], until nobody waits.
+    """
+    density, segments = problem.slope / (problem.nodes * problem.gpus * problem.run), len(borders) - 1
+    prices = []
+    for q in range(problem.allowed.shape[1]):
+        waits = np.flatnonzero((pool == q) & (start > problem.release))
+        least = np.full(segments + 1, np.inf)
+        np.minimum.at(least, np.searchsorted(borders, start[waits], "right") - 1, density[waits])
+        queue = np.zeros(segments + 2, np.int64)  # jobs that wait at a border
+        np.add.at(queue, np.searchsorted(borders, problem.release[waits], "right"), 1)
+        np.add.at(queue, np.searchsorted(borders, start[waits], "left"), -1)
+        queue = np.cumsum(queue)
+        least[:-1][(queue[:-2] == 0) & (queue[1:-1] == 0)] = 0.0
+        least[-1] = 0.0
+        price, smaller = np.zeros(segments + 1), [segments]  # later segments, each cheaper than those before it
+        for i in range(segments - 1, -1, -1):
+            if np.isinf(least[i]):
+                least[i] = least[i + 1]
+            while least[smaller[-1]] > least[i]:
+                smaller.pop()
+            price[i] = price[smaller[-1]] + least[i] * (borders[smaller[-1]] - borders[i])
+            smaller.append(i)
+        prices.append((price[:-1] + price[1:]) / 2)
+    return np.concatenate(prices)
+
+
 def carry_prices(old: Grid, prices: FloatArray, new: Grid) -> FloatArray:
     """The prices of a grid on another one, by time, pool and job."""
     middle = (new.borders[:-1] + new.borders[1:]) // 2
@@ -130,8 +159,8 @@ def _integral(borders, prices, sums, at, base, first, length, k, moment):  # typ
 
 
 @compiled_in_place
-def choose_starts(jobs, grid, prices, sums, use, start, chosen):  # type: ignore[no-untyped-def]
-    """Return sum_j min [...] without base costs; fill starts, rows, and the use of every price in jobs.
+def choose_starts(jobs, grid, prices, sums, use, start, chosen, least):  # type: ignore[no-untyped-def]
+    """Return sum_j min [...] without base costs; fill starts, rows, minima, and the use of every price in jobs.
 
     sums: per row one entry more than prices, filled here.
     """
@@ -188,6 +217,7 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen):  # type: ignore
                 x = a
                 y = b
         total += best
+        least[j] = best
         z = chosen[j]
         k = find_last(borders, len(borders), start[j])
         end = start[j] + run[j]
@@ -209,7 +239,7 @@ class Ascent:
         self.scale = np.repeat(scale, np.diff(grid.offset))
         self.start = np.zeros(len(problem), np.int64)
         self.best_start = self.start.copy()
-        self._chosen = np.zeros(len(problem), np.int64)
+        self._chosen, self._least = np.zeros(len(problem), np.int64), np.zeros(len(problem))
         self._use, self._packed = np.zeros(len(prices)), np.zeros(len(prices))
         self._sums = np.zeros(len(prices) + len(grid.first))
         self._jobs = tuple(np.array(a) for a in (problem.release, problem.run, problem.slope, problem.kink))
@@ -217,9 +247,20 @@ class Ascent:
         self._lengths = np.diff(grid.borders)
 
     def evaluate(self) -> float:
-        """Return the bound of the current prices; fill starts, the use and the packing."""
-        total = choose_starts(self._jobs, self._grid, self.prices, self._sums, self._use, self.start, self._chosen)
-        return float(total + self.problem.base.sum() - self.pack())
+        """Return the bound of the current prices, which are kept if it is the best; fill starts, use and packing."""
+        filled = (self._sums, self._use, self.start, self._chosen, self._least)
+        total = choose_starts(self._jobs, self._grid, self.prices, *filled)
+        bound = float(total + self.problem.base.sum() - self.pack())
+        if bound > self.bound:
+            self.bound, self.best, self.best_start = bound, self.prices.copy(), self.start.copy()
+        return bound
+
+    def begin_from(self, prices: FloatArray) -> bool:
+        """Take prices that prove more than the best ones, and steps of their size; return whether they do."""
+        self.prices, known = prices.copy(), self.bound
+        if better := self.evaluate() > known:
+            np.maximum(self.scale, prices[prices > 0].mean() if prices.any() else 0.0, out=self.scale)
+        return better
 
     def pack(self) -> float:
         """Return sum of (b_i+1 - b_i) V_q(i) at the current prices."""
@@ -233,15 +274,19 @@ class Ascent:
             progress = max(t / rounds, elapsed())
             if progress >= 1:
                 break
-            bound = self.evaluate()
-            if bound > self.bound:
-                self.bound, self.best, self.best_start = bound, self.prices.copy(), self.start.copy()
+            self.evaluate()
             slope = self._use - self._packed
             mean += (1 - KEEP) * (slope - mean)
             square += (1 - KEEP_SQUARE) * (slope * slope - square)
             size = step * last**progress / (1 - KEEP ** (t + 1))
             spread = np.sqrt(square / (1 - KEEP_SQUARE ** (t + 1))) + 1e-6
             np.maximum(0.0, self.prices + size * self.scale * mean / spread, out=self.prices)
+
+    def latest_starts(self) -> IntArray:
+        """(jobs,) from which second on a start costs more, without prices, than the least with the best prices."""
+        self.prices = self.best.copy()
+        self.evaluate()
+        return np.ceil(self.problem.kink + self._least / self.problem.slope).astype(np.int64)
 
     def starts_within(self, j: int, spare: float) -> list[tuple[int, int]]:
         """Intervals that hold all starts of job j at which no schedule is ruled out that costs less than L + spare.
@@ -296,6 +341,7 @@ class ClassAscent(Ascent):
 
     def __init__(self, problem: Problem, grid: Grid, prices: FloatArray, scale: FloatArray, classes: IntArray) -> None:
         super().__init__(problem, grid, prices, scale)
+        self.classes = classes
         row_of, segment_of = grid.row_of, grid.segment_of
         segments, pools = len(grid.borders) - 1, problem.allowed.shape[1]
         free = greatest_free(problem, grid.borders)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ PAST = -(2**60)  # Before every second
 HEAT = 3e-3  # First temperature of a window in parts of its cost; it falls to 0
 SIZES, HEATS = 4, (0.3, 1.0, 3.0)  # How often windows are halved at random, and their heats
 REACH = 0.15  # Mean distance of a move in parts of the window's jobs
+# Of orders: seconds of a unit of b and c; first steps of a, b, c, what becomes of them in a turn, and turns
+HOUR, FACTOR_STEPS, SHRINK, TURNS = 3_600, (0.5, 2.0, 2.0), 0.6, 3
+STRETCH, FEW = 0.1, 2  # Longest stretch of shifted keys in parts of all releases; about how many are shifted further
 MARKS = 8  # Places of an order from which trials are decoded
 
 
@@ -264,12 +268,13 @@ class Search:
         self._whole = self._profile(np.zeros(0, np.int64), None, 2 * n)
         self.best: Plan | None = None
         self.cost = np.inf
-        self.rounds = 0
         self._calls = 0
+        self._keys, self._keys_cost = problem.release, np.inf  # of the best order that was decoded
 
     def decode(self, keys: Any) -> float:
         """Decode the order of these keys; keep the schedule if it is the best. Return its cost."""
-        problem, order = self.problem, np.argsort(np.asarray(keys), kind="stable").astype(np.int64)
+        problem, keys = self.problem, np.asarray(keys)
+        order = np.argsort(keys, kind="stable").astype(np.int64)
         profile = tuple(array.copy() for array in self._whole)
         plan = self._blank(len(order), int(self.place[-1]))
         cost = self._base_cost + float(
@@ -277,7 +282,45 @@ class Search:
         )
         if cost < self.cost:
             self.best, self.cost = plan, cost
+        if cost <= self._keys_cost:
+            self._keys, self._keys_cost = keys, cost
         return cost
+
+    def tune(self, starts: tuple[tuple[float, ...], ...], stop: Callable[[], bool] = bool) -> None:
+        """Decode orders by release + a run + b log2(GPUs) + c log2(run), with a, b and c better in turns."""
+        problem = self.problem
+        logs = HOUR * np.log2((problem.nodes * problem.gpus, problem.run))
+        columns = np.column_stack((problem.run, *logs))
+
+        def decode(factors: tuple[float, ...]) -> float:
+            return self.decode(problem.release + (factors * columns).sum(axis=1).astype(np.int64))
+
+        least, factors = min((decode(factors), factors) for factors in starts)
+        for turn, k, sign in product(range(TURNS), range(len(factors)), (-1, 1)):
+            if stop():
+                return
+            trial = (*factors[:k], factors[k] + sign * FACTOR_STEPS[k] * SHRINK**turn, *factors[k + 1 :])
+            least, factors = min((least, factors), (decode(trial), trial))
+
+    def perturb(self, orders: int, stop: Callable[[], bool] = bool) -> None:
+        """Decode the best order again and again with other keys in some stretch of time."""
+        problem, n = self.problem, len(self.problem)
+        stream = Stream("cluster", "orders", self._calls, n)
+        self._calls += 1
+        span = int(problem.release.max() - problem.release.min())
+        longest = int((problem.run**2).sum() // problem.run.sum())
+        for _ in range(orders):
+            if stop():
+                return
+            words = stream.words(3)
+            centre, share = problem.release[int(words[0] % n)], int(words[1] % 1024) / 1024
+            near = np.flatnonzero(np.abs(problem.release - centre) <= STRETCH * span * share)
+            far = 1 + longest * int(words[2] % 1024) // 1024
+            if words[1] >> 40 & 1:  # few of them, but further
+                near, far = near[stream.integers(0, max(2, len(near) // 3), len(near)) < FEW], 5 * far
+            keys = self._keys.copy()
+            keys[near] += stream.integers(-far, far, len(near))
+            self.decode(keys)
 
     def begin_from(self, schedule: Schedule) -> None:
         """Take a valid schedule if it is the best."""
@@ -359,7 +402,6 @@ class Search:
         state = np.array([seed | 1], dtype=np.uint64)
         ways = (trial.start, trial.pool, trial.slot)
         cost = improve_order(order, *common, saved, np.zeros(sides), *ways, before, high, rounds, heat * before, state)
-        self.rounds += rounds
         if cost < before * (1 - 1e-12):
             self.cost += float(decode_order(order, *common, *ways)) - before
             plan.start[members], plan.pool[members] = trial.start, trial.pool

@@ -31,6 +31,7 @@ from ratiobench.formulations.cluster.bound import (
     class_grid,
     classify,
     make_borders,
+    queue_prices,
 )
 from ratiobench.formulations.cluster.certificate import Certificate, PriceRow, make_certificate, seal
 from ratiobench.formulations.cluster.check import check, sum_costs
@@ -43,28 +44,27 @@ from ratiobench.formulations.report import Proof, SolveReport
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import FORMAT, content_hash, parse
-from ratiobench.instances.cluster.model import COSTS, DAY, Instance, Schedule, make_costs
+from ratiobench.instances.cluster.model import COSTS, Instance, Schedule, make_costs
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
-VERSION = "2"  # Version of everything that can change a report's figures; part of the key of stored results
+VERSION = "3"  # Version of everything that can change a report's figures; part of the key of stored results
 
 PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
 CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a unit of effort
 SMALL = 60  # Up to so many jobs it is taken unasked, after the prices
-# Pairs (a, b) of orders by release + a run + b log2(GPUs), b in hours
-ORDERS = {"wait-gpu-hours": ((0, -4), (0, -1), (0, 0)), "wait": ((0.5, 1), (2, 4), (0, 0))}
+# First factors of orders by release + a run + b log2(GPUs) + c log2(run), b and c in hours
+FACTORS = {"wait-gpu-hours": ((0.0, -4.0, 0.0), (-0.5, -2.0, -1.0)), "wait": ((0.5, 1.0, 0.0), (2.0, 4.0, 0.0))}
 SEGMENTS, SEGMENTS_OF_JOB = 2_000, 20  # Segments of the first grid: of all jobs together at most, and of one
-LONGEST_SEGMENT = 1_200  # Seconds; longer ones are cut finer in later stages, as far as the checker's time allows
 PERIODS = (0, *(3600 * hours for hours in (1, 4, 12, 24, 72, 240, 10_000)))  # Seconds of release of a class
 PRICES_OF_STAGE, PRICES_OF_SECOND = 400_000, 30_000  # Of a grid at most, so that there are rounds enough
 MOST_PRICES = 1_600_000  # More take a certificate beyond 2 MB
 ROUNDS = 1_200  # Of the ascent, for a unit of effort; of the plain relaxation
 WINDOWS = {"wait-gpu-hours": 250, "wait": 120, "wait-gpus": 250, "slowdown": 120}  # Jobs of a window at most
 DECODED = 6_000_000  # Jobs decoded in windows, for a unit of effort
+ORDERS_OF_JOB, ORDER_WORK = 50, 4  # Orders for a job at most; what a job of a whole order costs in jobs of windows
 LEAST_ROUNDS, MOST_ROUNDS, LONGEST = 300, 3_000, 8  # Of a window in the first stage; most windows grow with stages
-HOUR = 3_600
-NEAR = 4 * DAY  # A job has prices as long as one waits that is released about so near to it
+SPARE = 7_200  # Seconds for which a job has prices beyond those that the plain relaxation needs
 BITS = 14  # Of a mean price in the certificate
 
 
@@ -133,6 +133,9 @@ class _Run(SolveInterval[Fraction]):
         self.problem = make_problem(instance, make_costs(instance.jobs, cost))
         self.search = Search(self.problem)
         self.ascent: Ascent | None = None
+        self.queued = False  # whether the prices come from a schedule's queue
+        self.orders_pay = True
+        self.latest = self.problem.release  # of every job the last start that prices must prevent
         self.scale = 1 if cost != "slowdown" else 2**40 // max(1, len(instance.jobs))
         self.segments = min(SEGMENTS, SEGMENTS_OF_JOB * (len(self.problem) + 1))
         self.claim: Certificate | None = None  # of the best prices, without a schedule
@@ -149,10 +152,10 @@ class _Run(SolveInterval[Fraction]):
         self.certify([p.instance.begin, p.instance.begin + 1], [], np.arange(len(p)), Proof.TRIVIAL)
         if start is not None and self.offer(start, "start"):
             self.search.begin_from(start)
-        wide = np.log2(p.nodes * p.gpus) * HOUR
-        for runs, widths in ORDERS["wait-gpu-hours" if self.cost == "wait-gpu-hours" else "wait"]:
-            if self.search.best is None or not self.over():
-                self.search.decode(p.release + runs * p.run + widths * wide)
+        self.search.decode(p.release)
+        elapsed = self.elapsed(0.1)
+        if len(p):
+            self.search.tune(FACTORS.get(self.cost, FACTORS["wait"]), lambda: elapsed() >= 1)
         self.take("simple orders")
 
     def take(self, source: str) -> None:
@@ -190,13 +193,10 @@ class _Run(SolveInterval[Fraction]):
             self.bound(max(self.lower, Fraction(math.floor(result.bound) + spare, model.unit)), Proof.CP_SAT)
 
     def enclose(self, effort: int) -> None:
-        """Search and ascent in turns, with more of both after every power of two up to the effort.
-
-        An ascent that gained little beside the search before it is left out once.
-        """
+        """Search and ascent in turns, with more of both each time; an ascent that gained little is left out once."""
         if not len(self.problem):
             return
-        self.relax(self.elapsed(0.1))
+        self.relax(self.elapsed(0.2))
         stage, pays = 1, True
         while stage <= effort and not self.done():
             ends = self.lower, self.upper
@@ -216,12 +216,15 @@ class _Run(SolveInterval[Fraction]):
 
     def relax(self, elapsed: Callable[[], float]) -> None:
         """The plain relaxation; the starts that it likes best give orders."""
-        p = self.problem
-        span = int((p.release + p.run).max() - p.release.min())
-        until = int((p.release + p.run).max()) + min(3 * DAY, span)
+        assert self.search.best is not None
+        p, plan = self.problem, self.search.best
+        until = int((plan.start + p.run).max())
         seconds = max(1, (until - int(p.release.min())) // self.segments)
         plain = PlainAscent(p, make_borders(p, seconds, until, moments=False))
+        plain.begin_from(plain.prices)
+        self.queued = plain.begin_from(queue_prices(p, plan.start, plan.pool, plain.grid.borders))
         plain.climb(ROUNDS // 2, PLAIN_STEP, PLAIN_LAST, elapsed)
+        self.latest = plain.latest_starts()
         self.count("rounds", ROUNDS // 2)
         self.ascent = plain
         for part in (0.0, 0.25, 0.5):
@@ -230,13 +233,20 @@ class _Run(SolveInterval[Fraction]):
         self.take("orders of the plain relaxation")
 
     def improve(self, stage: int, elapsed: Callable[[], float]) -> None:
-        """Windows of jobs around those that wait; every job is in about three of them."""
+        """Other orders of all jobs while that pays, then windows of jobs around those that wait."""
         n = len(self.problem)
+        orders = stage * min(ORDERS_OF_JOB * n, DECODED // (ORDER_WORK * n))
+        costs = [self.search.cost]
+        if self.orders_pay:
+            self.search.perturb(orders, lambda: elapsed() >= 0.5)
+            self.count("orders", orders)
+        costs.append(self.search.cost)
         rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, DECODED // (3 * n))) * min(stage, LONGEST)
         size = min(n, WINDOWS[self.cost])
         windows = (6 * n // size + 2) * max(1, stage // LONGEST)
         self.search.improve(windows, size, rounds, lambda: elapsed() >= 1)
         self.count("windows", windows)
+        self.orders_pay = 10 * (costs[0] - costs[1]) >= costs[1] - self.search.cost
         self.take("windows")
 
     def prove(self, stage: int, elapsed: Callable[[], float]) -> None:
@@ -245,26 +255,28 @@ class _Run(SolveInterval[Fraction]):
         assert self.search.best is not None
         p, plan = self.problem, self.search.best
         begin, end = int(p.release.min()), int((plan.start + p.run).max())
-        seconds = max(1, (end - begin) // self.segments)
-        seconds = max(min(seconds, LONGEST_SEGMENT), seconds // min(stage, 4))
+        seconds = max(1, (end - begin) // (self.segments * min(stage, 4)))
         borders = make_borders(p, seconds, end, moments=len(p) <= 200)
-        part = (p.release - begin) // NEAR + 1
-        waits = np.full(int(part.max()) + 2, DAY // 2)
-        np.maximum.at(waits, part, plan.start - p.release)
-        wait = np.maximum(waits[part], np.maximum(waits[part - 1], waits[part + 1]))
-        until = np.minimum(end, plan.start + p.run + wait)
+        until = np.maximum(plan.start, self.latest + (self.latest - p.release) // 4) + p.run + SPARE
         left = self.left()
         most = min(MOST_PRICES, stage * PRICES_OF_STAGE, math.inf if left is None else left * PRICES_OF_SECOND)
         for period in PERIODS:
             classes = classify(p, period)
-            grid = class_grid(p, borders, classes, until)
+            grid = class_grid(p, borders, classes, np.minimum(end, until))
             if grid.offset[-1] <= most:
                 break
+        if isinstance(self.ascent, ClassAscent) and grid.offset[-1] <= len(self.ascent.prices):
+            grid, classes = self.ascent.grid, self.ascent.classes
         prices = carry_prices(self.ascent.grid, self.ascent.best, grid)
         mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1e-3
         width = (p.nodes * p.gpus)[grid.job].astype(float)
         ascent = ClassAscent(p, grid, prices, mean * width / max(1.0, float(width.mean())), classes)
-        ascent.climb(ROUNDS, STEP if stage == 1 else STEP / 3, LAST_STEP, elapsed)
+        if ascent.evaluate() < self.ascent.bound * (1 - 1e-6):  # the sizes of many GPUs are rounded too much
+            self.ascent.climb(ROUNDS, PLAIN_STEP / 3, PLAIN_LAST, elapsed)
+            ascent.best = carry_prices(self.ascent.grid, self.ascent.best, grid)
+            self.certify_prices(ascent, classes)
+            return
+        ascent.climb(ROUNDS, STEP if stage == 1 and not self.queued else STEP / 3, LAST_STEP, elapsed)
         self.count("rounds", ROUNDS)
         self.ascent = ascent
         if not self.over():

@@ -7,7 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ratiobench.formulations.cluster.bound import ClassAscent, class_grid, classify, make_borders
+from ratiobench.formulations.cluster.bound import (
+    ClassAscent,
+    PlainAscent,
+    class_grid,
+    classify,
+    make_borders,
+    queue_prices,
+)
 from ratiobench.formulations.cluster.certificate import Certificate, PriceRow, make_certificate
 from ratiobench.formulations.cluster.check import check
 from ratiobench.formulations.cluster.enumerate import enumerate_optimum
@@ -47,6 +54,8 @@ def _check_instance(number: int) -> tuple[float, float]:
     search = Search(problem)
     for keys in (problem.release, problem.release + problem.run, problem.run):
         search.decode(keys)
+    search.tune(((0.5, 1.0, -1.0),))
+    search.perturb(5)
     search.improve(3, len(problem), 20)
     report = check(instance, cost, search.schedule())
     assert report.cost is not None
@@ -54,6 +63,9 @@ def _check_instance(number: int) -> tuple[float, float]:
     assert float(report.cost) == pytest.approx(search.cost)
     seconds, period = stream.integer(1, 5), stream.integer(0, 3)
     borders = make_borders(problem, seconds, int(problem.release.max()) + stream.integer(1, 30), bool(number % 2))
+    plain, plan = PlainAscent(problem, borders), search.schedule()
+    plain.begin_from(queue_prices(problem, plan.start, plan.pool, borders))
+    assert plain.bound <= float(optimum) * (1 + 1e-9) + 1e-6
     classes = classify(problem, period)
     until = problem.release + problem.run + stream.integer(1, 20)
     grid = class_grid(problem, borders, classes, until)
