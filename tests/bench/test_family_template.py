@@ -97,7 +97,7 @@ def _json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 @pytest.mark.nightly
 def test_every_command_works(family: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Run, page, generate, opt, check, simulate: the least is best, ratios are not below 1; there is nothing to audit."""
+    """Run, page, generate, opt, check, simulate: the least is best, ratios are not below 1; no audit."""
     assert main(["run", "queue", "--workers", "1", "--quiet", "--out", "out"]) == 0
     table = capsys.readouterr().out
     assert "ALG/OPT" in table
