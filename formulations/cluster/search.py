@@ -293,7 +293,7 @@ class Search:
         columns = np.column_stack((problem.run, *logs))
 
         def decode(factors: tuple[float, ...]) -> float:
-            return self.decode(problem.release + (factors * columns).sum(axis=1).astype(np.int64))
+            return self.decode(problem.release + np.multiply(factors, columns).sum(axis=1).astype(np.int64))
 
         least, factors = min((decode(factors), factors) for factors in starts)
         for turn, k, sign in product(range(TURNS), range(len(factors)), (-1, 1)):
