@@ -8,6 +8,8 @@ guarantees of other mechanisms, and properties of any payment rule. Units are th
 
 from __future__ import annotations
 
+from functools import partial
+
 from ratiobench.bench.lora.theory import guarantees, guarded, price_laws
 from ratiobench.bench.lora.theory.basis.assumptions import (
     explain_invalid,
@@ -86,6 +88,9 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("kappa", "the largest of a schedule's number of cells and S over its slowest rate, over minimal schedules"),
 )
 
+# Among instances with vendors, on two nodes; every second start with bids raised
+_ON_TWO_NODES = partial(SearchSpace, costs=0, vendors=True, raised=2, nodes=2)
+
 # All claims: those settled by proof, then those that audits check, in the order of their output
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -153,13 +158,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         about=PDFTSP,
         check=theorem5.theorem5_repaired,
-        search=SearchSpace(
-            "OPT <= kappa rho_L (1 + A) ALG where selected schedules have bbar >= 1 (Theorem 5')",
-            costs=0,
-            vendors=True,
-            raised=2,
-            nodes=2,
-        ),
+        search=_ON_TWO_NODES("OPT <= kappa rho_L (1 + A) ALG where selected schedules have bbar >= 1 (Theorem 5')"),
     ),
     Claim(
         name="theorem5_repaired_a",
@@ -169,9 +168,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions="search=exact; with a negative cost kappa runs over all covers",
         about=PDFTSP,
         check=theorem5.theorem5_repaired_a,
-        search=SearchSpace(
-            "OPT <= kappa (1 + A) P~ (Theorem 5', first part)", costs=-9, vendors=True, raised=3, nodes=2
-        ),
+        search=_ON_TWO_NODES("OPT <= kappa (1 + A) P~ (Theorem 5', first part)", costs=-9, raised=3),
     ),
     Claim(
         name="lemma1",
@@ -181,7 +178,7 @@ CLAIMS: tuple[Claim, ...] = (
         about=PDFTSP,
         applies=explain_outside_paper,
         check=theorem5.lemma1,
-        search=SearchSpace("D <= (1 + A) P~ (Lemma 1)", costs=-9, vendors=True, raised=3, nodes=2),
+        search=_ON_TWO_NODES("D <= (1 + A) P~ (Lemma 1)", costs=-9, raised=3),
     ),
     Claim(
         name="lemma2",
@@ -194,13 +191,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         about=PDFTSP,
         check=theorem5.lemma2,
-        search=SearchSpace(
-            "no schedule with F > 0 touches a cell whose virtual load has reached capacity (Lemma 2)",
-            costs=0,
-            vendors=True,
-            raised=2,
-            nodes=2,
-        ),
+        search=_ON_TWO_NODES("no schedule with F > 0 touches a cell whose virtual load has reached capacity (Lemma 2)"),
     ),
     Claim(
         name="lemma3",
@@ -428,13 +419,8 @@ CLAIMS: tuple[Claim, ...] = (
         about=POSTED,
         applies=explain_invalid,
         check=guarantees.theorem_a,
-        search=SearchSpace(
-            "every schedule with F' > 0 fits, and OPT <= D <= Gamma ALG (Theorem A)",
-            "posted:growth=2",
-            costs=0,
-            vendors=True,
-            raised=0,
-            nodes=2,
+        search=_ON_TWO_NODES(
+            "every schedule with F' > 0 fits, and OPT <= D <= Gamma ALG (Theorem A)", "posted:growth=2", raised=0
         ),
         signs=(
             (
@@ -453,12 +439,10 @@ CLAIMS: tuple[Claim, ...] = (
         about=MINIMAL_EDIT,
         applies=explain_invalid,
         check=guarantees.theorem_b,
-        search=SearchSpace(
+        search=_ON_TWO_NODES(
             "every schedule with F' > 0 fits, and OPT <= D <= (1 + max{alpha, beta}) ALG if bbar >= 1 (Theorem B)",
             "minimal-edit",
-            costs=0,
-            vendors=True,
-            nodes=2,
+            raised=1,
         ),
     ),
     Claim(
@@ -499,13 +483,11 @@ CLAIMS: tuple[Claim, ...] = (
         about=GUARDED,
         applies=explain_invalid,
         check=guarded.theorem_h,
-        search=SearchSpace(
+        search=_ON_TWO_NODES(
             "OPT <= D <= (rho + max(1, beta)) ALG + A0 + E (Theorem H)",
             "guarded:inner=posted,beta=3,rho=1,margin=1",
             costs=-9,
-            vendors=True,
             raised=0,
-            nodes=2,
         ),
         signs=(
             (
@@ -526,13 +508,8 @@ CLAIMS: tuple[Claim, ...] = (
         about=LOAD_LAWS,
         applies=explain_invalid,
         check=price_laws.theorem_p,
-        search=SearchSpace(
-            "OPT <= D <= max(1, B) ALG + zeta sum CX (Lemma P, Theorem A+)",
-            "reserve:loss=1/8",
-            costs=-9,
-            vendors=True,
-            raised=0,
-            nodes=2,
+        search=_ON_TWO_NODES(
+            "OPT <= D <= max(1, B) ALG + zeta sum CX (Lemma P, Theorem A+)", "reserve:loss=1/8", costs=-9, raised=0
         ),
         signs=(
             (
@@ -551,13 +528,11 @@ CLAIMS: tuple[Claim, ...] = (
         about=POOLED,
         applies=explain_invalid,
         check=price_laws.theorem_pool,
-        search=SearchSpace(
+        search=_ON_TWO_NODES(
             "OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG, one price per node type and slot (Theorem A for pools)",
             "pooled",
             costs=-9,
-            vendors=True,
             raised=0,
-            nodes=2,
         ),
     ),
     Claim(

@@ -171,7 +171,8 @@ def _settle(
     """
     trace, lower = _trace_of(case), case.lower
     dual = _find_dual(case, *raised) if raised else case.share(_find_final_dual)
-    (bound, figures), witness = sides(dual), None
+    bound, figures = sides(dual)
+    witness: dict[str, Any] | None = None
     if (lower > dual.value or _exceeds(dual.value, bound, exact=trace.exact)) and not trace.exact:
         dual = dual_of(case.instance).exact(*(raised or (trace.lam, trace.phi)))
         bound, figures = sides(dual)
@@ -318,7 +319,7 @@ def theorem_c(case: Case) -> Check:
     arrival = [Fraction(offer.value) if offer.admitted and offer.value is not None else 0 for offer in offers]
 
     def sides(dual: DualValue) -> tuple[Fraction, Figures]:
-        leaks = [max(0, Fraction(s, dual.unit) - mu) for s, mu in zip(dual.surplus, arrival, strict=True)]
+        leaks = [max(Fraction(0), Fraction(s, dual.unit) - mu) for s, mu in zip(dual.surplus, arrival, strict=True)]
         leak = sum(leaks, Fraction(0))
         bound = gamma * welfare + leak
         return bound, {

@@ -22,7 +22,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ratiobench.bench.lora.theory.basis.facts import keep_by_content
 from ratiobench.formulations.kernels import compiled
@@ -67,9 +66,7 @@ class Menu:
         size = self.rates + memory * self.memory_mb
         worth = -sign * self.cost - theta * size[:, None]
         base = sign * self.net.astype(np.float64)
-        x = self.states
-        cells = self.cost, self.rates, x.work, x.cells, x.less, self.work
-        value, *totals = _best(worth, base, self.offsets, *cells)
+        value, *totals = _best(worth, base, *self._covers)
         scale = np.abs(base).max() + (np.abs(self.cost) + abs(theta) * size[:, None]).max(axis=0).sum()
         return value, Totals(*totals), (self.cost.shape[1] + 16) * 2.0**-52 * float(scale)
 
@@ -80,35 +77,14 @@ class Menu:
         p, q = scaled.numerator, scaled.denominator
         size = [memory.denominator * rate + memory.numerator * self.memory_mb for rate in self.rates.tolist()]
         worth = -sign * q * self.cost.astype(object) - p * np.array(size, dtype=object)[:, None]
-        base = sign * q * self.net.astype(object)
-        return self._decide(worth, base)
+        # The kernel as plain Python: few tasks come this far.
+        value, *totals = _best.py_func(worth, sign * q * self.net.astype(object), *self._covers)
+        return value, Totals(*map(int, totals))
 
-    def _decide(self, worth: NDArray[Any], base: NDArray[Any]) -> tuple[int, Totals]:
-        """`_best` in Python's integers, a slot at a time."""
-        x, short = self.states, self.states.work < self.work
-        below = -(sum(abs(value) for value in worth.flat) + 1)  # less than any sum of cells
-        value, spent = np.full(len(x.work), 2 * below, dtype=object), np.zeros(len(x.work), np.int64)
-        value[0] = 0
-        top, totals = 2 * below, (0, 0, 0)
-        best: tuple[int, Totals] | None = None
-        for t in range(worth.shape[1] - 1, -1, -1):
-            old, had, (highest, (e, s, n)) = value.copy(), spent.copy(), (top, totals)
-            for g, rate in enumerate(self.rates.tolist()):
-                energy = int(self.cost[g, t])
-                if highest + worth[g, t] > top:
-                    top, totals = highest + worth[g, t], (e + energy, s + rate, n + 1)
-                before = x.less[:, g]
-                new = np.where(before >= 0, old[before] + worth[g, t], 2 * below)
-                better = short & (new > value).astype(np.bool_)
-                value[better], spent[better] = new[better], had[before[better]] + energy
-                y = max(np.flatnonzero(~short).tolist(), key=new.__getitem__)
-                if new[y] > top:
-                    top, totals = new[y], (int(had[before[y]]) + energy, int(x.work[y]), int(x.cells[y]))
-            for o in np.flatnonzero(self.offsets == t).tolist():
-                if top > below and (best is None or base[o] + top > best[0]):
-                    best = base[o] + top, Totals(o, *totals)
-        assert best is not None, "a task with a cover"
-        return best
+    @property
+    def _covers(self) -> tuple[Any, ...]:
+        x = self.states
+        return self.offsets, self.cost, self.rates, x.work, x.cells, x.less, self.work
 
 
 def menus(instance: Instance) -> Iterator[Menu]:
@@ -176,10 +152,13 @@ class LargestRatio:
 
 @compiled
 def _best(worth, base, offsets, cost, rates, done, count, less, need):  # type: ignore[no-untyped-def]
-    """(value, option, cost, work, cells) of the cover of largest base + sum of worth."""
+    """(value, option, cost, work, cells) of the cover of largest base + sum of worth, in doubles or Python's integers.
+
+    `worth`: (G', W) of a cell; `base`: (n options,) of an option; the others as in `Menu` and its states.
+    """
     types, width = worth.shape
     # Of each count vector short of M: its largest worth in the slots behind t, and what it costs; -inf if impossible.
-    value = np.full(len(done), -np.inf)
+    value = np.full(len(done), -np.inf).astype(worth.dtype)
     value[0] = 0
     spent = np.zeros(len(done), np.int64)
     # The same of all covers, with work and cells.
@@ -188,7 +167,7 @@ def _best(worth, base, offsets, cost, rates, done, count, less, need):  # type: 
     for t in range(width - 1, -1, -1):
         old, old_e, old_s, old_n = top, e, s, n
         for g in range(types):
-            if old + worth[g, t] > top:
+            if old > -np.inf and old + worth[g, t] > top:
                 top, e, s, n = old + worth[g, t], old_e + cost[g, t], old_s + rates[g], old_n + 1
         # Vectors with one cell fewer have a smaller index: they still stand as they were.
         for y in range(len(done) - 1, 0, -1):
@@ -204,7 +183,7 @@ def _best(worth, base, offsets, cost, rates, done, count, less, need):  # type: 
                     top, e, s, n = now, spent[x] + cost[g, t], done[y], count[y]
         # A schedule of option o that begins here: b_i - q_in on top.
         for o in range(len(offsets)):
-            if offsets[o] == t and base[o] + top > best[0]:
+            if offsets[o] == t and top > -np.inf and base[o] + top > best[0]:
                 best = (base[o] + top, o, e, s, n)
     return best
 

@@ -32,10 +32,6 @@ PROCESS = 400  # What a run in a process of its own costs, in decisions: about a
 Answer = tuple[bool, Decision | None]  # Whether a run was valid, and a task's decision in it
 
 
-class DecisionLimitReached(Exception):
-    """The allowance of decisions is used up."""
-
-
 class Report(NamedTuple):
     """What a bidder says of itself."""
 
@@ -66,14 +62,10 @@ class RepeatableRun:
         self.moving = follows_bids(run) and not keep
         self.answers: dict[tuple[int, Report], Answer] = {}
         self.left = allowance
+        self._arrivals: list[int] = instance.arrival.tolist()
         self._rehearsal: TrialRuns | None = None
         self._course: Checkpoints | None = None
         self.failed = 0
-
-    @cached_property
-    def _arrivals(self) -> list[int]:
-        """The slots of arrival, ascending."""
-        return [int(slot) for slot in self.instance.arrival]
 
     @cached_property
     def _data(self) -> dict[str, Any]:
@@ -103,18 +95,16 @@ class RepeatableRun:
 
     def cost(self, i: int, report: Report) -> int:
         """What it takes to try this report, in decisions."""
-        played = self._end(self._place(i, report), report.arrival)
-        return played + (self.instance.tasks if self.moving else 0)
+        return self._place(i, report)[1] + (self.instance.tasks if self.moving else 0)
 
-    def _place(self, i: int, report: Report) -> int:
-        """Where the task then stands: in its place, or behind the others of a later slot."""
-        if report.arrival == self._arrivals[i]:
-            return i
-        return bisect_right(self._arrivals, report.arrival) - 1
+    def _place(self, i: int, report: Report) -> tuple[int, int]:
+        """Where the task then stands: in its place, or behind the others of a later slot; and how many have come then.
 
-    def _end(self, place: int, slot: int) -> int:
-        """How many tasks have come when the slot of the report is over."""
-        return max(place + 1, bisect_right(self._arrivals, slot))
+        That is when the slot of the report is over.
+        """
+        come = bisect_right(self._arrivals, report.arrival)
+        place = i if report.arrival == self._arrivals[i] else come - 1
+        return place, max(place + 1, come)
 
     def decision(self, i: int, report: Report, *, alone: bool = False) -> Answer:
         """Whether the run was a valid one, and the task's decision in it; of anyone's own, a hint unless `alone`.
@@ -122,14 +112,13 @@ class RepeatableRun:
         It stays in `answers`.
         """
         self.left -= self.cost(i, report) + (PROCESS if alone else 0)
-        if self.left < 0:
-            raise DecisionLimitReached
-        place = self._place(i, report)
+        assert self.left >= 0, "who asks looks at `left` first"
+        place, come = self._place(i, report)
         tasks = list(self._data["tasks"])
         lying = tasks.pop(i) | report._asdict() | {"valuation": report.bid}
         tasks.insert(place, lying)
         try:
-            decisions = self._decisions(tasks, tasks[: self._end(place, report.arrival)], i, alone=alone)
+            decisions = self._decisions(tasks, tasks[:come], i, alone=alone)
         except Exception:  # whatever goes wrong in an algorithm that gets another report shows nothing
             decisions = None
         self.failed += decisions is None
@@ -150,7 +139,12 @@ class RepeatableRun:
         """
         part = parse(self._data | {"tasks": some}, "a report")
         whole = parse(self._data | {"tasks": every}, "a report") if self.moving else part
-        constants = tuple(self._settled(constant, whole) for constant in self._run.constants)
+        constants = tuple(
+            replace(constant, value=CONSTANTS[constant.name](whole)[0])
+            if self.moving and constant.source is Source.ORACLE and constant.name in CONSTANTS
+            else constant
+            for constant in self._run.constants
+        )
         spec, values = self._spec, {constant.name: constant.value for constant in constants}
         if spec.entry is not None:
             course = self._goes_on(constants)
@@ -190,8 +184,3 @@ class RepeatableRun:
             values = {constant.name: constant.value for constant in constants}
             self._course = Checkpoints(self.instance, self._make(self.instance), values, self._seed)
         return self._course
-
-    def _settled(self, constant: Constant, whole: Instance) -> Constant:
-        if constant.source is not Source.ORACLE or not self.moving or constant.name not in CONSTANTS:
-            return constant
-        return replace(constant, value=CONSTANTS[constant.name](whole)[0])
