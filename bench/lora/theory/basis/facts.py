@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ratiobench.formulations.lora.bound.minimal_covers import MinimalCovers, list_minimal_covers
 from ratiobench.formulations.lora.covering.schedules import space
 from ratiobench.instances.lora.format import content_hash
-from ratiobench.instances.lora.model import Instance, Public, Task
+from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.constants import alpha, beta
 from ratiobench.online.lora.traces import Offer, PriceTrace
@@ -101,36 +101,32 @@ def list_covers(instance: Instance) -> MinimalCovers:
     return MinimalCovers._make([*columns, negative, (min(slow, default=1), max(fast, default=1))])
 
 
-def _extreme(known: MinimalCovers, money: Fraction, memory: Fraction, *, least: bool) -> Fraction:
-    """The least or largest bbar in given units; 0 without a cover."""
-    if len(known.task) == 0:
-        return Fraction(0)
-    net = known.worst if least else known.best
-    near = _near(net / (known.work + float(memory) * known.megabytes), least=least)
-    rows = {(int(net[j]), int(known.work[j]), int(known.megabytes[j])) for j in near}
-    values = [b / (s + memory * r) for b, s, r in rows]
-    return money * (min(values) if least else max(values))
-
-
-def _kappa(known: MinimalCovers) -> Fraction:
-    """The largest of n and S / slowest rate used; 0 without a cover."""
-    if len(known.task) == 0:
-        return Fraction(0)
-    near = _near(known.work / known.slowest, least=False)
-    pairs = {(int(known.work[j]), int(known.slowest[j])) for j in near}
-    return max(Fraction(int(known.cells.max())), *(Fraction(*pair) for pair in pairs))
+def _extreme(near: NDArray[np.float64], exact: Callable[..., Fraction], *columns: IntArray, least: bool) -> Fraction:
+    """The least or largest exact(*row), given doubles near to them: fractions decide among what is within rounding."""
+    edge = float(near.min() if least else near.max())
+    slack = 1e-9 * max(abs(edge), 1e-300)
+    rows = np.flatnonzero(near <= edge + slack if least else near >= edge - slack)
+    values = (exact(*row) for row in {*zip(*(column[rows].tolist() for column in columns), strict=True)})
+    return min(values) if least else max(values)
 
 
 def find_facts(instance: Instance, money: Fraction, memory: Fraction) -> Facts:
     """The facts of an instance in units in which b counts `money` times and r `memory` times its file value."""
     known = list_covers(instance)
-    low, high = (_extreme(known, money, memory, least=least) for least in (True, False))
+    size = known.work + float(memory) * known.megabytes
+    low = high = kappa = Fraction(0)
+    if len(known.task):
+        low, high = (
+            money
+            * _extreme(net / size, lambda b, s, r: b / (s + memory * r), net, known.work, known.megabytes, least=least)
+            for net, least in ((known.worst, True), (known.best, False))
+        )
+        slowest = _extreme(known.work / known.slowest, Fraction, known.work, known.slowest, least=False)
+        kappa = max(Fraction(int(known.cells.max())), slowest)
     scheduled = np.unique(known.task)
     losses = known.task[known.worst <= 0]
     sizes = instance.memory_mb[scheduled].tolist()
-    if known.negative is None:
-        kappa = _kappa(known)
-    else:
+    if known.negative is not None:
         # A wasteful cover can be the best one then.
         public = instance.public("")
         kappa = max(_kappa_every(instance.task(i), public) for i in range(instance.tasks))
@@ -148,14 +144,6 @@ def find_facts(instance: Instance, money: Fraction, memory: Fraction) -> Facts:
         alpha=money * alpha(instance),
         beta=money * beta(instance) / memory,
     )
-
-
-def _near(values: NDArray[np.float64], *, least: bool) -> list[int]:
-    """Indices whose value is within rounding of the extreme one; fractions decide among them."""
-    edge = values.min() if least else values.max()
-    slack = 1e-9 * max(abs(float(edge)), 1e-300)
-    close = values <= edge + slack if least else values >= edge - slack
-    return [int(j) for j in np.flatnonzero(close)]
 
 
 def _kappa_every(task: Task, public: Public) -> Fraction:
