@@ -35,6 +35,7 @@ from ratiobench.instances.lora.solution import Decision, Solution
 
 ROUNDS = 60  # Rounds of column generation per unit of effort
 SOLVER_UNITS = 20  # HiGHS's work per unit of effort and program
+SELECTION_UNITS = 4  # The same of a program that selects schedules: the exact program gives more where that is little
 REPAIRS = 5  # Selections of schedules, each with what did not pack in the one before
 FILLED = 0.99  # Part of the samples of contended slots that the first selection may take, where a gap is allowed
 WHOLE = 0.999  # A linear program takes this much of a schedule or more as a whole
@@ -167,7 +168,7 @@ class _Batch:
                 closed = self._closed(schedules)
                 if around:
                     closed |= self._beside(schedules, self._relaxed(schedules.model(loads, closed)).values)
-                result = self._solve(schedules.model(loads, closed))
+                result = self._solve(schedules.model(loads, closed), units=SELECTION_UNITS)
                 if result.values is None:
                     break
                 torn = self._offer_cells(schedules.supply, result.values, schedules.cells(result.values))
@@ -244,13 +245,11 @@ class _Batch:
                 return whole, unit
         raise OverflowError("bids, costs and prices leave no room in 64 bits")
 
-    def _solve(self, model: LinearModel, bound: float = -math.inf) -> BackendResult:
+    def _solve(self, model: LinearModel, bound: float = -math.inf, units: int = SOLVER_UNITS) -> BackendResult:
         """HiGHS's answer, at the latest when half the gap is left, or the bound is as low as that."""
         small, step = model.reduced()
         value = float((1 - self._gap / 2) * self.upper)
-        limits = Limits(
-            work=SOLVER_UNITS * self._effort, gap=float(self._gap) / 2, value=value / step, bound=bound / step
-        )
+        limits = Limits(work=units * self._effort, gap=float(self._gap) / 2, value=value / step, bound=bound / step)
         result = solve("highs", small, limits)
         self.programs += 1
         if result.termination not in (Termination.OPTIMAL, Termination.LIMIT):
