@@ -23,11 +23,11 @@ was announced bounds the day, is the worth of the tasks of no class and what oth
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -47,6 +47,7 @@ _SLACK = Fraction(1, 2**24)
 _PARTS = 16
 # Units of weight that Phi counts, in doubles and in fractions; with more left Phi stays above what it must be
 _MOST_UNITS, _MOST_UNITS_EXACTLY = 2**20, 2**8
+_LONGEST_TABLE = 2**22  # Most a node may hold for a table by what is free of it
 _LONGEST = 2**15  # Units of weight that a task counts at most
 _FINEST = 16  # The lightest class counts so many units at most, fewer where its table would be longer than that
 _CUTS = 16  # Parts that a class of a grid is cut into
@@ -289,11 +290,23 @@ def _cover(sizes: tuple[int, ...], units: tuple[int, ...], whole: int, longest: 
     return most
 
 
-def _list_units(sizes: IntArray, cover: IntArray, whole: int) -> tuple[IntArray, IntArray]:
-    """By what is free of a node, shifted by (J,) for each class: the units that fit beside a task of the class."""
+def _search_units(cover: IntArray, sizes: IntArray, free: IntArray) -> IntArray:
+    """The units that fit beside a task of each class, by what is free of a node."""
+    spare = free[:, None] - sizes
+    return np.where(spare >= 0, np.searchsorted(cover, spare, side="right"), 0)
+
+
+def _take_units(table: IntArray, offset: IntArray, free: IntArray) -> IntArray:
+    return table.take(free[:, None] + offset)
+
+
+def _list_units(sizes: IntArray, cover: IntArray, whole: int) -> Callable[[IntArray], IntArray]:
+    """The same from a table of what may be free of a node, if that is not too long."""
+    if whole > _LONGEST_TABLE:
+        return partial(_search_units, cover, sizes)
     largest = int(sizes.max(initial=0))
-    spare = np.arange(-largest, whole + 1)
-    return np.where(spare >= 0, np.searchsorted(cover, spare, side="right"), 0), largest - sizes
+    table = _search_units(cover, np.zeros(1, np.int64), np.arange(-largest, whole + 1))[:, 0]
+    return partial(_take_units, table, largest - sizes)
 
 
 class Guard:
@@ -319,7 +332,7 @@ class Guard:
         ]
         self._powers: list[NDArray[Any]] = []
         self._left: list[IntArray] = []
-        self._units: list[list[tuple[IntArray, IntArray]]] = []  # of compute and memory; see `_room`
+        self._units: list[list[Callable[[IntArray], IntArray]]] = []  # of compute and memory; see `_room`
         self._cap = [np.array(self._caps(kind), self._dtype) for kind in announced.kinds]
         self.credit: list[NDArray[Any]] = []
         self.start = Fraction(0)
@@ -364,9 +377,9 @@ class Guard:
 
     def _room(self, g: int, compute: IntArray, megabytes: IntArray) -> IntArray:
         """(n, J) units of weight before a node with so much left has no room for a class."""
-        (units, offset), (units_mb, offset_mb) = self._units[g]
-        by_compute = units.take(compute[:, None] + offset)
-        return np.minimum(by_compute, units_mb.take(megabytes[:, None] + offset_mb), out=by_compute)
+        units, units_mb = self._units[g]
+        by_compute = units(compute)
+        return np.minimum(by_compute, units_mb(megabytes), out=by_compute)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Guard:
         twin = copy(self)

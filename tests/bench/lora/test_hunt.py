@@ -293,6 +293,11 @@ def test_a_number_that_no_file_may_hold_is_not_measured() -> None:
     assert PROBLEMS["theorem_p"].measure(sketch) is None
 
 
+def test_a_guard_of_a_huge_node_needs_no_table_of_its_size() -> None:
+    sketch = TinyInstance(1, (Kind(1, 2**39, 4),), (Job(1, 1, 1, 1, 5, (1,)),))
+    assert PROBLEMS["theorem_h"].measure(sketch) is not None
+
+
 def test_words_are_drawn_as_if_never_interrupted() -> None:
     """A stream taken up after any number of words goes on with the next one."""
     whole = RandomNumbers("a", 1)
