@@ -135,6 +135,7 @@ class _Run(SolveInterval[Fraction]):
         self.ascent: Ascent | None = None
         self.queued = False  # whether the prices come from a schedule's queue
         self.orders_pay = True
+        self.is_rounded = False  # whether the sizes of many GPUs are rounded so much that plain prices prove more
         self.latest = self.problem.release  # of every job the last start that prices must prevent
         self.scale = 1 if cost != "slowdown" else 2**40 // max(1, len(instance.jobs))
         self.segments = min(SEGMENTS, SEGMENTS_OF_JOB * (len(self.problem) + 1))
@@ -271,12 +272,16 @@ class _Run(SolveInterval[Fraction]):
         mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1e-3
         width = (p.nodes * p.gpus)[grid.job].astype(float)
         ascent = ClassAscent(p, grid, prices, mean * width / max(1.0, float(width.mean())), classes)
-        if ascent.evaluate() < self.ascent.bound * (1 - 1e-6):  # the sizes of many GPUs are rounded too much
+        if self.is_rounded:
             self.ascent.climb(ROUNDS, PLAIN_STEP / 3, PLAIN_LAST, elapsed)
+        else:
+            ascent.evaluate()
+            ascent.climb(ROUNDS, STEP if stage == 1 and not self.queued else STEP / 3, LAST_STEP, elapsed)
+            self.is_rounded = isinstance(self.ascent, PlainAscent) and ascent.bound < self.ascent.bound
+        if self.is_rounded:
             ascent.best = carry_prices(self.ascent.grid, self.ascent.best, grid)
             self.certify_prices(ascent, classes)
             return
-        ascent.climb(ROUNDS, STEP if stage == 1 and not self.queued else STEP / 3, LAST_STEP, elapsed)
         self.count("rounds", ROUNDS)
         self.ascent = ascent
         if not self.over():
