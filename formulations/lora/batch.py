@@ -40,7 +40,7 @@ REPAIRS = 5  # Selections of schedules, each with what did not pack in the one b
 FILLED = 0.99  # Part of the samples of contended slots that the first selection may take, where a gap is allowed
 WHOLE = 0.999  # A linear program takes this much of a schedule or more as a whole
 PROGRAMS = 6  # Exact programs per batch, each with nodes told apart in more slots than the one before
-COLUMNS = 30_000  # No exact program of more columns
+COLUMNS = 15_000  # No exact program of more columns
 FILLS = 200  # Steps of the search for the fullest set of cells of one node
 CONVERGED = 1e-5  # Column generation ends with this gap between the bound and the linear program
 
