@@ -106,19 +106,21 @@ def announce(
     `margin`: caps are this times what the tasks need. classes : above so many shapes of a node type, cells of a grid.
     """
     public = instance.public("")
-    tasks = list_served(instance)
+    tasks, rates = list_served(instance), instance.rate.tolist()
     shapes: list[dict[tuple[int, int], int]] = []
-    need = [Fraction(0), Fraction(0)]
+    need = [Fraction(0), Fraction(0)]  # nodes and slots
     sizes = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
     for g, (compute, memory_mb) in enumerate(sizes):
         shapes.append({})
+        samples = megabytes = 0
         for each in tasks:
-            rate = int(instance.rate[each.task, g])
+            rate = rates[each.task][g]
             if 0 < rate <= compute and each.memory_mb <= memory_mb:
                 shape, cells = (rate, each.memory_mb), -(-each.work // rate) * public.node_types[g].count
                 shapes[g][shape] = max(shapes[g].get(shape, 0), each.worth)
-                need[0] += Fraction(rate * cells, compute)
-                need[1] += Fraction(each.memory_mb * cells, memory_mb)
+                samples, megabytes = samples + rate * cells, megabytes + each.memory_mb * cells
+        need[0] += Fraction(samples, compute)
+        need[1] += Fraction(megabytes, memory_mb)
     kinds = []
     for here, size in zip(shapes, sizes, strict=True):
         mixes = [_classify(here, (a / size[0], b / size[1]), *size, margin, classes) for a, b in _MIXES]
@@ -434,9 +436,14 @@ class Guard:
         `first`: slot, from 0. room : (W,) samples and MB that are free on the node of each slot.
         """
         span = slice(first, first + len(free[0]))
-        credit = self.credit[g][span]
         after = self._left[g][span] - self._lost(g, rate, memory, *free)
-        least = np.maximum((self._floor(g, after) - credit) * self._nodes[g] / self._beta[g], self._number(0))
+        return self._limit(g, self.credit[g][span], rate, memory, self._floor(g, after))
+
+    def _limit(
+        self, g: int, credit: NDArray[Any], rate: int, memory: int, phi: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """L and c w, given Phi after the sale."""
+        least = np.maximum((phi - credit) * self._nodes[g] / self._beta[g], self._number(0))
         weight, known = self._weight(g, rate, memory)
         top = credit * weight
         if known:
@@ -456,18 +463,21 @@ class Guard:
         """(W,) L, or less, towards what is wished for, where a raise will make up for it; most : the allowance."""
         return np.asarray(least - np.minimum(np.maximum(least - price, self._number(0)), most)) if most else least
 
-    def spare(self, g: int, slots: IntArray, rate: int, memory: int, free: tuple[IntArray, IntArray]) -> IntArray:
-        """(n,) of the type's nodes with room the one that leaves the least Phi, the first of equals.
+    def spare(
+        self, g: int, slots: IntArray, rate: int, memory: int, free: tuple[IntArray, IntArray]
+    ) -> tuple[IntArray, NDArray[Any]]:
+        """(n,) of the type's nodes with room the one that leaves the least Phi, the first of equals; and L there.
 
         `slots`: (n,) from 0. room : (K_g, n) samples and MB that are free; in each slot some node has room.
         """
-        shape = free[0].shape
-        lost = self._lost(g, rate, memory, free[0].reshape(-1), free[1].reshape(-1))
-        after = self._left[g][slots] - lost.reshape(*shape, -1)
-        phi = self._floor(g, after.reshape(shape[0] * shape[1], -1)).reshape(shape)
         fits = (free[0] >= rate) & (free[1] >= memory)
-        most = max(self._cap[g], default=self._number(0))
-        return np.asarray(np.where(fits, phi, most + 1).argmin(axis=0))
+        _, at = np.nonzero(fits)
+        after = self._left[g][slots[at]] - self._lost(g, rate, memory, free[0][fits], free[1][fits])
+        phi = np.full(fits.shape, max(self._cap[g], default=self._number(0)) + 1, self._dtype)
+        phi[fits] = self._floor(g, after)
+        node = phi.argmin(axis=0)
+        least, _ = self._limit(g, self.credit[g][slots], rate, memory, phi[node, np.arange(len(slots))])
+        return node, least
 
     def _lost(self, g: int, rate: int, memory: int, compute: IntArray, megabytes: IntArray) -> IntArray:
         """(W, J) units that a node's room falls by with this task; 0 where it does not fit itself."""
@@ -476,14 +486,28 @@ class Guard:
         rooms = self._room(g, np.concatenate((compute, rest[0])), np.concatenate((megabytes, rest[1])))
         return rooms[: len(compute)] - rooms[len(compute) :]
 
-    def sell(self, g: int, slot: int, rate: int, memory: int, price: Any, compute: int, megabytes: int) -> None:
-        """A cell is sold: its credit grows and its room shrinks; compute, megabytes : free on its node before."""
-        self._left[g][slot] -= self._lost(g, rate, memory, np.array([compute]), np.array([megabytes]))[0]
-        credit = self.credit[g][slot] + self._beta[g] * price / self._nodes[g]
-        self._spent += self._worth[g] * self._beta[g] * price / self._nodes[g]
-        raised = max(credit, self._floor(g, self._left[g][slot : slot + 1])[0])
-        self._spent += self._worth[g] * (raised - credit)
-        self.credit[g][slot] = raised
+    def sell(
+        self, task: tuple[int, list[int]], kinds: IntArray, slots: IntArray, price: NDArray[Any],
+        free: tuple[IntArray, IntArray],
+    ) -> None:  # fmt: skip
+        """A task's cells are sold, one a slot: their credits grow and their room shrinks.
+
+        `task`: memory, rates by type. kinds, slots : (n,) node types, and slots from 0. free : (n,) samples and MB that
+        were free on the nodes.
+        """
+        memory, rates = task
+        spent = np.empty((len(kinds), 2), self._dtype)
+        for g in set(kinds.tolist()):
+            at = np.flatnonzero(kinds == g)
+            here, paid = slots[at], self._beta[g] * price[at]
+            self._left[g][here] -= self._lost(g, rates[g], memory, free[0][at], free[1][at])
+            credit = self.credit[g][here] + paid / self._nodes[g]
+            raised = np.maximum(credit, self._floor(g, self._left[g][here]))
+            spent[at, 0] = self._worth[g] * self._beta[g] * price[at] / self._nodes[g]
+            spent[at, 1] = self._worth[g] * (raised - credit)
+            self.credit[g][here] = raised
+        for part in spent.reshape(-1).tolist():  # one by one: `sum` rounds otherwise in later versions of Python
+            self._spent += part
 
     def settle(self, slots: int, owed: Any) -> bool:
         """Take back the credits of slots up to `slots`, which have passed, if that sets more free than it costs.

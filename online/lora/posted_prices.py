@@ -203,9 +203,10 @@ class PostedPrices:
         energy = sum(int(task.cost[g, t - 1]) for g, (_, t) in zip(kinds, cells, strict=True))
         net = task.bid - energy - (task.vendors[option].price if task.vendors else 0)
         if self._guard is not None:
-            for g, (k, t), price in zip(kinds, cells, prices, strict=True):
-                free = int(view.compute[k, t - 1]), int(view.memory_mb[k, t - 1])
-                self._guard.sell(g, t - 1, int(task.rate[g]), task.memory_mb, price, *free)
+            nodes, slots = np.array(cells, np.int64).T - ((0,), (1,))
+            free = view.compute[nodes, slots], view.memory_mb[nodes, slots]
+            sizes = task.memory_mb, task.rate.tolist()
+            self._guard.sell(sizes, np.array(kinds), slots, np.array(prices), free)
             self._guard.earn(net, sum(prices))
         self._poster.sold(task, cells, net)
         return Decision(option if task.vendors else None, cells, math.ceil(cost))
@@ -262,9 +263,8 @@ class PostedPrices:
                 low, high = self._public.first_node[g : g + 2]
                 span = np.ix_(np.arange(low, high), slots[tight])
                 free = view.compute[span], view.memory_mb[span]
-                node[tight] = low + self._guard.spare(g, slots[tight], rates[g], task.memory_mb, free)
-                capacity_left = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
-                least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, capacity_left)
+                best, least[tight] = self._guard.spare(g, slots[tight], rates[g], task.memory_mb, free)
+                node[tight] = low + best
             least = self._guard.discount(least, price, below)
             rows.append(np.maximum(np.minimum(price, most), least))
             limits.append((least, most))

@@ -8,6 +8,7 @@ again by `ratiobench.formulations.lora.check`, which shares nothing with this fi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from functools import lru_cache
 from typing import Any
 
@@ -37,6 +38,12 @@ class CapacityState:
         # Plain integers to decide by: a decision looks at its cells one at a time.
         self._compute, self._memory = (array.tolist() for array in free)
         self._shown = [*free, np.zeros((nodes, slots), np.int64)]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CapacityState:
+        twin = copy(self)
+        twin._compute, twin._memory = ([list(row) for row in rows] for rows in (self._compute, self._memory))
+        twin._shown = [array.copy() for array in self._shown]
+        return twin
 
     def view(self, slot: int) -> View:
         """The state as the algorithm sees it."""

@@ -10,6 +10,7 @@ Doubles in a fixed order: the same on every machine.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,34 +52,40 @@ def list_points(slots: int) -> IntArray:
     return np.arange(0, slots, -(-slots // POINTS))
 
 
-def draw(past: Past, share: Floats, slots: int, size: int, seed: str) -> Representatives:
-    """Representatives of the past tasks, moved to each point and cut at the end.
+def draw(past: Past, share: Floats, slots: int, size: int, seeds: Sequence[str]) -> list[Representatives]:
+    """A sample by seed of representatives of the past tasks, moved to each point and cut at the end.
 
     At each point the tasks are cut by their size into `size` parts of equally many; of each part one is taken whose
     place in the order of bid per work is another one of `size` parts.
     """
     begin = list_points(slots)
-    stream = Stream("learned", seed)
     count = len(begin) * size
-    picks = np.zeros(count, np.int64)
+    picks = np.zeros((len(seeds), count), np.int64)
     usable = np.flatnonzero((past.rate > 0).any(axis=1))
     wide = share[usable].max(axis=1)
-    density = past.bid[usable] / past.work[usable]
-    order = usable[np.lexsort((past.arrival[usable], density, wide))]
+    density = past.bid / past.work
+    order = usable[np.lexsort((past.arrival[usable], density[usable], wide))]
     # A part's tasks by size stand together, by density within it.
     arrival = past.arrival[order]
-    turns = stream.integers(0, 2**31 - 1, 2 * count).reshape(2, len(begin), size)
+    drawn = np.array([Stream("learned", seed).integers(0, 2**31 - 1, 2 * count) for seed in seeds])
+    turns, within = drawn.reshape(len(seeds), 2, len(begin), size).swapaxes(0, 1)
     for at, slot in enumerate(begin.tolist()):
         known = order[arrival <= max(slot, slots // EARLY)]
         if len(known) == 0:
             known = order
-        turn = np.argsort(turns[0, at], kind="stable")
+        turn = np.argsort(turns[:, at], axis=1, kind="stable")
         for q in range(size):
             low, high = len(known) * q // size, max(len(known) * q // size + 1, len(known) * (q + 1) // size)
             part = known[low:high]
-            part = part[np.argsort(past.bid[part] / past.work[part], kind="stable")]
-            spot = (turn[q] * 2**31 + turns[1, at, q]) * len(part) // (size * 2**31)
-            picks[at * size + q] = part[min(int(spot), len(part) - 1)]
+            part = part[np.argsort(density[part], kind="stable")]
+            spots = (turn[:, q] * 2**31 + within[:, at, q]) * len(part) // (size * 2**31)
+            picks[:, at * size + q] = part[np.minimum(spots, len(part) - 1)]
+    return [_represent(past, share, slots, size, chosen) for chosen in picks]
+
+
+def _represent(past: Past, share: Floats, slots: int, size: int, picks: IntArray) -> Representatives:
+    """The tasks picked, `size` of them moved to each point."""
+    begin = list_points(slots)
     where = np.repeat(begin, size)
     rate = past.rate[picks].astype(float)
     rank = np.argsort(rate, axis=1, kind="stable")
@@ -97,8 +104,8 @@ def draw(past: Past, share: Floats, slots: int, size: int, seed: str) -> Represe
         np.where(delay >= 0, where[:, None] + delay, slots),
         past.price[picks].astype(float),
         rank,
-        np.tile(np.arange(int(past.window[picks].max(initial=1)) * rate.shape[1], dtype=np.int32), (count, 1)),
-        np.zeros(count, np.int64),
+        np.tile(np.arange(int(past.window[picks].max(initial=1)) * rate.shape[1], dtype=np.int32), (len(picks), 1)),
+        np.zeros(len(picks), np.int64),
     )
 
 

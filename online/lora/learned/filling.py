@@ -172,6 +172,7 @@ class Filling:
 
     def __init__(self, past: Past, public: Public, shares: list[Shares] | None) -> None:
         self._compute, self._memory = public.compute, public.memory_mb
+        self._known: dict[tuple[tuple[int, ...], int], Floats] = {}
         kinds = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
         self.known = shares
         self.tables = np.zeros((len(kinds), GRID + 1, GRID + 1))
@@ -180,6 +181,14 @@ class Filling:
             if len(each.rate):
                 part = min(1.0 - LEAST_MEMORY, max(LEAST_COMPUTE, self.part(g)))
                 self.tables[g] = waste_table(*each, *kind, part, CHOICE)
+
+    def share_of(self, rate: tuple[int, ...], memory: int) -> Floats:
+        """(G,) the share of a node that a task takes; types that are too slow for it count as unusable. It is kept."""
+        if (rate, memory) not in self._known:
+            rates = np.array(rate, np.int64)
+            able: IntArray = np.where(rates <= self._compute, rates, 0)
+            self._known[rate, memory] = self.shares(able[None], np.array([memory]))[0]
+        return self._known[rate, memory]
 
     def shares(self, rate: IntArray, memory: IntArray) -> Floats:
         """(n, G) the share of a node that tasks take; it never falls as a task takes more."""

@@ -167,7 +167,7 @@ class LearnedPrices:
         if not (past.rate > 0).any():
             return
         s = self._settings
-        self._samples = [draw(past, share, self._public.slots, s.size, str(a)) for a in range(s.samples)]
+        self._samples = draw(past, share, self._public.slots, s.size, [str(a) for a in range(s.samples)])
         for g in range(len(self._nodes)):
             able = (past.rate[:, g] > 0) & (share[:, g] > 0)
             if able.any() and (self._solved == 0 or self._unit[g] <= 1.0):
@@ -221,8 +221,7 @@ class LearnedPrices:
         self._seen.append(task)
 
     def _share(self, task: Task) -> Floats:
-        rate: IntArray = np.where(task.rate <= self._public.compute, task.rate, 0)
-        return np.asarray(self._filling.shares(rate[None], np.array([task.memory_mb]))[0])
+        return self._filling.share_of(tuple(task.rate.tolist()), task.memory_mb)
 
     def _solve(self, now: int) -> None:
         if len(self._seen) >= self._noted:

@@ -127,7 +127,7 @@ def test_a_sale_at_the_lower_limit_leaves_a_credit_of_phi() -> None:
         weight, beta = announced.kinds[0].weigh(5, 3), announced.beta / announced.kinds[0].omega
         before = guard.credit[0][0]
         assert 0 < least < most == before * (weight if exact else float(weight))
-        guard.sell(0, 0, 5, 3, least, 10, 10)
+        guard.sell((3, [5]), np.array([0]), np.array([0]), np.array([least]), room)
         assert guard.credit[0][0] == pytest.approx(before + (beta if exact else float(beta)) * least / 2, rel=1e-15)
         assert guard.credit[0][0] == pytest.approx(guard._floor(0, guard._left[0][:1])[0], rel=1e-15)
         if exact:
@@ -211,7 +211,7 @@ def test_a_sale_below_the_limit_is_made_good() -> None:
     assert lower[1] == least[1]
     assert lower[0] == least[0] - min(least[0], Fraction(rest, 2 * 4 * 2))
     worth = guard.worth()
-    guard.sell(0, 0, 5, 3, lower[0], 10, 10)
+    guard.sell((3, [5]), np.array([0]), np.array([0]), lower[:1], (np.array([10]), np.array([10])))
     grown = guard.worth() - worth
     assert grown == 4 * least[0]
     assert guard.limits(0, 0, 5, 3, (np.array([10]), np.array([10])))[0][0] >= 0

@@ -63,12 +63,28 @@ class Menu:
 
     def search(self, sign: int, theta: float, memory: float) -> tuple[float, Totals, float]:
         """h(theta) of sign N / D in doubles, the cover that attains it, and what rounding may have added to h."""
-        size = self.rates + memory * self.memory_mb
-        worth = -sign * self.cost - theta * size[:, None]
-        base = sign * self.net.astype(np.float64)
+        worth, base, slack = self._price(sign, theta, memory)
         value, *totals = _best(worth, base, *self._covers)
+        return value, Totals(*totals), slack
+
+    def is_below(self, sign: int, theta: float, memory: float) -> bool:
+        """Whether a bound on h(theta) is below 0 by more than rounding: M times the best worth of a sample is one where
+        that is negative, else every slot's best cell is.
+        """
+        worth, base, slack = self._price(sign, theta, memory)
+        most = (worth / self.rates[:, None]).max()
+        if most < 0:
+            return bool(base.max() + self.work * most < -2 * slack)
+        behind = np.cumsum(np.maximum(worth.max(axis=0), 0.0)[::-1])[::-1]
+        usable = self.offsets < len(behind)
+        return bool((base[usable] + behind[self.offsets[usable]]).max() < -2 * slack)
+
+    def _price(self, sign: int, theta: float, memory: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """(G', W) worth of cells, (n options,) what is added to their sum, and what rounding may add to h."""
+        size = self.rates + memory * self.memory_mb
+        base = sign * self.net.astype(np.float64)
         scale = np.abs(base).max() + (np.abs(self.cost) + abs(theta) * size[:, None]).max(axis=0).sum()
-        return value, Totals(*totals), (self.cost.shape[1] + 16) * 2.0**-52 * float(scale)
+        return -sign * self.cost - theta * size[:, None], base, (len(self.cost[0]) + 16) * 2.0**-52 * float(scale)
 
     def decide(self, sign: int, theta: Fraction, memory: Fraction) -> tuple[int, Totals]:
         """The same in whole numbers; h is multiplied by something positive."""
@@ -127,6 +143,8 @@ class LargestRatio:
 
     def add_task(self, menu: Menu) -> None:
         """One more task, in doubles. theta only grows and h falls with it, so who is below 0 now never counts again."""
+        if self._best is not None and menu.is_below(self._sign, float(self._best), float(self._memory)):
+            return
         while True:
             value, cover, slack = menu.search(self._sign, float(self._best or 0), float(self._memory))
             if self._best is not None and value < -slack:

@@ -51,10 +51,18 @@ class RepeatableRun:
     """A run that can be had again.
 
     `allowance`: the decisions that all runs together may take; `keep`: leave constants as they were, those that came
-    from the bids included.
+    from the bids included; `courses`: holds the run that is gone on with, for others that go on with it.
     """
 
-    def __init__(self, instance: Instance, run: OnlineRun, allowance: int, *, keep: bool = False) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        run: OnlineRun,
+        allowance: int,
+        *,
+        keep: bool = False,
+        courses: list[Checkpoints] | None = None,
+    ) -> None:
         self.instance, self._run = instance, run
         self._spec = parse_name(run.algorithm)
         self._environment, _ = ENVIRONMENT.admit(instance, self._spec)
@@ -64,7 +72,7 @@ class RepeatableRun:
         self.left = allowance
         self._arrivals: list[int] = instance.arrival.tolist()
         self._rehearsal: TrialRuns | None = None
-        self._course: Checkpoints | None = None
+        self._courses = [] if courses is None else courses
         self.failed = 0
 
     @cached_property
@@ -180,7 +188,7 @@ class RepeatableRun:
         entry = self._spec.entry
         if entry is None or not entry.learns or self.moving:
             return None
-        if self._course is None:
+        if not self._courses:
             values = {constant.name: constant.value for constant in constants}
-            self._course = Checkpoints(self.instance, self._make(self.instance), values, self._seed)
-        return self._course
+            self._courses.append(Checkpoints(self.instance, self._make(self.instance), values, self._seed))
+        return self._courses[0]

@@ -45,6 +45,7 @@ from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.replay import Checkpoints
 from ratiobench.online.outcome import OnlineRun
 
 ALLOWANCE = 2000  # Most decisions that the reports of one check may take: about a second of a slow algorithm
@@ -81,6 +82,7 @@ class BidderView:
     # decisions about tasks that tell the truth, as far as they are known.
     truths: dict[int, Decision | None] = field(default_factory=dict)
     unsteady: list[int] = field(default_factory=list)  # tasks whose same report was answered in two ways
+    courses: list[Checkpoints] = field(default_factory=list)  # the run that reports go on with
 
     @property
     def times(self) -> int:
@@ -104,7 +106,7 @@ class BidderView:
     def confirmations(self) -> tuple[int, dict[str, Any] | None]:
         """How many bids were put to the algorithm again, and the first that did not meet the offer of the run."""
         assert self.offers is not None
-        again = RepeatableRun(self.instance, self.run, ASKED * self.times)
+        again = RepeatableRun(self.instance, self.run, ASKED * self.times, courses=self.courses)
         asked = 0
         for i in self.order:
             cost = self.offers.costs[i]
@@ -272,7 +274,7 @@ class MisreportTrials(NamedTuple):
 
 def _try_lies(view: BidderView, order: list[int], plan: Plan, *, keep: bool = False) -> MisreportTrials | None:
     """Reports of all tasks in turns, until the allowance is used up; None if the truth is answered otherwise now."""
-    again = RepeatableRun(view.instance, view.run, ALLOWANCE * view.times, keep=keep)
+    again = RepeatableRun(view.instance, view.run, ALLOWANCE * view.times, keep=keep, courses=view.courses)
     try:
         if not again.is_reproducible():
             return None
