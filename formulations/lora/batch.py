@@ -36,6 +36,7 @@ from ratiobench.instances.lora.solution import Decision, Solution
 ROUNDS = 60  # Rounds of column generation per unit of effort
 SOLVER_UNITS = 20  # HiGHS's work per unit of effort and program
 SELECTION_UNITS = 4  # The same of a program that selects schedules: the exact program gives more where that is little
+SMALL = 2_000  # Programs of fewer columns get more units in proportion: one takes so much less time there
 REPAIRS = 5  # Selections of schedules, each with what did not pack in the one before
 FILLED = 0.99  # Part of the samples of contended slots that the first selection may take, where a gap is allowed
 WHOLE = 0.999  # A linear program takes this much of a schedule or more as a whole
@@ -249,7 +250,8 @@ class _Batch:
         """HiGHS's answer, at the latest when half the gap is left, or the bound is as low as that."""
         small, step = model.reduced()
         value = float((1 - self._gap / 2) * self.upper)
-        limits = Limits(work=units * self._effort, gap=float(self._gap) / 2, value=value / step, bound=bound / step)
+        work = units * self._effort * max(1, SMALL // max(1, len(small.columns)))
+        limits = Limits(work=work, gap=float(self._gap) / 2, value=value / step, bound=bound / step)
         result = solve("highs", small, limits)
         self.programs += 1
         if result.termination not in (Termination.OPTIMAL, Termination.LIMIT):
