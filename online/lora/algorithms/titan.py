@@ -39,9 +39,9 @@ class Titan:
     An unusable drawn vendor is a rejection. At the limit the best solution found is taken; it is never worse than
     serving the batch task by task as `greedy` or as `eft` would. No payment rule. Counts: batches; at_limit, those not
     proved to be answered best to within the gap; worst_gap_ppm, the largest (bound - value) / bound of a batch, rounded
-    up; programs, those that HiGHS solved. Option effort: units of work per batch; gap: the share of its best value at
-    which a batch of more than 5,000 cells (task, node with room, slot) counts as answered. Smaller ones are solved to
-    the end.
+    up; programs, linear and integer ones, that HiGHS solved. Option effort: multiple of the rounds of column generation
+    and of HiGHS's work on each program; gap: the share of its best value at which a batch of more than 5,000 cells
+    (task, node with room, slot) counts as answered. Smaller ones are solved to the end.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -170,7 +170,7 @@ register(
         "the best answer to each slot's arrivals, proved or at a stated limit, vendor drawn",
         "4",
         {
-            "effort": Option("1", None, "units of work per batch"),
+            "effort": Option("1", None, "multiple of the limits on a batch's column generation and programs"),
             "gap": Option("1/1000", None, "share of its best value at which a large batch counts as answered"),
         },
         Titan,
