@@ -32,6 +32,7 @@ COMPUTE = 0.7  # Part of a node's worth that is its compute, where no earlier da
 # Parts of it that they have at least where waste is told: what has no price today is not for nothing
 LEAST_COMPUTE, LEAST_MEMORY = 0.3, 0.05
 SAMPLE = 2000  # Tasks whose dual prices give the shares: a larger day is thinned, tasks and nodes alike
+MOST_SIZES = 2**14  # Sizes of tasks whose shares are kept
 STEP = 4096  # Shares are whole multiples of 1/STEP
 
 
@@ -183,8 +184,10 @@ class Filling:
                 self.tables[g] = waste_table(*each, *kind, part, CHOICE)
 
     def share_of(self, rate: tuple[int, ...], memory: int) -> Floats:
-        """(G,) the share of a node that a task takes; types that are too slow for it count as unusable. It is kept."""
+        """(G,) the share of a node that a task takes, as if its rate were 0 on types of less compute; it is kept."""
         if (rate, memory) not in self._known:
+            if len(self._known) >= MOST_SIZES:
+                self._known.clear()
             rates = np.array(rate, np.int64)
             able: IntArray = np.where(rates <= self._compute, rates, 0)
             self._known[rate, memory] = self.shares(able[None], np.array([memory]))[0]

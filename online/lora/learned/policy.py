@@ -14,7 +14,7 @@ from ratiobench.instances.io.disk_cache import code_mark, recall, store
 from ratiobench.instances.io.files import sha256_of
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.history import split
-from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
+from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.lora.learned.demand import Representatives, descend, draw, list_points
 from ratiobench.online.lora.learned.filling import Filling, find_shares
 from ratiobench.online.lora.learned.first_prices import FirstPrices, find_shipped, read_prices, write_prices

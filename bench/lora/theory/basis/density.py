@@ -22,6 +22,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratiobench.bench.lora.theory.basis.facts import keep_by_content
 from ratiobench.formulations.kernels import compiled
