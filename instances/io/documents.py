@@ -34,6 +34,7 @@ from ratiobench.instances.io.files import (
 Written = TypeVar("Written")
 Read = TypeVar("Read")
 Document = TypeVar("Document")
+NO_TEXT = "holds a lone surrogate, which is not text"
 
 
 def about(text: str) -> msgspec.Meta:
@@ -120,7 +121,22 @@ def convert(
             return msgspec.convert(data, kind, dec_hook=decode)
     except msgspec.ValidationError as error:
         field, problem = _locate(error, data, kind)
+    except UnicodeEncodeError:  # msgspec compares keys as UTF-8
+        field, problem = _find_surrogate(data), NO_TEXT
     raise InputError(source, join_path(path, field) or "document", problem)
+
+
+def _find_surrogate(data: Any, path: str = "") -> str:
+    """The path of the first key or value with a lone surrogate; empty where there is none."""
+    pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in pairs:
+        inner = join_path(path, key) if isinstance(key, str) else f"{path}[{key}]"
+        for text in (key, value):
+            if isinstance(text, str) and not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+                return inner
+        if found := _find_surrogate(value, inner):
+            return found
+    return ""
 
 
 def to_document(content: msgspec.Struct) -> dict[str, Any]:
@@ -153,7 +169,7 @@ def require_different(field: str, names: Iterable[str]) -> None:
 def require_text(field: str, text: str) -> None:
     """InputError for a text that no file can hold."""
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise InputError("", field, "holds a lone surrogate, which is not text")
+        raise InputError("", field, NO_TEXT)
 
 
 # What msgspec says last, but of an error in the document as a whole

@@ -26,7 +26,7 @@ from ratiobench.online.eapm.run import ENVIRONMENT, run
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import isolation
 from ratiobench.online.referee.isolation import require_buildable
-from ratiobench.online.run import run_built, warm
+from ratiobench.online.run import list_choices, run_built
 from ratiobench.online.spec import YESTERDAY
 from tests.support import eapm_contestants
 from tests.support.samples import samples
@@ -298,7 +298,8 @@ def test_what_cannot_be_built_is_found_before_any_work() -> None:
 
 
 def test_every_algorithm_warms_up() -> None:
-    warm(ENVIRONMENT)
+    for name in list_choices(ENVIRONMENT):
+        run(ENVIRONMENT.small(), name)
 
 
 def _how_many(instance: Instance) -> tuple[Fraction, str]:

@@ -23,7 +23,7 @@ from ratiobench.instances.edgeflow.solution import Piece
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.edgeflow.registry import algorithms, canonical, entries
 from ratiobench.online.edgeflow.run import ENVIRONMENT, run
-from ratiobench.online.run import list_choices, warm
+from ratiobench.online.run import list_choices
 from tests.online.edgeflow.test_table import make
 from tests.support.samples import samples
 from tests.support.strategies.edgeflow import tiny_instances
@@ -61,7 +61,8 @@ def test_named_instances_are_played_and_never_above_what_can_be_met(name: str) -
 
 
 def test_every_policy_warms_up_and_is_listed() -> None:
-    warm(ENVIRONMENT)
+    for name in list_choices(ENVIRONMENT):
+        run(ENVIRONMENT.small(), name)
     assert {name.partition(":")[0] for name in POLICIES} == set(entries()) == {name for name, _ in algorithms()}
     for name in POLICIES:
         assert canonical(canonical(name).split()[0]) == canonical(name)
