@@ -1,4 +1,4 @@
-"""What a command is: a function whose signature and docstring are the command line's options, too.
+"""Commands: functions whose signatures and docstrings are the options of the command line, too.
 
 `command` checks every value that the function is called with, and `Outcome` is what the function's body returns: the
 function gives its users `result`, the command line prints `lines` or `document`.
@@ -32,7 +32,7 @@ _R = TypeVar("_R")
 
 @dataclass(frozen=True)
 class Outcome(Generic[_R]):
-    """What the body of a command returns; nothing but `result` is made before it is asked for."""
+    """The outcome of a command's body; nothing is computed before it is asked for."""
 
     result: Callable[[], _R]  # what the function returns
     lines: Iterable[str] = ()  # for people
@@ -141,7 +141,7 @@ class Columns(_Words):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What the command line and the checks know of a parameter beside its name, its type and its default."""
+    """Values, spellings and default of a parameter on the command line."""
 
     values: Any  # what reads a word, `parsed`, and checks a value, `checked`; `range` says what is allowed
     metavar: str = ""  # the value in the help
@@ -225,7 +225,7 @@ _PARAMETER = re.compile(r"^(\w+) : (.+?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 @functools.cache
 def meanings_of(function: Callable[..., Any]) -> dict[str, str]:
-    """What the docstring says of each parameter, in a line; of the command itself under an empty name."""
+    """The meaning of each parameter in the docstring, in a line; of the command itself under an empty name."""
     text = inspect.getdoc(function) or ""
     section = text.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     words = {name: " ".join(meaning.split()).rstrip(".") for name, meaning in _PARAMETER.findall(section)}

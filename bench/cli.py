@@ -270,7 +270,7 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, explain_unknown_name(str(value), map(str, action.choices)))
 
     def _misspelt(self) -> str:
-        """What the first option that does not exist was probably meant to be."""
+        """Suggest the option that was probably meant by the first one that does not exist."""
         known = self._option_string_actions
         for word in self.words:
             option = word.partition("=")[0]
@@ -380,7 +380,7 @@ def default_text(default: Any) -> str:
 
 
 def _reader(option: Option) -> Callable[[str], Any]:
-    """What reads a word on the command line."""
+    """Make the function that reads a word of the command line."""
 
     def read(text: str) -> Any:
         try:

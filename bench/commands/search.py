@@ -151,7 +151,7 @@ def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
 
 @dataclass(frozen=True)
 class _Search:
-    """What was found, and the file of the witness."""
+    """The result, and the file of the witness."""
 
     family: Family
     result: SearchResult
@@ -162,7 +162,7 @@ class _Search:
     context: RunContext
 
     def lines(self) -> Iterator[str]:
-        """What was found, and its instance or the name of its file."""
+        """The result, and its instance or the name of its file."""
         family, found = self.family, self.result
         yield from _claim_lines(found) if self.claim else _worst_lines(family, found, self.exact)
         if found.instance is None or (found.score is None if self.claim else None in (found.left, found.right)):

@@ -72,7 +72,7 @@ def user_context(family: Family, isolate: bool | None, own: Mapping[str, Any], *
 def solve_settings(
     family: Family, formulation: str, backend: str, gap: float, effort: int | None, seconds: float | None
 ) -> SolveSettings:
-    """The settings of a solve; what does not exist or is not installed is refused at once."""
+    """The settings of a solve; a formulation or solver that does not exist or is not installed is refused at once."""
     from ratiobench.bench.family.suite import SolveSettings
     from ratiobench.formulations import backends
 

@@ -1,4 +1,4 @@
-"""What the optional parts of a family are made of (`ratiobench.bench.family.contract` lists the parts)."""
+"""Records of the optional parts of a family (`ratiobench.bench.family.contract` lists the parts)."""
 
 from __future__ import annotations
 

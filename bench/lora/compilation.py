@@ -1,4 +1,4 @@
-"""What family `lora` compiles beside its algorithms: solves, and what audits ask."""
+"""Kernels of family `lora` beside those of its algorithms: of solves and audits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 
 
 def compilations(algorithms: Collection[str] | None) -> Mapping[str, Callable[[], object]]:
-    """Those of solves and audits; what few solves need comes with all algorithms (None)."""
+    """List the calls that compile them; those for few solves come with all algorithms (None)."""
     rare: dict[str, Callable[[], object]] = {
         "OPT of single cells": solve.warm_cells,
         "OPT without migration": partial(solve.warm_search, ScheduleKind.ONE_NODE),

@@ -134,7 +134,7 @@ class _Run(SolveInterval[Fraction]):
         self.search = Search(self.problem)
         self.ascent: Ascent | None = None
         self.queued = False  # whether the prices come from a schedule's queue
-        self.orders_pay = True
+        self.orders_pay = True  # whether other orders of all jobs gain enough beside windows
         self.is_rounded = False  # whether the sizes of many GPUs are rounded so much that plain prices prove more
         self.latest = self.problem.release  # of every job the last start that prices must prevent
         self.scale = 1 if cost != "slowdown" else 2**40 // max(1, len(instance.jobs))

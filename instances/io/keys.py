@@ -258,25 +258,6 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
-    """A list of texts that are not empty, one value."""
-
-    lists: ClassVar[bool] = True
-
-    @property
-    def range(self) -> str:
-        return "list of texts"
-
-    def checked(self, source: str, field: str, value: Any) -> tuple[str, ...]:
-        if not isinstance(value, list | tuple):
-            raise InputError(source, field, f"{shorten(value)} is not a list of texts")
-        return tuple(Text().checked(source, f"{field}[{j}]", each) for j, each in enumerate(value))
-
-    def parsed(self, text: str) -> Any:
-        return text.split("+")
-
-
-@dataclass(frozen=True, slots=True)
 class Either:
     """A name or a list: `named` for texts, `listed` for all else."""
 
