@@ -260,7 +260,7 @@ def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite |
 
 def find_certificate(address: str) -> Path:
     """The file of the certificate ``SET/ENTRY``; InputError where there is none."""
-    name, _, entry = address.partition("/")
+    name, _, entry = address.rpartition("/")
     chosen = read_set(name)
     found = chosen.find(entry)
     if found.best is None:

@@ -636,7 +636,7 @@ def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, An
 
 def _stored_runs(cases: Iterable[Case]) -> dict[tuple[str, str], StoredRun]:
     """The stored runs of the standard sets that the cases are of, by entry and algorithm."""
-    sets = {case.certificate.partition("/")[0] for case in cases if case.certificate}
+    sets = {case.certificate.rpartition("/")[0] for case in cases if case.certificate}
     return {address: run for name in sorted(sets) for address, run in read_runs(read_set(name)).items()}
 
 
