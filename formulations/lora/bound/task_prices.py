@@ -58,6 +58,11 @@ def find_slots(p: Pool) -> Slots:
     return Slots(np.ascontiguousarray(kind), np.ascontiguousarray(slot), start, entry, where, owner)
 
 
+def slot_of_cells(s: Slots) -> IntArray:
+    """(cells,) the slot of each cell."""
+    return np.repeat(s.slot, np.diff(s.start))
+
+
 @inlined
 def _sort_down(key, order, n):  # type: ignore[no-untyped-def]
     """Sort the first n places of `order` by descending key; stable."""
