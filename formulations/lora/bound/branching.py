@@ -29,7 +29,6 @@ from ratiobench.formulations.lora.bound.task_prices import (
     Floats,
     Ranges,
     descend,
-    find_sets,
     find_slots,
     new_scratch,
     no_decisions,
@@ -43,6 +42,7 @@ Path = tuple[tuple[Decision, bool], ...]
 
 # Most rounds of facets at the root per unit of effort up to ten, and at a node after it
 ROOT_ROUNDS, NODE_ROUNDS = 60, 3
+ROOT_PART = 0.2  # Part of the seconds after which no more facets are looked for at the root
 # Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
 # after it
 DESCENTS, LAST_DESCENTS, LAST_STEP = 1_500, 400, 0.05
@@ -78,7 +78,7 @@ class CellBounds:
 
     def __init__(self, p: Pool, over: Callable[[], bool]) -> None:
         self.pool, self.slots, self.over = p, find_slots(p), over
-        self._places, self._sets = places(p), find_sets(p, self.slots)
+        self._places = places(p)
         self._scratch = new_scratch(p, self.slots)
         self._bonus = 16.0 * float(p.bid.max(initial=1))  # for a cell that a task must have
 
@@ -96,7 +96,7 @@ class CellBounds:
         state, direction = np.array([np.inf, theta, 0.0]), np.zeros(len(self.slots.entry))
         for done in range(0, rounds, CHUNK):
             descend(
-                p, self.slots, self._sets, d, price, self._bonus, self._places, self._scratch, known, state,
+                p, self.slots, d, price, self._bonus, self._places, self._scratch, known, state,
                 direction, min(rounds - done, CHUNK), best_price, gain,
             )  # fmt: skip
             if state[0] < known or state[1] < 1e-3 or self.over():
@@ -296,7 +296,7 @@ class Search:
                 return
             facets = self._separator.separate(found.cells)
             stalled = last - found.value < (LEAST if node.path else PART * (node.value - self.enough))
-            if not facets or turn >= rounds - 1 or stalled:
+            if not facets or turn >= rounds - 1 or stalled or self.passed(1.0 if node.path else ROOT_PART):
                 node.candidates = self._candidates(node.path, found)
                 if node.candidates or not facets:
                     break
