@@ -153,13 +153,13 @@ def backtest(
 
 def _backtest_lines(result: Backtest) -> Iterator[str]:
     """The answer, the tables and what they rest on, for people."""
-    from ratiobench.bench.cluster.tables import list_answers, list_basis, list_tables
+    from ratiobench.bench.cluster.page import list_answers, list_basis, list_tables
     from ratiobench.bench.show import align_columns
 
     yield from list_answers(result)
-    for table in list_tables(result):
-        yield f"\n{table.title[0].upper()}{table.title[1:]}"
-        yield align_columns(table.rows).removesuffix("\n")
+    for title, rows in list_tables(result).items():
+        yield f"\n{title}"
+        yield align_columns(rows).removesuffix("\n")
     yield ""
     yield from list_basis(result)
 

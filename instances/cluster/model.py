@@ -49,6 +49,11 @@ class Closure(Part, frozen=True):
     def __post_init__(self) -> None:
         if self.announced == NONE:
             force_setattr(self, "announced", self.start)
+        if not self.announced <= self.start < self.end:
+            problem = (
+                f"announced {self.announced}, start {self.start}, end {self.end}: announced <= start < end is needed"
+            )
+            raise InputError("", "start", problem)
 
 
 class Pool(Part, frozen=True):
@@ -57,7 +62,19 @@ class Pool(Part, frozen=True):
     name: Name
     nodes: Count
     gpus: Gpus  # of one node (processors, if the log counts only those)
-    closures: tuple[Closure, ...] = ()
+    closures: tuple[Closure, ...] = ()  # in order of start
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "closures", tuple(sorted(self.closures, key=lambda c: (c.start, c.node))))
+        ends = dict[int, int]()
+        for i, c in enumerate(self.closures):
+            if c.node >= self.nodes:
+                problem = f"{c.node} is not below {self.nodes}, the number of nodes"
+                raise InputError("", f"closures[{i}].node", problem)
+            if c.start < ends.get(c.node, 0):
+                problem = f"{c.start} is before {ends[c.node]}, the end of another closure of the node"
+                raise InputError("", f"closures[{i}].start", problem)
+            ends[c.node] = c.end
 
 
 class Partition(Part, frozen=True):

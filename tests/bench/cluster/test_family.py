@@ -14,8 +14,8 @@ import ratiobench
 from ratiobench.bench.cli import main
 from ratiobench.bench.cluster import FAMILY
 from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.instances.cluster.logs import FORMATS
 from ratiobench.instances.cluster.model import COSTS, Instance
-from ratiobench.instances.cluster.readers import FORMATS
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import run_policy
 from tests.online.cluster.random_logs import draw_log

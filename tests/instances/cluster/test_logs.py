@@ -164,7 +164,7 @@ def test_the_window_and_what_runs_and_waits_at_its_beginning(tmp_path: Path) -> 
     ("given", "message"),
     [
         ({"partitions": [{"name": "cpu", "pools": ["p"]}]}, "0.log: line 2 partition: 'gpu' is not one of cpu"),
-        ({"partitions": [{"name": "gpu", "pools": ["q"]}]}, "c.toml: partitions[0].pools: 'q' is not one of p"),
+        ({"partitions": [{"name": "gpu", "pools": ["q"]}]}, "c.toml: partitions[0].pools[0]: 'q' is not one of p"),
         ({"priority": {"shares": {"b": 2}}}, "c.toml: priority.shares.b: 'b' is not one of a"),
         ({"priority": {"qos_priority": {"high": 2}}}, "c.toml: priority.qos_priority.high: 'high' is not"),
         ({"quotas": [{"account": "b", "nominal": [8]}]}, "c.toml: quotas[0].account: 'b' is not one of a"),
