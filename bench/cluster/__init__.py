@@ -40,6 +40,7 @@ FAMILY = Family(
         "describe": "instances.report:describe",
         "generate": "instances.generate:make",
         "recipe_forms": "instances.generate:forms",
+        "log_formats": "instances.logs:FORMATS",
         "check_solution": "formulations.check:check_solution",
     },
     solver=_solve,

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -22,14 +20,14 @@ import msgspec
 import numpy as np
 
 from ratiobench.instances.cluster import kubernetes, log_lines, slurm
-from ratiobench.instances.cluster.format import FORMAT, LABELS, LONGEST_RUN, WEIGHT_LIMIT, ClusterDocument, parse, write
+from ratiobench.instances.cluster.format import FORMAT, LABELS, LONGEST_RUN, WEIGHT_LIMIT, ClusterDocument, parse
 from ratiobench.instances.cluster.log_lines import LONGEST_NAME, Log, LogJob, Reader, Reason
 from ratiobench.instances.cluster.model import DAY, NONE, Instance, Pool, Second
 from ratiobench.instances.cluster.report import Report
 from ratiobench.instances.cluster.waits import Holder, blocked, tabulate
 from ratiobench.instances.io.documents import read_document
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.io.files import check_writable, load_toml
+from ratiobench.instances.io.files import load_toml
 from ratiobench.instances.io.text_files import TextFile, open_text
 
 LATE = "could not start at submit (a dependency, a begin time): they are released when they are eligible"
@@ -42,14 +40,16 @@ NO_ZONE = (
 )
 CLOCK = "are in a log in which the clocks change: the hour that is there twice is read as the first of the two"
 RESTART = 60  # Seconds from the end of a run to the submit of the next one of a job that Slurm starts again
-FORMATS: dict[str, Reader] = {
-    "swf": log_lines.read_swf,
-    "sacct": slurm.read_sacct,
-    "sacct-json": slurm.read_sacct_json,
-    "csv": log_lines.read_csv,
-    "kueue": kubernetes.read_kueue,
-    "k8s": kubernetes.read_jobs,
+# Readers of logs by the names of their formats, with a line about each
+READERS: dict[str, tuple[Reader, str]] = {
+    "swf": (log_lines.read_swf, "Standard Workload Format of the Parallel Workloads Archive"),
+    "sacct": (slurm.read_sacct, "Slurm: sacct --parsable2"),
+    "sacct-json": (slurm.read_sacct_json, "Slurm: sacct --json"),
+    "csv": (log_lines.read_csv, "any table; --columns names its columns submit, duration, gpus, ..."),
+    "kueue": (kubernetes.read_kueue, "Kueue: kubectl get workloads.kueue.x-k8s.io -A -o json"),
+    "k8s": (kubernetes.read_jobs, "Kubernetes: kubectl get jobs -A -o json, or pods"),
 }
+FORMATS = tuple((name, summary) for name, (_, summary) in READERS.items())
 
 
 class LogPool(Pool, frozen=True, kw_only=True):
@@ -82,27 +82,29 @@ class ClusterFile(ClusterDocument, frozen=True, kw_only=True):
 
 def import_logs(
     paths: Sequence[str],
-    cluster: ClusterFile,
+    cluster: ClusterFile | str,
     form: str = "",
     columns: Mapping[str, str] | None = None,
     skip_bad: bool = False,
     name: str = "log",
-    where: str = "cluster file",
 ) -> tuple[Instance, Report]:
-    """Import logs as one instance, whose origin has the figures of the report.
+    """Import logs as one instance of this name, whose origin has the figures of the report.
 
-    `form`: format of the logs, empty: by the names of the files; `columns`: our name of a column -> its name in a CSV
-    file; `skip_bad`: lines that cannot be read are counted instead of ending the import; `where`: the cluster file in
-    messages. InputError names file, line, field and value.
+    `cluster`: the cluster file, read or to be read; `form`: format of the logs, empty: by the names of the files;
+    `columns`: our name of a column -> its name in a CSV file; `skip_bad`: lines that cannot be read are counted instead
+    of ending the import. InputError names file, line, field and value.
     """
-    if form and form not in FORMATS:
-        raise InputError("--format", "", explain_unknown_name(form, FORMATS))
+    where = cluster if isinstance(cluster, str) else "cluster file"
+    if isinstance(cluster, str):
+        cluster = read_document(cluster, ClusterFile, load_toml)
+    if form and form not in READERS:
+        raise InputError("--format", "", explain_unknown_name(form, READERS))
     log = Log(zone=cluster.read_zone(), columns=columns or {}, skip_bad=skip_bad)
     lines = list[LogJob]()
     for path in map(str, paths):
         log.source = path
         with open_text(path, errors="surrogateescape") as file:
-            lines += FORMATS[form or _guess_format(file, path)](file, log)
+            lines += READERS[form or _guess_format(file, path)][0](file, log)
     jobs, shapes = _merge(lines, log), Shapes(cluster)
     for job in jobs:
         shapes.place(job)
@@ -125,27 +127,6 @@ def import_logs(
         log.remarks[CLOCK] += len(jobs) * changes
     report = _make_report(instance, cluster, jobs, len(lines) - len(jobs), chosen, shapes, log)
     return replace(instance, origin={**instance.origin, "log": report.summary()}), report
-
-
-def write_import(
-    paths: Sequence[str],
-    cluster_path: str,
-    out: str,
-    form: str = "",
-    columns: Mapping[str, str] | None = None,
-    skip_bad: bool = False,
-) -> tuple[Instance, Report]:
-    """Import logs as `import_logs` does, and write the instance to a new file; without its name nothing is written."""
-    if out:
-        if os.path.lexists(out):
-            raise InputError(out, "", "is there already; an import writes a new file")
-        check_writable(out)
-    cluster = read_document(cluster_path, ClusterFile, load_toml)
-    name = Path(out).name.partition(".")[0] or "log"
-    instance, report = import_logs(paths, cluster, form, columns, skip_bad, name, cluster_path)
-    if out:
-        write(instance, out)
-    return instance, report
 
 
 def _guess_format(file: TextFile, source: str) -> str:
@@ -379,7 +360,6 @@ def _make_report(
         utilisation=used / capacity if capacity > 0 else 0.0,
         window=(begin, end),
         left_out=_count_left_out(jobs),
-        others=others,
         waits=waits,
         tables={by: tabulate(instance, waits, by) for by in groups},
         bad=log.bad,

@@ -256,10 +256,9 @@ class Costs:
 
     def total(self, start: IntArray) -> Fraction:
         """The cost of a schedule, exact."""
-        numerators = self.numerators(start)
         units, group = np.unique(self.unit, return_inverse=True)
-        sums = [0] * len(units)
-        for place, value in zip(group.tolist(), numerators.tolist(), strict=True):
+        sums = [0] * len(units)  # of integers without bounds
+        for place, value in zip(group.tolist(), self.numerators(start).tolist(), strict=True):
             sums[place] += value
         pairs = list(zip(sums, units.tolist(), strict=True)) or [(0, 1)]
         while len(pairs) > 1:  # in a tree, because the common unit has thousands of digits

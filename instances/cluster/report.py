@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from ratiobench.instances.cluster.model import Instance
-from ratiobench.instances.cluster.waits import PARTS, Holder, WaitRow, Waits
+from ratiobench.instances.cluster.waits import PARTS, Waits
 from ratiobench.instances.io.errors import make_printable
 
 _MOST = 12  # Rows of a table, and lines that could not be read, that are printed
@@ -28,9 +29,10 @@ class Report:
     utilisation: float  # GPU-seconds that ran in the window, jobs left out included, over its capacity
     window: tuple[int, int]  # from the beginning to the last submit; its capacity leaves closed nodes out
     left_out: dict[str, tuple[int, int]]  # reason -> jobs, GPU-seconds that are known
-    others: list[Holder]  # jobs left out that held GPUs
     waits: Waits  # of the log
-    tables: dict[str, list[WaitRow]]  # waits by account, partition, user and width; empty for a log without starts
+    tables: dict[
+        str, dict[str, dict[str, float]]
+    ]  # waits by account, partition, user and width; empty for a log without starts
     bad: list[str]  # lines that could not be read and were skipped
     remarks: Counter[str]  # sentence on some jobs -> how many jobs
 
@@ -86,11 +88,11 @@ class Report:
                 yield from _table(by, rows)
 
 
-def _table(by: str, rows: list[WaitRow]) -> Iterator[str]:
+def _table(by: str, rows: dict[str, dict[str, float]]) -> Iterator[str]:
     yield f"{by:>16} {'jobs':>8} {'GPU-hours':>11} {'wait, min':>10} " + " ".join(f"{part:>10}" for part in PARTS)
-    for row in rows[:_MOST]:
-        minutes = " ".join(f"{row.means[name] / 60:10.1f}" for name in ("wait", *PARTS))
-        yield f"{make_printable(row.name, 16) or '(none)':>16} {row.jobs:8} {row.gpu_hours:11,.0f} {minutes}"
+    for name, row in islice(rows.items(), _MOST):
+        minutes = " ".join(f"{row[part] / 60:10.1f}" for part in ("wait", *PARTS))
+        yield f"{make_printable(name, 16) or '(none)':>16} {row['jobs']:8} {row['GPU-hours']:11,.0f} {minutes}"
     if len(rows) > _MOST:
         yield f"{'and':>16} {len(rows) - _MOST:8} more"
 

@@ -175,16 +175,6 @@ def _watch_nodes(instance: Instance, schedule: Schedule, grid: IntArray) -> Lack
     return lambda nodes, gpus, pools: np.asarray(np.all([count(gpus, q) < nodes for q in pools], axis=0))
 
 
-@dataclass(frozen=True, slots=True)
-class WaitRow:
-    """Waits of the jobs of one account, user, partition, or range of widths."""
-
-    name: str
-    jobs: int
-    gpu_hours: float
-    means: dict[str, float]  # seconds of the wait and of its parts, as of `Waits.means`
-
-
 def group_jobs(instance: Instance, by: str) -> Iterator[tuple[str, Flags]]:
     """Yield the jobs of every `account`, `user`, `partition` (empty for none), or `width` (GPUs, in ranges).
 
@@ -205,12 +195,12 @@ def group_jobs(instance: Instance, by: str) -> Iterator[tuple[str, Flags]]:
         yield names[k], code == k
 
 
-def tabulate(instance: Instance, waits: Waits, by: str) -> list[WaitRow]:
-    """Waits by what `group_jobs` has, one row a name; jobs count whose start is known."""
+def tabulate(instance: Instance, waits: Waits, by: str) -> dict[str, dict[str, float]]:
+    """By the names of `group_jobs` jobs whose start is known, their GPU-hours, their means as of `Waits.means`."""
     hours = instance.jobs.width * instance.jobs.run / 3600
-    groups = ((name, waits.known & mine) for name, mine in group_jobs(instance, by))
-    return [
-        WaitRow(name, int(mine.sum()), float(hours[mine].sum()), waits.means(mine))
-        for name, mine in groups
+    groups = {name: waits.known & mine for name, mine in group_jobs(instance, by)}
+    return {
+        name: {"jobs": int(mine.sum()), "GPU-hours": float(hours[mine].sum()), **waits.means(mine)}
+        for name, mine in groups.items()
         if mine.any()
-    ]
+    }
