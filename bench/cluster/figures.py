@@ -111,16 +111,14 @@ def utilisation(instance: Instance, start: IntArray) -> float:
 
 def list_utilisation(instance: Instance, start: IntArray, borders: Sequence[int]) -> list[float]:
     """The share of GPU-seconds in use between neighbouring borders; jobs that ran at the beginning use theirs."""
-    jobs, running, closed, known = instance.jobs, instance.running, instance.closures, start >= 0
-    used = (
+    jobs, running, known = instance.jobs, instance.running, start >= 0
+    begins, ends = (
         np.concatenate([start[known], running.start]),
         np.concatenate([(start + jobs.run)[known], running.end]),
-        np.concatenate([jobs.width[known], running.nodes * running.gpus]),
     )
-    shut = closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]]
+    width = np.concatenate([jobs.width[known], running.nodes * running.gpus])
     shares = []
     for low, high in pairwise(borders):
-        inside = (((np.clip(e, low, high) - np.clip(b, low, high)) * width).sum() for b, e, width in (used, shut))
-        gpu_seconds, lost = map(int, inside)
-        shares.append(gpu_seconds / max(1, instance.capacity * (high - low) - lost))
+        used = ((np.clip(ends, low, high) - np.clip(begins, low, high)) * width).sum()
+        shares.append(float(used / max(1, instance.gpu_seconds(low, high))))
     return shares

@@ -224,19 +224,16 @@ def _draw_days(axes: Axes, lines: Mapping[str, Sequence[float | None]], unit: fl
     axes.legend(fontsize="small")
 
 
-Draw = Callable[..., None]  # (axes, result)
-PICTURES: dict[str, Draw] = {
-    "Waits by time of submit": draw_waits,
-    "Utilisation": draw_utilisation,
-    "Waits by account": draw_accounts,
-    "Share of the possible gain": draw_gain,
-}
-
-
 def render_page(result: Backtest) -> str:
     """The page as HTML; it needs nothing from a network."""
     lead = [list_html([*list_answers(result)]), *list_basis(result)]
-    sections = [Section(title, [Picture(title, partial(draw, result=result), 3.4)]) for title, draw in PICTURES.items()]
+    pictures: dict[str, Callable[..., None]] = {
+        "Waits by time of submit": draw_waits,
+        "Utilisation": draw_utilisation,
+        "Waits by account": draw_accounts,
+        "Share of the possible gain": draw_gain,
+    }
+    sections = [Section(title, [Picture(title, partial(draw, result=result), 3.4)]) for title, draw in pictures.items()]
     sections += [Section(title, [rows]) for title, rows in list_tables(result).items()]
     note = f"ratiobench; instance {result.instance}. The command's --json has all figures in seconds."
     sections.append(Section("Source", [note]))

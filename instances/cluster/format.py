@@ -6,131 +6,31 @@ that is later), limits and labels with -1 (none). In the file `pools` of a job i
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from ratiobench.instances.arrays import IntArray, freeze
 from ratiobench.instances.cluster.model import (
     NONE,
-    Count,
-    Gpus,
     Instance,
+    InstanceDocument,
     Jobs,
-    Limit,
-    Name,
-    Part,
-    Partition,
-    Place,
-    Pool,
-    Priority,
-    Quota,
+    JobsDocument,
     Running,
-    Second,
+    RunningDocument,
+    find_name,
 )
 from ratiobench.instances.io.documents import Documents, convert, hash_once, require_different
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source, shorten
+from ratiobench.instances.io.errors import InputError, name_source, shorten
 from ratiobench.instances.io.fields import origin_of
 from ratiobench.instances.io.files import sha256_of
 
 FORMAT: Literal["ratiobench/cluster/1"] = "ratiobench/cluster/1"
 WEIGHT_LIMIT = 2**36  # GPU-seconds of a job: its cost over four years of waiting stays below 2^63
-LONGEST_RUN = 2**27
 LABELS = {"account": "accounts", "user": "users", "partition": "partitions", "qos": "qos"}  # column -> its table
-
-Length = Annotated[int, Meta(ge=1, le=LONGEST_RUN)]
-Code = Annotated[int, Meta(ge=-1, le=2**31)]
-
-
-class JobsDocument(Part, frozen=True):
-    """The columns of the jobs, in order of submit."""
-
-    id: list[Name]
-    submit: list[Second]
-    run: list[Length]
-    nodes: list[Count]
-    gpus: list[Gpus]
-    pools: list[Place]
-    release: tuple[Second, ...] = ()
-    limit: tuple[Limit, ...] = ()
-    account: tuple[Code, ...] = ()
-    user: tuple[Code, ...] = ()
-    partition: tuple[Code, ...] = ()
-    qos: tuple[Code, ...] = ()
-    logged: tuple[Limit, ...] = ()
-
-
-class RunningDocument(Part, frozen=True):
-    """A job that runs at the beginning; nodes are counted from 0 in its pool."""
-
-    pool: Name
-    nodes: list[Place]
-    gpus: Gpus
-    start: Second
-    end: Second
-    limit: Limit = NONE
-    account: Code = NONE
-    user: Code = NONE
-    partition: Code = NONE
-
-
-class ClusterDocument(Part, frozen=True, kw_only=True):
-    """What an instance file and a cluster file say of a cluster."""
-
-    pools: Annotated[tuple[Pool, ...], Meta(min_length=1, max_length=100)]
-    partitions: tuple[Partition, ...] = ()
-    quotas: tuple[Quota, ...] = ()
-    priority: Priority = Priority()
-    cycle: Place = 0
-    depth: Place = 0
-    judged: tuple[Second, Second] | None = None
-
-    def __post_init__(self) -> None:
-        names = [pool.name for pool in self.pools]
-        require_different("pools[]", names)
-        require_different("partitions[]", [part.name for part in self.partitions])
-        require_different("quotas[]", [quota.account for quota in self.quotas])
-        for i, part in enumerate(self.partitions):
-            for j, name in enumerate(part.pools):
-                _find(f"partitions[{i}].pools[{j}]", name, names)
-        for i, quota in enumerate(self.quotas):
-            if len(quota.nominal) != len(names):
-                problem = f"{len(quota.nominal)} entries; {len(names)} needed, one per pool"
-                raise InputError("", f"quotas[{i}].nominal", problem)
-        if self.judged is not None and self.judged[0] >= self.judged[1]:
-            problem = f"{list(self.judged)} is empty; the first second must be below the second one"
-            raise InputError("", "judged", problem)
-
-    def most_gpus(self, partition: str, account: str) -> list[float]:
-        """The most GPUs of each pool that a job can have by the bounds of its partition and its account's quotas."""
-        parts = (part for part in self.partitions if part.name == partition)
-        bounds = (bound for part in parts for bound in (part.user_gpus, part.account_gpus) if bound != NONE)
-        most = [min(bounds, default=math.inf)] * len(self.pools)
-        for own in self.quotas:
-            if own.account == account:
-                group = [quota.nominal for quota in self.quotas if quota is own or quota.cohort == own.cohort != ""]
-                most = [min(gpus, sum(lent)) for gpus, *lent in zip(most, *group, strict=True)]
-        return most
-
-
-class InstanceDocument(ClusterDocument, frozen=True, kw_only=True):
-    """The whole file."""
-
-    format: Literal["ratiobench/cluster/1"]
-    name: Name
-    begin: Second
-    pool_sets: list[list[Place]]
-    jobs: JobsDocument
-    origin: dict[str, Any] = msgspec.field(default_factory=dict)
-    cost: Literal["wait-gpu-hours", "wait", "wait-gpus", "slowdown"] = "wait"
-    accounts: tuple[Name, ...] = ()
-    users: tuple[Name, ...] = ()
-    qos: tuple[Name, ...] = ()
-    running: tuple[RunningDocument, ...] = ()
 
 
 def _fields_of(kind: type[Struct]) -> tuple[str, ...]:
@@ -149,13 +49,6 @@ _PRIORITY_TABLES = {
 }
 
 
-def _find(field: str, name: str, names: Sequence[str]) -> int:
-    """The number of a name in a table."""
-    if name not in names:
-        raise InputError("", field, explain_unknown_name(name, names))
-    return names.index(name)
-
-
 def _refuse(field: str, bad: Any, column: Any, problem: str) -> None:
     """An error for the first entry of a column that is bad; `[]` in the field stands for its place."""
     if np.any(bad):
@@ -172,12 +65,12 @@ def parse(data: Any, source: str = "<document>") -> Instance:
             require_different(f"{field}[]", names)
         tables["partitions"] = tuple(part.name for part in top.partitions)
         for i, quota in enumerate(top.quotas):
-            _find(f"quotas[{i}].account", quota.account, top.accounts)
+            find_name(f"quotas[{i}].account", quota.account, top.accounts)
         priority = {}
         for key, table in _PRIORITY_TABLES.items():
             weights, least = getattr(top.priority, key), int(key == "shares")
             for name in weights:
-                _find(f"priority.{key}.{name}", name, tables[table])
+                find_name(f"priority.{key}.{name}", name, tables[table])
             priority[key] = {name: weights[name] for name in tables[table] if weights.get(name, least) != least}
         sizes = {column: len(tables[table]) for column, table in LABELS.items()}
         instance = Instance(
@@ -239,30 +132,29 @@ def _build_jobs(top: InstanceDocument, sizes: dict[str, int]) -> Jobs:
 def _build_running(top: InstanceDocument, sizes: dict[str, int]) -> Running:
     rows, begin, names = top.running, top.begin, [pool.name for pool in top.pools]
     columns = {column: freeze([getattr(row, column) for row in rows]) for column in _RUNNING}
-    columns["pool"] = freeze([_find(f"running[{i}].pool", row.pool, names) for i, row in enumerate(rows)])
+    columns["pool"] = freeze([find_name(f"running[{i}].pool", row.pool, names) for i, row in enumerate(rows)])
     columns["nodes"] = freeze([len(row.nodes) for row in rows])
     start, end = columns["start"], columns["end"]
     _refuse("running[].start", start > begin, start, f"is after the beginning, {begin}")
     _refuse("running[].end", end <= begin, end, f"is not after the beginning, {begin}")
     _require_labels("running[].{}", columns, sizes)
     first = np.cumsum([0, *(pool.nodes for pool in top.pools)]).tolist()
-    free = [pool.gpus for pool in top.pools for _ in range(pool.nodes)]
-    shut = {(q, c.node): c.start for q, pool in enumerate(top.pools) for c in pool.closures[::-1] if c.end > begin}
-    flat = []
+    flat, free = [], [pool.gpus for pool in top.pools for _ in range(pool.nodes)]
     for i, (q, row) in enumerate(zip(columns["pool"].tolist(), rows, strict=True)):
         pool, field = top.pools[q], f"running[{i}]"
         if len(set(row.nodes)) != len(row.nodes) or not row.nodes or max(row.nodes) >= pool.nodes:
             problem = f"{shorten(row.nodes)}: different numbers below {pool.nodes}, the number of nodes, are needed"
             raise InputError("", f"{field}.nodes", problem)
+        for c in pool.closures:
+            if c.node in row.nodes and c.start < row.end and c.end > begin:
+                problem = f"{row.end} is after {c.start}, when node {c.node} closes; a running job ends before that"
+                raise InputError("", f"{field}.end", problem)
         for v in row.nodes:
             flat.append(first[q] + v)
             free[flat[-1]] -= row.gpus
             if free[flat[-1]] < 0:
                 problem = f"{pool.gpus - free[flat[-1]]} GPUs run on node {v} of {row.pool}, which has {pool.gpus}"
                 raise InputError("", f"{field}.gpus", problem)
-            if (closes := shut.get((q, v), row.end)) < row.end:
-                problem = f"{row.end} is after {closes}, when node {v} closes; a running job ends before that"
-                raise InputError("", f"{field}.end", problem)
     return Running(**columns, node=freeze(flat))
 
 

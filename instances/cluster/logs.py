@@ -20,9 +20,9 @@ import msgspec
 import numpy as np
 
 from ratiobench.instances.cluster import kubernetes, log_lines, slurm
-from ratiobench.instances.cluster.format import FORMAT, LABELS, LONGEST_RUN, WEIGHT_LIMIT, ClusterDocument, parse
+from ratiobench.instances.cluster.format import FORMAT, LABELS, WEIGHT_LIMIT, parse
 from ratiobench.instances.cluster.log_lines import LONGEST_NAME, Log, LogJob, Reader, Reason
-from ratiobench.instances.cluster.model import DAY, NONE, Instance, Pool, Second
+from ratiobench.instances.cluster.model import DAY, LONGEST_RUN, NONE, ClusterDocument, Instance, Pool, Second
 from ratiobench.instances.cluster.report import Report
 from ratiobench.instances.cluster.waits import Holder, blocked, tabulate
 from ratiobench.instances.io.documents import read_document
@@ -39,6 +39,7 @@ NO_ZONE = (
     "SLURM_TIME_FORMAT=%s"
 )
 CLOCK = "are in a log in which the clocks change: the hour that is there twice is read as the first of the two"
+LogJobs = list[LogJob]
 RESTART = 60  # Seconds from the end of a run to the submit of the next one of a job that Slurm starts again
 # Readers of logs by the names of their formats, with a line about each
 READERS: dict[str, tuple[Reader, str]] = {
@@ -100,7 +101,7 @@ def import_logs(
     if form and form not in READERS:
         raise InputError("--format", "", explain_unknown_name(form, READERS))
     log = Log(zone=cluster.read_zone(), columns=columns or {}, skip_bad=skip_bad)
-    lines = list[LogJob]()
+    lines = LogJobs()
     for path in map(str, paths):
         log.source = path
         with open_text(path, errors="surrogateescape") as file:
@@ -125,7 +126,7 @@ def import_logs(
         days = range(begin, chosen[-1].submit + DAY, DAY)
         changes = len({datetime.fromtimestamp(second, log.zone).utcoffset() for second in days}) > 1
         log.remarks[CLOCK] += len(jobs) * changes
-    report = _make_report(instance, cluster, jobs, len(lines) - len(jobs), chosen, shapes, log)
+    report = _make_report(instance, jobs, len(lines) - len(jobs), chosen, shapes, log)
     return replace(instance, origin={**instance.origin, "log": report.summary()}), report
 
 
@@ -142,7 +143,7 @@ def _guess_format(file: TextFile, source: str) -> str:
     return "kueue" if b"Workload" in head else "k8s" if b'"items"' in head else "sacct-json"
 
 
-def _merge(lines: list[LogJob], log: Log) -> list[LogJob]:
+def _merge(lines: LogJobs, log: Log) -> LogJobs:
     """One of the jobs with the same id and submit, the one that ran; runs that were requeued are pieces."""
     jobs: dict[Any, LogJob] = {}
     for job in lines:
@@ -214,7 +215,7 @@ class Shapes:
         return tuple(sorted(self.types.get(job.ran.lower(), allowed) & allowed or allowed))
 
 
-def _cut(kept: list[LogJob], begin: int, end: float) -> tuple[list[LogJob], list[LogJob]]:
+def _cut(kept: LogJobs, begin: int, end: float) -> tuple[LogJobs, LogJobs]:
     """The jobs of the window, and those that run at its beginning in order of start; the others are left out."""
     chosen, running = [], []
     for job in kept:
@@ -227,7 +228,7 @@ def _cut(kept: list[LogJob], begin: int, end: float) -> tuple[list[LogJob], list
     return chosen, sorted(running, key=lambda job: job.start or 0)
 
 
-def _count_left_out(jobs: list[LogJob]) -> dict[str, tuple[int, int]]:
+def _count_left_out(jobs: LogJobs) -> dict[str, tuple[int, int]]:
     """By reason how many jobs are left out, and their GPU-seconds that are known."""
     counts, seconds = Counter[str](), Counter[str]()
     for job in jobs:
@@ -238,13 +239,7 @@ def _count_left_out(jobs: list[LogJob]) -> dict[str, tuple[int, int]]:
 
 
 def _make_document(
-    name: str,
-    cluster: ClusterFile,
-    begin: int,
-    jobs: list[LogJob],
-    kept: list[LogJob],
-    chosen: list[LogJob],
-    running: list[LogJob],
+    name: str, cluster: ClusterFile, begin: int, jobs: LogJobs, kept: LogJobs, chosen: LogJobs, running: LogJobs
 ) -> dict[str, Any]:
     """The instance file of the chosen jobs; the cluster file may name an account or quality of no job that is kept."""
     of = {"account": jobs, "qos": jobs, "user": kept, "partition": kept}
@@ -299,7 +294,7 @@ def _or_none(value: int | None) -> int:
     return NONE if value is None else value
 
 
-def _place_running(jobs: list[LogJob], cluster: ClusterFile, begin: int) -> list[tuple[LogJob, int, list[int]]]:
+def _place_running(jobs: LogJobs, cluster: ClusterFile, begin: int) -> list[tuple[LogJob, int, list[int]]]:
     """Jobs that run at the beginning with a pool and best-fit nodes; those that do not fit are left out."""
     free, placed = [np.full(pool.nodes, pool.gpus) for pool in cluster.pools], []
     for job in jobs:
@@ -317,36 +312,24 @@ def _place_running(jobs: list[LogJob], cluster: ClusterFile, begin: int) -> list
     return placed
 
 
-def _make_report(
-    instance: Instance,
-    cluster: ClusterFile,
-    jobs: list[LogJob],
-    twice: int,
-    chosen: list[LogJob],
-    shapes: Shapes,
-    log: Log,
-) -> Report:
+def _make_report(instance: Instance, jobs: LogJobs, twice: int, chosen: LogJobs, shapes: Shapes, log: Log) -> Report:
     """Load, utilisation and waits of the log; its window is from the beginning to its end or the last submit."""
     columns, begin = instance.jobs, instance.begin
-    end = int(columns.submit[-1]) if cluster.end is None else cluster.end
+    end = int(columns.submit[-1]) if shapes.cluster.end is None else shapes.cluster.end
     last = max((job.start + (job.run or 0) for job in jobs if job.start is not None), default=begin)
     held = [
         (job, job.start, last if job.left_out == Reason.NO_END else job.start + (job.run or 0))
         for job in jobs
         if job.start is not None and job.gpus and job.left_out != Reason.PART
     ]
-    others = [
-        Holder(start, until, job.gpus, shapes.ran_in(job))
-        for job, start, until in held
-        if job.left_out and until > begin
-    ]
+    outside = [held_ for held_ in held if held_[0].left_out and held_[2] > begin]
+    others = [Holder(start, until, job.gpus, shapes.ran_in(job)) for job, start, until in outside]
     places = [shapes.ran_in(job) if job.ran else () for job in chosen]
     pools = np.array([place[0] if len(place) == 1 else NONE for place in places], dtype=np.int64)
     waits = blocked(instance, columns.logged, pools, others)
     groups = ("account", "partition", "user", "width") if waits.known.any() else ()
     log.remarks[LATE] += int((columns.release > np.maximum(columns.submit, begin)).sum())
-    closed = np.diff(np.clip(instance.closures[:, 1:3], begin, end), axis=1)[:, 0]
-    capacity = instance.capacity * (end - begin) - int((closed * instance.node_gpus[instance.closures[:, 0]]).sum())
+    capacity = instance.gpu_seconds(begin, end)
     area = columns.width * columns.run
     used = sum(job.gpus * max(0, min(until, end) - max(start, begin)) for job, start, until in held)
     return Report(

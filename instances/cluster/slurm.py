@@ -84,22 +84,11 @@ def _read_job(row: Row, is_asked: bool, field: str) -> LogJob:
     if resources.wrong:
         problem = "does not say how many, below 10^7 (`sacct --parsable2` writes whole fields)"
         raise row.fail(field, f"{shorten(resources.wrong)} {problem}")
-    job = LogJob(
-        id=name,
-        submit=row.require_second("Submit"),
-        eligible=row.second("Eligible"),
-        start=start,
-        limit=_duration(row, "Timelimit"),
-        gpus=resources.gpus,
-        nodes=int(row.number("ReqNodes") or resources.nodes or row.number("NNodes") or 0),
-        kind=resources.kind if is_asked else "",
-        ran=allocated.kind,
-        constraint=row.text("Constraints"),
-        account=row.text("Account"),
-        user=row.text("User"),
-        partition=row.text("Partition"),
-        qos=row.text("QOS"),
-    )
+    job = LogJob(name, row.require_second("Submit"), row.second("Eligible"), start, limit=_duration(row, "Timelimit"))
+    job.gpus, job.kind, job.ran = resources.gpus, resources.kind if is_asked else "", allocated.kind
+    job.nodes = int(row.number("ReqNodes") or resources.nodes or row.number("NNodes") or 0)
+    labels = map(row.text, ("Constraints", "Account", "User", "Partition", "QOS"))
+    job.constraint, job.account, job.user, job.partition, job.qos = labels
     state = row.text("State").split(" ")[0].rstrip("+")
     unfinished, written = state in _UNFINISHED, end
     if unfinished:
