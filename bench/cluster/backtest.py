@@ -181,10 +181,9 @@ class _Replays:
 
     def judge(self, name: str, logged: IntArray | None = None) -> Policy:
         """The figures of a policy; of the starts in the log those that need no cost."""
-        instance, jobs = self.instance, self.instance.jobs
+        instance = self.instance
         start = self.schedules[name].start if logged is None else logged
         judged, today = instance.judged_jobs & (start >= 0), self.schedules[self.today].start
-        weights = {"wait": np.ones(len(jobs), dtype=np.int64), "wait-gpu-hours": jobs.width * jobs.run}
         accounts, widths = (
             {group: measure(instance, start, judged & mask) for group, mask in masks.items()}
             for masks in (figures.group_by_account(instance), dict(group_jobs(instance, "width")))
@@ -194,7 +193,9 @@ class _Replays:
             figures=measure(instance, start, judged),
             costs={} if logged is not None else {cost: costs.mean(start) for cost, costs in self.costs.items()},
             shares={},
-            differences={cost: compare(instance, start, today, weight, judged) for cost, weight in weights.items()},
+            differences={
+                cost: compare(instance, start, today, costs.weight, judged) for cost, costs in self.costs.items()
+            },
             accounts=accounts,
             widths=widths,
             utilisation=figures.utilisation(instance, start),
@@ -214,13 +215,9 @@ class _Replays:
 
     def what_if(self, text: str) -> WhatIf:
         """The figures after a change."""
-        instance, starts = self.instance, {name: schedule.start for name, schedule in self.schedules.items()}
-        return WhatIf(
-            text,
-            {name: measure(instance, start, instance.judged_jobs) for name, start in starts.items()},
-            {name: figures.utilisation(instance, start) for name, start in starts.items()},
-            self.optima(),
-        )
+        rows = [self.judge(name) for name in self.schedules]
+        waits, utilisation = {row.name: row.figures for row in rows}, {row.name: row.utilisation for row in rows}
+        return WhatIf(text, waits, utilisation, self.optima())
 
 
 def _replay(instance: Instance, name: str) -> Schedule:

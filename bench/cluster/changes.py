@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import document, parse
+from ratiobench.instances.cluster.log_lines import read_second
 from ratiobench.instances.cluster.model import Instance, Quota
 from ratiobench.instances.io.documents import read_document
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
@@ -115,9 +115,8 @@ def _second(instance: Instance, text: str) -> int:
     """A date or time (UTC), or a time from the beginning such as 10d."""
     with suppress(ValueError):
         return instance.begin + seconds_of(text)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+    second, _ = read_second(text, None)
+    if second < 0:
         problem = "is neither a date or time (2024-03-01T12:00) nor one from the beginning (10d)"
-        raise _refuse("maintenance", text, problem) from None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+        raise _refuse("maintenance", text, problem)
+    return second

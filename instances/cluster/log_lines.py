@@ -184,7 +184,7 @@ class Row:
         """Seconds from 1970 of a number or of ISO 8601; a time without a zone is in that of the log, or UTC."""
         if not (text := self.text(key)):
             return None
-        second, is_local = _read_second(text, self.log.zone)
+        second, is_local = read_second(text, self.log.zone)
         if not 0 <= second <= LARGEST:
             example = "2026-03-01T08:30:00+01:00"
             raise self.fail(key, f"{shorten(text)} is neither a time such as {example} nor a number of seconds")
@@ -198,7 +198,7 @@ class Row:
 
 
 @lru_cache(maxsize=65_536)
-def _read_second(text: str, zone: ZoneInfo | None) -> tuple[int, bool]:
+def read_second(text: str, zone: ZoneInfo | None) -> tuple[int, bool]:
     """Seconds from 1970, -1 if the text is no time; whether the text did not say its zone."""
     try:
         if text.partition(".")[0].isdecimal():

@@ -169,28 +169,18 @@ class Shapes:
     def __init__(self, cluster: ClusterFile) -> None:
         self.cluster, self.fits = cluster, dict[tuple[object, ...], tuple[int, int, tuple[int, ...], str]]()
         names = [pool.name for pool in cluster.pools]
+        self.everywhere, self.types = set(range(len(names))), defaultdict[str, set[int]](set)
         self.partitions = {part.name: {names.index(pool) for pool in part.pools} for part in cluster.partitions}
-        self.types = defaultdict[str, set[int]](set)
         for q, pool in enumerate(cluster.pools):
             for kind in (pool.name, *pool.types):
                 self.types[kind.lower()].add(q)
 
-    def allowed(self, job: LogJob, strict: bool = True) -> set[int]:
-        """The pools that the job may use by its partition, type of GPU and constraint.
-
-        `strict`: unknown partitions and types are errors; a feature that is no type of GPU does not matter.
-        """
-        allowed = set(range(len(self.cluster.pools)))
-        labels = (("partition", job.partition, self.partitions), ("type", job.kind.lower(), self.types))
-        for field, label, table in labels:
-            if label and table and label in table:
-                allowed &= table[label]
-            elif label and table and strict:
-                problem = f"{explain_unknown_name(label, table)}, the names in the cluster file"
-                raise InputError(job.source, f"{job.where} {field}", problem)
+    def allowed(self, job: LogJob) -> set[int]:
+        """The pools that the job may use by its partition, type of GPU and constraint, as far as these are known."""
         features = re.findall(r"[\w.-]+", job.constraint.lower()) if job.constraint else []
-        named = [self.types[feature] for feature in features if feature in self.types]
-        return allowed & set[int]().union(*named) if named else allowed
+        named = [self.types[feature] for feature in features if feature in self.types] or [self.everywhere]
+        allowed = self.partitions.get(job.partition, self.everywhere) & set[int]().union(*named)
+        return allowed & self.types.get(job.kind.lower(), self.everywhere)
 
     def place(self, job: LogJob) -> None:
         """Set the shape and the pools of a job, and why it is left out, if it is."""
@@ -198,6 +188,11 @@ class Shapes:
             return
         key = job.partition, job.account, job.kind, job.constraint, job.nodes, job.gpus
         if key not in self.fits:
+            labels = (("partition", job.partition, self.partitions), ("type", job.kind.lower(), self.types))
+            for field, label, table in labels:
+                if label and table and label not in table:
+                    problem = f"{explain_unknown_name(label, table)}, the names in the cluster file"
+                    raise InputError(job.source, f"{job.where} {field}", problem)
             allowed, places = self.allowed(job), self.cluster.pools
             nodes = min(job.nodes, job.gpus) or -(-job.gpus // max((places[q].gpus for q in allowed), default=1))
             gpus = -(-job.gpus // nodes)
@@ -211,7 +206,7 @@ class Shapes:
 
     def ran_in(self, job: LogJob) -> tuple[int, ...]:
         """The pools in which the job may have run in the log."""
-        allowed = self.allowed(job, strict=False)
+        allowed = self.allowed(job)
         return tuple(sorted(self.types.get(job.ran.lower(), allowed) & allowed or allowed))
 
 
