@@ -55,9 +55,7 @@ class Closure(Part, frozen=True):
         if self.announced == NONE:
             force_setattr(self, "announced", self.start)
         if not self.announced <= self.start < self.end:
-            problem = (
-                f"announced {self.announced}, start {self.start}, end {self.end}: announced <= start < end is needed"
-            )
+            problem = f"{self.start}: announced {self.announced} <= start < end {self.end} is needed"
             raise InputError("", "start", problem)
 
 
