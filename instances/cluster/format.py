@@ -38,7 +38,7 @@ def _fields_of(kind: type[Struct]) -> tuple[str, ...]:
 
 
 # Fields that are the same in the file and in `Instance`
-_SAME = ("begin", "partitions", "quotas", "cycle", "depth", "judged", "accounts", "users", "qos", "pools")
+_SAME = ("pools", "begin", "partitions", "quotas", "cycle", "depth", "judged", "accounts", "users", "qos")
 _RUNNING = _fields_of(RunningDocument)[2:]  # Columns that are the same in the file and in `Running`
 _OPTIONAL = ("limit", "logged", *LABELS)  # Columns of jobs of which -1 is the default
 _PRIORITY_TABLES = {
@@ -171,11 +171,6 @@ def _require_startable(top: InstanceDocument, instance: Instance) -> None:
 
 def document(instance: Instance) -> dict[str, Any]:
     """The JSON document of an instance."""
-    head = {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin)}
-    return head | ({} if instance.cost == "wait" else {"cost": instance.cost}) | _content(instance)
-
-
-def _content(instance: Instance) -> dict[str, Any]:
     jobs, running = instance.jobs, instance.running
     sets, choice = np.unique(jobs.allowed, axis=0, return_inverse=True)
     columns: dict[str, list[Any]] = {"id": list(jobs.ids)}
@@ -195,13 +190,14 @@ def _content(instance: Instance) -> dict[str, Any]:
         for i, q in enumerate(running.pool.tolist())
     ]
     built = {
+        **{key: getattr(instance, key) for key in _SAME if getattr(instance, key) is not None},
         "priority": instance.priority,
         "running": rows,
         "pool_sets": [np.flatnonzero(row).tolist() for row in sets],
-        **{key: getattr(instance, key) for key in _SAME if getattr(instance, key) is not None},
     }
     content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(built))
-    return content | {"jobs": columns}
+    head = {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin)}
+    return head | ({} if instance.cost == "wait" else {"cost": instance.cost}) | content | {"jobs": columns}
 
 
 def content_hash(instance: Instance) -> str:

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -132,13 +133,9 @@ def import_logs(
 
 def _guess_format(file: TextFile, source: str) -> str:
     """The format of an open file by its name, and of JSON by its first characters."""
-    name = source.removesuffix(".gz")
-    if name.endswith(".swf"):
-        return "swf"
-    if name.endswith((".csv", ".tsv")):
-        return "csv"
-    if not name.endswith(".json"):
-        return "sacct"
+    suffix = Path(source.removesuffix(".gz")).suffix
+    if suffix != ".json":
+        return {".swf": "swf", ".csv": "csv", ".tsv": "csv"}.get(suffix, "sacct")
     head = file.peek()
     return "kueue" if b"Workload" in head else "k8s" if b'"items"' in head else "sacct-json"
 
