@@ -26,7 +26,7 @@ ITERATIONS = 20_000  # Most iterations of the simplex method for a programme
 # The count of programmes in which a row does not bind starts here for rows that are never dropped
 NEVER_IDLE = -(2**40)
 # A facet is dropped after so many programmes in which it does not bind, where these are this part of the facets
-IDLE, MANY_ROWS = 12, 0.3
+IDLE, MANY_ROWS = 50, 0.3
 
 
 # (rates, work, slots of each option): `models.tight.covers_in_windows`
