@@ -26,7 +26,6 @@ from ratiobench.bench.results.frames import SECONDS, apply_types, make_frame
 from ratiobench.bench.results.means import IRREGULAR, group_shares
 from ratiobench.bench.results.remarks import with_remarks
 from ratiobench.bench.show import check_title, format_number, rows_of
-from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.instances.io.display import make_html
 from ratiobench.instances.io.errors import InputError, make_printable, shorten
 
@@ -163,10 +162,6 @@ def results(folder: str | os.PathLike[str]) -> Results:
     ------
     InputError : there are no results in the folder.
     """
-    path = Path(folder) / STORE
-    with Store.open(path, create=False) as store:
-        found = _tables.read_results(store)
-    if not found.about:
-        raise InputError(str(path), "", EMPTY)
+    found = _tables.read_folder(Path(folder))
     parts = {part.name: getattr(found, part.name) for part in fields(found)}
     return Results(**parts | {"seconds": found.seconds.astype(SECONDS)})

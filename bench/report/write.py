@@ -17,19 +17,17 @@ from ratiobench.bench.report.claims import claims_frame, claims_text, summarise_
 from ratiobench.bench.report.figures import SuiteFigure, make_figure
 from ratiobench.bench.report.rows import results_text
 from ratiobench.bench.report.tables import csv_of
-from ratiobench.bench.results.read import Results, read_results, stages
+from ratiobench.bench.results.read import Results, stages
+from ratiobench.bench.results.read import read_folder as results_of
 from ratiobench.bench.show import CELL, escape_lines
-from ratiobench.bench.storage.store import EMPTY, STORE, Store
+from ratiobench.bench.storage.store import STORE
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
 from ratiobench.instances.io.files import make_folder, write_atomically
 
 
 def read_folder(folder: Path, labels: Mapping[str, str] | None = None) -> tuple[Results, Family]:
     """The results of a folder, with algorithms called by their labels, and their family."""
-    with Store.open(folder / STORE, create=False) as store:
-        results = read_results(store)
-    if not results.about:
-        raise InputError(str(folder / STORE), "", EMPTY)
+    results = results_of(folder)
     name = results.about.get("family")
     if name not in families():
         raise InputError(str(folder / STORE), "family", f"{shorten(name)} is not one of {', '.join(families())}")

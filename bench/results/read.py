@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from ratiobench.bench.results import ratios, repetitions
 from ratiobench.bench.results.row import Row, make_row
 from ratiobench.bench.storage.pieces import Audit, Failed, Online, Opt, Piece, Solvers, read_piece
 from ratiobench.bench.storage.pieces import Study as StudyPiece
-from ratiobench.bench.storage.store import Store, StoredCase
+from ratiobench.bench.storage.store import EMPTY, STORE, Store, StoredCase
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
 from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import InputError, shorten
@@ -179,6 +180,15 @@ def read_results(store: Store) -> Results:
         repetitions=pd.DataFrame(reader.runs, columns=repetitions.EACH, dtype=object),
         solvers=solvers,
     )
+
+
+def read_folder(folder: Path) -> Results:
+    """Read the tables of a folder in which a suite was run; InputError where there are none."""
+    with Store.open(folder / STORE, create=False) as store:
+        results = read_results(store)
+    if not results.about:
+        raise InputError(str(folder / STORE), "", EMPTY)
+    return results
 
 
 @dataclass(slots=True)
