@@ -151,7 +151,7 @@ def _report(
             yield from texts
 
     def document() -> dict[str, Any]:
-        from ratiobench.bench.report.document import results_document
+        from ratiobench.bench.report.write import results_document
 
         write(lambda text: None)
         return results_document(folder)

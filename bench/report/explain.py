@@ -100,7 +100,6 @@ def verdict_text(explanation: Explanation) -> Sentence:
 
 
 def text(explanation: Explanation) -> str:
-    """The explanation for a terminal."""
     ending = explanation.ending
     lines = [f"{make_printable(explanation.instance, SENTENCE)}: {make_printable(explanation.algorithm, SENTENCE)}"]
     verdict = sentence_text(verdict_text(explanation))
@@ -183,18 +182,27 @@ def render_explanation(explanation: Explanation) -> str:
 def explain_document(explanation: Explanation) -> dict[str, Any]:
     """The explanation as JSON values, for programs that read what happened."""
     ending = explanation.ending
-    claim = None
-    if ending is not None:
-        claim = {
-            "name": ending.claim,
-            "statement": ending.statement,
-            "source": ending.source,
-            "proof_status": ending.standing,
-            "verdict": ending.verdict.value,
-            "sides": sentence_text(ending.sides),
-            "steps": _texts(ending.steps),
-            "failing": None if ending.failing is None else list(ending.failing),
+    claim = ending and {
+        "name": ending.claim,
+        "statement": ending.statement,
+        "source": ending.source,
+        "proof_status": ending.standing,
+        "verdict": ending.verdict.value,
+        "sides": sentence_text(ending.sides),
+        "steps": _texts(ending.steps),
+        "failing": None if ending.failing is None else list(ending.failing),
+    }
+    arrivals = [
+        {
+            "arrival": moment.heading,
+            "asks": sentence_text(moment.said),
+            "candidates": None if moment.candidates is None else _table(moment.candidates),
+            "notes": _texts(moment.notes),
+            "decision": sentence_text(moment.decision),
+            "after": _texts(moment.after),
         }
+        for moment in explanation.moments
+    ]
     return {
         "instance": explanation.instance,
         "about": explanation.about,
@@ -202,17 +210,7 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
         "result": sentence_text(explanation.result),
         "tables": [_table(table) for table in explanation.tables],
         "remarks": _texts(explanation.remarks),
-        "arrivals": [
-            {
-                "arrival": moment.heading,
-                "asks": sentence_text(moment.said),
-                "candidates": None if moment.candidates is None else _table(moment.candidates),
-                "notes": _texts(moment.notes),
-                "decision": sentence_text(moment.decision),
-                "after": _texts(moment.after),
-            }
-            for moment in explanation.moments
-        ],
+        "arrivals": arrivals,
         "claim": claim,
         "signs": dict(explanation.signs),
         "sources": {source.name: source.citation for source in explanation.sources},

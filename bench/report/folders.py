@@ -18,7 +18,6 @@ import pandas as pd
 
 from ratiobench.bench.report.tables import csv_of
 from ratiobench.bench.results.read import Results, read_folder
-from ratiobench.bench.results.row import is_known
 from ratiobench.bench.show import CELL, align_columns, count_text, format_number, ratio_text
 from ratiobench.instances.io.errors import make_printable
 
@@ -34,8 +33,6 @@ MARGIN = 1.05  # Ratios of seconds nearer to 1 than this are the same, however m
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two folders side by side."""
-
     a: str
     b: str
     suites: tuple[str, str]
@@ -50,7 +47,6 @@ class Comparison:
 
 
 def compare(a: Path, b: Path) -> Comparison:
-    """Read two result folders and put them side by side."""
     left, right = read_folder(a), read_folder(b)
     rows_a, rows_b = _rows(left), _rows(right)
     checks = [name for name in left.checks if name in right.checks]
@@ -66,11 +62,10 @@ def compare(a: Path, b: Path) -> Comparison:
 
 def _rows(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
     seconds = _seconds(results)
-    rows = {}
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row, cells in zip(results.records, results.exact.to_dict("records"), strict=True):
-        known = {str(name): value if is_known(value) else None for name, value in cells.items()}
-        spent = seconds.get(("online", row.algorithm, row.case))
-        rows[row.case, row.algorithm] = known | {"seconds": spent, "ratio": ratio_text(row, results.sense)}
+        more = {"seconds": seconds.get(("online", row.algorithm, row.case)), "ratio": ratio_text(row, results.sense)}
+        rows[row.case, row.algorithm] = {**cells, **more}  # type: ignore[dict-item]
     return rows
 
 
@@ -237,14 +232,13 @@ def exact_frame(comparison: Comparison) -> pd.DataFrame:
 
 
 def as_csv(comparison: Comparison) -> bytes:
-    """The rows of both folders as CSV."""
     return csv_of(exact_frame(comparison))
 
 
 def as_frame(comparison: Comparison) -> pd.DataFrame:
     """The rows of both folders for a notebook: figures as float64, exact ones once more as ``NAME_exact``."""
     exact, frame = exact_frame(comparison), pd.DataFrame()
-    for name in exact:
+    for name in map(str, exact):
         figure = name[:-2]
         frame[name] = exact[name].astype("float64" if figure in SHOWN[:6] else "string")
         if figure in SHOWN[:5]:

@@ -22,8 +22,6 @@ Part = "str | Lines | Picture | Markup"  # A sentence, a table, a picture, or ma
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page."""
-
     title: str
     parts: Sequence[Any]  # each a `Part`
     name: str = ""  # its place on the page, which the list of contents names; empty: it is not in that list
@@ -53,7 +51,6 @@ def _load_template() -> Template:
 
 
 def part_html(part: Any) -> Markup:
-    """A part of a page as markup."""
     if isinstance(part, Markup):
         return part
     if isinstance(part, str):
@@ -93,7 +90,6 @@ def breakable(text: Any) -> Markup:
 
 
 def list_html(texts: Sequence[Any], css: str = "") -> Markup:
-    """Sentences as a list."""
     items = Markup("").join(Markup("<li>{}</li>").format(mark_code(text)) for text in texts)
     return Markup('<ul class="{}">{}</ul>').format(css, items)
 

@@ -261,20 +261,18 @@ def draw_schedule(axes: Axes, gantt: Gantt) -> None:
 
 def list_times(timeline: Timeline) -> Lines:
     """The figures of the pictures, a row per place."""
-    counts = count_arrivals(timeline)
-    loads = [shorten_series(timeline, each) for each in timeline.loads]
-    prices = {title: [shorten_series(timeline, each) for each in series] for title, series in timeline.prices.items()}
-    lines = []
-    for place, name in enumerate(name_times(timeline)):
-        line = {_time_title(timeline): name}
-        line |= {f"load of {each.name}, percent": f"{100 * float(each.mean[place]):.4g}" for each in loads}
-        for title, series in prices.items():
-            for each in series:
-                sides = (("mean", each.mean), ("least", each.low or each.mean), ("most", each.high or each.mean))
-                for word, values in sides:
-                    line[f"{title.partition(',')[0]}, {each.name}, {word}"] = f"{float(values[place]):.6g}"
-        lines.append(line | {outcome: str(row[place]) for outcome, row in counts.items()})
-    return lines
+    columns = {_time_title(timeline): name_times(timeline)}
+    for load in timeline.loads:
+        shares = shorten_series(timeline, load).mean
+        columns[f"load of {load.name}, percent"] = [f"{100 * float(share):.4g}" for share in shares]
+    for title, prices in timeline.prices.items():
+        for price in prices:
+            short = shorten_series(timeline, price)
+            for word, values in (("mean", short.mean), ("least", short.low), ("most", short.high)):
+                name = f"{title.partition(',')[0]}, {price.name}, {word}"
+                columns[name] = [f"{float(value):.6g}" for value in values or short.mean]
+    columns |= {outcome: list(map(str, counts)) for outcome, counts in count_arrivals(timeline).items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def list_refusals(timeline: Timeline) -> Lines:

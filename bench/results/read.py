@@ -98,7 +98,6 @@ class Results:
     exact: pd.DataFrame
     seconds: pd.DataFrame  # a row per piece of work: case, algorithm, stage, seconds
     checks: Sequence[str]  # names of the checks, in the order of the audits
-    asking: Sequence[str] = ()  # those of them that say which assumptions of the claim's proof fail
     measures: Sequence[str] = ()  # names of the family's measures
     accounts: Sequence[str] = ()  # the columns `ACCOUNTS`, or none where the family gives no accounts
     records: Sequence[Row] = ()  # the rows of `exact` for programs, with the facts behind them
@@ -159,20 +158,18 @@ def read_results(store: Store) -> Results:
         if (answers := reader.case_solvers(case)) is not None:
             solvers[case.name] = answers
     checks, measures = tuple(reader.checks), tuple(reader.measures)
-    asking = tuple(name for name in checks if any(f"{name}_failing" in row for row in rows))
     accounts = tuple(ACCOUNTS) if family is not None and family.accounts is not None else ()
     columns = [*COLUMNS, *measures]
     for name in checks:
-        parts = ("", "_left", "_right", "_reason", "_figures", *(["_failing"] if name in asking else []))
-        columns += [f"{name}{part}" for part in parts]
+        columns += [f"{name}{part}" for part in ("", "_left", "_right", "_reason", "_figures")]
+        columns += [f"{name}_failing"] if any(f"{name}_failing" in row for row in rows) else []
     columns += [*accounts, *(repetitions.COLUMNS if reader.runs else ())]
     return Results(
         about=about,
         cases=cases,
-        exact=pd.DataFrame(rows, columns=columns, dtype=object),
+        exact=pd.DataFrame([[row.get(name) for name in columns] for row in rows], columns=columns, dtype=object),
         seconds=pd.DataFrame(reader.seconds, columns=["case", "algorithm", "stage", "seconds"]),
         checks=checks,
-        asking=asking,
         measures=measures,
         accounts=accounts,
         records=[make_row(row, checks, measures) for row in rows],

@@ -82,12 +82,10 @@ class Row:
 
     @property
     def name(self) -> str:
-        """What the algorithm is called."""
         return self.called or self.algorithm
 
     @property
     def label(self) -> str:
-        """The name with its remarks."""
         return self.remarks.label
 
     @property
@@ -109,11 +107,6 @@ class Row:
         """The assumptions of a claim's proof that fail on the run; None where its check does not say."""
         result = self.checks.get(check)
         return None if result is None else result.failing
-
-
-def is_known(value: Any) -> bool:
-    """Whether a cell holds something."""
-    return value is not None and not (isinstance(value, float) and value != value)
 
 
 _FIELDS = {field.name for field in fields(Row)} - {"measures", "checks"}

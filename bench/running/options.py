@@ -50,13 +50,11 @@ class RunOptions:
 
     @property
     def folder(self) -> Path:
-        """The folder of the results, which is known when a suite is run."""
         if self.out is None:
             raise ValueError("`out` is not set")
         return self.out
 
     def context(self, family: Family) -> RunContext:
-        """The context of its online runs."""
         isolate = family.choose_isolation(self.isolate)
         return RunContext(isolate=isolate, own=self.own, hidden=(str(self.folder.absolute()),))
 

@@ -66,7 +66,6 @@ class SpawnPool(Executor):
         atexit.register(self.stop)
 
     def parallel(self) -> int:
-        """Pieces that can be in work at a time."""
         return self.workers
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:

@@ -6,12 +6,11 @@ content alone, so the numbers do not depend on the number of workers, on the ord
 
 from __future__ import annotations
 
-import contextlib
 import math
 import shlex
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -242,7 +241,6 @@ class _Sweep:
             self.queue.append(piece)
 
     def _done(self, piece: _Piece, results: Any) -> None:
-        """A worker has made a piece."""
         if piece.stage == GENERATE:
             self._made(piece.case, results)
             return
@@ -393,46 +391,42 @@ def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
 
 def filter_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
     """The cases whose names fit one of the patterns, of one of the tiers (groups); all, where there is none."""
+    known = dict.fromkeys(case.group for case in suite.cases)
     for tier in tiers:
-        if tier not in (known := dict.fromkeys(case.group for case in suite.cases)):
+        if tier not in known:
             raise InputError("--tier", "", explain_unknown_name(tier, known))
-    for pattern in patterns:
-        if not any(fnmatchcase(case.name, pattern) for case in suite.cases):
-            some = ", ".join(case.name for case in suite.cases[:5]) + (", ..." if len(suite.cases) > 5 else "")
-            raise InputError("--only", "", f"{shorten(pattern)} fits no case of {suite.name}: {some}")
-    chosen = [
-        case
-        for case in suite.cases
-        if (not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns))
-        and (not tiers or case.group in tiers)
-    ]
+    _require_fitting("--only", patterns, [case.name for case in suite.cases], f"case of {suite.name}")
+    chosen = [case for case in suite.cases if _fits(case.name, patterns) and case.group in (tiers or known)]
     if not chosen:
         raise InputError("--tier", "", f"no case of {', '.join(tiers)} fits {shorten(', '.join(patterns))}")
     return chosen
 
 
-def _with_rows(suite: Suite, cases: list[Case], patterns: Sequence[str]) -> list[Case]:
-    """The cases with those algorithms and studies whose names fit, if any do; all, where there is no pattern."""
-    if not patterns:
-        return cases
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
-    def fits(name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in patterns)
 
-    known = dict.fromkeys(name for case in cases for name in case.algorithms)
+def _require_fitting(option: str, patterns: Sequence[str], names: Sequence[str], what: str) -> None:
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in known):
-            some = ", ".join(list(known)[:5]) + (", ..." if len(known) > 5 else "")
-            raise InputError("--rows", "", f"{shorten(pattern)} fits no algorithm of {suite.name}: {some}")
+        if not any(fnmatchcase(name, pattern) for name in names):
+            some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            raise InputError(option, "", f"{shorten(pattern)} fits no {what}: {some}")
+
+
+def _filter_rows(suite: Suite, options: RunOptions) -> list[Case]:
+    """The cases that the options choose, with those algorithms and studies whose names fit `--rows`, if any do."""
+    cases, patterns = filter_cases(suite, options.only, options.tier), options.rows
+    names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
+    _require_fitting("--rows", patterns, names, f"algorithm of {suite.name}")
     selection = [
         replace(
             case,
-            algorithms=tuple(filter(fits, case.algorithms)),
-            studies=tuple(study for study in case.studies if fits(study.algorithm)),
+            algorithms=tuple(name for name in case.algorithms if _fits(name, patterns)),
+            studies=tuple(study for study in case.studies if _fits(study.algorithm, patterns)),
         )
         for case in cases
     ]
-    return [case for case in selection if case.algorithms]
+    return [case for case in selection if case.algorithms or not patterns]
 
 
 def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
@@ -440,8 +434,7 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
     if options.algorithms and options.rows:
         problem = "chooses of the suite's algorithms, of which none runs beside those of --algorithm"
         raise InputError("--rows", "", f"{problem}; --add NAME runs one beside them")
-    chosen = _with_rows(suite, filter_cases(suite, options.only, options.tier), options.rows)
-    named = options.named
+    chosen, named = _filter_rows(suite, options), options.named
     if not any(case.algorithms or named for case in chosen):
         raise InputError(suite.file or suite.name, "algorithms", "nothing is to be run: name some, or --algorithm NAME")
     for case in chosen if suite.file else ():
@@ -453,29 +446,20 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
         if not any(case.is_served(name) for case in chosen):
             option = "--algorithm" if name in options.algorithms else "--add"
             raise InputError(option, "", f"{shorten(name)}: {_no_other_day(suite, chosen, name)}")
-    return [
-        replace(
-            case,
-            algorithms=algorithms,
-            studies=tuple(each for each in case.studies if not options.algorithms or each.algorithm in named),
-            solve=replace(case.solve, effort=case.solve.effort * options.effort),
-            certificate="" if options.solve or options.effort > 1 else case.certificate,
-            prior=case.prior if _is_any_informed(case, algorithms) else None,
-        )
-        for case in chosen
-        if (algorithms := _choose_algorithms(case, options)) or not named
-    ]
-
-
-def _is_any_informed(case: Case, algorithms: Sequence[str]) -> bool:
-    """Whether a run or a study of the case asks for another day, which need not be made otherwise."""
-    return any(map(is_informed, (*algorithms, *(study.algorithm for study in case.studies))))
-
-
-def _choose_algorithms(case: Case, options: RunOptions) -> tuple[str, ...]:
-    """Those of the case and those of the command; of these none that asks for another day, which the case lacks."""
-    own = () if options.algorithms else case.algorithms
-    return tuple(dict.fromkeys((*own, *filter(case.is_served, options.named))))
+    cases = []
+    for case in chosen:
+        # Of those of the command none that asks for another day, which the case lacks
+        own = () if options.algorithms else case.algorithms
+        algorithms = tuple(dict.fromkeys((*own, *filter(case.is_served, named))))
+        studies = tuple(study for study in case.studies if not options.algorithms or study.algorithm in named)
+        informed = any(map(is_informed, (*algorithms, *(study.algorithm for study in case.studies))))
+        certificate = "" if options.solve or options.effort > 1 else case.certificate
+        solve = replace(case.solve, effort=case.solve.effort * options.effort)
+        prior = case.prior if informed else None  # which need not be made otherwise
+        if algorithms or not named:
+            changed = replace(case, algorithms=algorithms, studies=studies, solve=solve)
+            cases.append(replace(changed, prior=prior, certificate=certificate))
+    return cases
 
 
 def _no_other_day(suite: Suite, chosen: Sequence[Case], name: str) -> str:
@@ -495,7 +479,7 @@ def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
 
     Suites leave out such rows as well, where a case has no earlier day.
     """
-    chosen = _with_rows(suite, filter_cases(suite, options.only, options.tier), options.rows)
+    chosen = _filter_rows(suite, options)
     lines = []
     for name in options.named:
         without = [case.name for case in chosen if not case.is_served(name)]
@@ -504,17 +488,6 @@ def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
             have = "has no other day" if len(without) == 1 else "have no other day"
             lines.append(f"left out: {name} on {cases}, which {have}")
     return lines
-
-
-@contextlib.contextmanager
-def _in_file(suite: Suite, named: bool) -> Iterator[None]:
-    """An `InputError` about an algorithm that the suite's file names is about the file."""
-    try:
-        yield
-    except InputError as error:
-        if not (suite.file and named):
-            raise
-        raise InputError(suite.file, "algorithms", str(error).removeprefix("algorithm: ")) from None
 
 
 def require_shown(suite: Suite, added: Sequence[str]) -> None:
@@ -538,7 +511,6 @@ def require_shown(suite: Suite, added: Sequence[str]) -> None:
 
 
 def scale_suite(suite: Suite, scale: str) -> Suite:
-    """The suite with its cases at the scale."""
     if scale not in SCALES:
         raise InputError("--scale", "", f"{shorten(scale)} is not one of {', '.join(SCALES)}")
     if scale == SCALES[0]:
@@ -568,8 +540,12 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     with run_context(terms):
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
         for name in dict.fromkeys([*names, *studied]):
-            with _in_file(suite, name not in options.named):
+            try:
                 require_algorithms(family, [name])
+            except InputError as error:
+                if not suite.file or name in options.named:
+                    raise
+                raise InputError(suite.file, "algorithms", str(error).removeprefix("algorithm: ")) from None
         repeat = max(options.repeat, suite.repeat)
         drawing = [name for name in names if repeat > 1 and family.is_randomised(name)]
     repeats = dict.fromkeys(drawing, repeat)
@@ -583,7 +559,9 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         with _open_store(options.folder) as store:
             folder = make_folder(options.folder / "instances")
             audited = suite.audited if options.audits is None else options.audits
-            stored = {} if options.rerun or audited or repeats else _stored_runs(cases)
+            stored: dict[tuple[str, str], StoredRun] = {}  # those of the standard sets, by entry and algorithm
+            for name in sorted({case.certificate.partition("/")[0] for case in cases if case.certificate}):
+                stored |= {} if options.rerun or audited or repeats else read_runs(read_set(name))
             if options.fresh or options.retry_failed:
                 store.clear(failed_only=not options.fresh)
             made_by = {"workers": pool.parallel(), "provenance": provenance.collect(isolation)}
@@ -614,7 +592,6 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
 
 
 def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, Any]:
-    """What the store says of a run: what was asked for."""
     rows = options.named if options.algorithms else options.rows
     about: dict[str, Any] = {
         "suite": suite.name,
@@ -634,12 +611,6 @@ def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, An
     return about | ({"rows": list(rows)} if rows else {})
 
 
-def _stored_runs(cases: Iterable[Case]) -> dict[tuple[str, str], StoredRun]:
-    """The stored runs of the standard sets that the cases are of, by entry and algorithm."""
-    sets = {case.certificate.partition("/")[0] for case in cases if case.certificate}
-    return {address: run for name in sorted(sets) for address, run in read_runs(read_set(name)).items()}
-
-
 def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:
     """The folders of the suite's own file and of the files that its recipes name."""
     given = {path for case in cases for path in work.paths_of(case.recipe, case.prior, case.history)}
@@ -654,7 +625,6 @@ def command(suite: Suite, options: RunOptions) -> str:
 
 
 def _open_store(results: Path) -> Store:
-    """The store of a folder of results; nothing is written where the folder cannot be used."""
     folder = results / "instances"
     if folder.exists() and not folder.is_dir():
         raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")

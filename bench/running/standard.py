@@ -91,15 +91,11 @@ def check_entry(chosen: StandardSet, entry: Entry) -> EntryCheck:
 
 def check_set(chosen: StandardSet, entries: Sequence[Entry], workers: int | None) -> Iterator[EntryCheck]:
     """Check entries side by side, large ones first; as they get done."""
-    order = sorted(entries, key=lambda each: -_file_size(chosen, each))
+    sizes = {file.name: file.stat().st_size for file in chosen.folder.glob("*")}
+    order = sorted(entries, key=lambda entry: -sizes.get(chosen.certificate(entry).name, 0))
     with SpawnPool(min(workers or usable_cores(), max(1, len(order)))) as pool:
         for future in as_completed([pool.submit(check_entry, chosen, entry) for entry in order]):
             yield future.result()
-
-
-def _file_size(chosen: StandardSet, entry: Entry) -> int:
-    path = chosen.certificate(entry)
-    return path.stat().st_size if path.exists() else 0
 
 
 class Improvement(NamedTuple):
@@ -111,7 +107,6 @@ class Improvement(NamedTuple):
 
     @property
     def moved(self) -> bool:
-        """Whether an end did."""
         return self.before != self.after
 
 
@@ -164,7 +159,8 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     first = entry.first
     if first is None and known is None:
         first = First(record.lower, record.upper, record.seconds)
-    size = _size_of(family, instance)
+    described = family.describe(instance)
+    size = {name: described[name] for name in dict.fromkeys((*family.size, "load")) if name in described}
     found = msgspec.structs.replace(entry, instance=family.identity(instance), size=size, first=first, best=record)
     make_folder(chosen.folder)
     write_atomically(chosen.certificate(entry), content)
@@ -207,7 +203,11 @@ def store_runs(
         suite = suite_of(chosen, name, family.day_before)
         assert suite is not None  # the family has entries
         policies = () if family.evaluation is None else family.evaluation.policies
-        algorithms = dict.fromkeys((*chosen.algorithms.get(name, ()), *policies, *_runnable(family)))
+        algorithms = dict.fromkeys((*chosen.algorithms.get(name, ()), *policies))
+        for algorithm in family.algorithms():
+            with contextlib.suppress(InputError):  # it needs something named
+                family.validate_algorithm(algorithm.name)
+                algorithms[algorithm.name] = None
         only = tuple(entry.name for entry in entries if entry.family == name)
         out = folder / name
         tell(f"{len(algorithms)} algorithms of {name} on {len(only)} instances")
@@ -223,14 +223,6 @@ def store_runs(
     return counts
 
 
-def _runnable(family: Family) -> Iterator[str]:
-    """The algorithms that need nothing named."""
-    for each in family.algorithms():
-        with contextlib.suppress(InputError):
-            family.validate_algorithm(each.name)
-            yield each.name
-
-
 def _runs_of(folder: Path) -> Iterator[StoredRun]:
     """The runs of a folder of results that did not fail."""
     with Store.open(folder / STORE, create=False) as store:
@@ -243,12 +235,6 @@ def _runs_of(folder: Path) -> Iterator[StoredRun]:
                     yield StoredRun(
                         case.name, case.instance, algorithm, key, {**run.payload, "seconds": None}, measures
                     )
-
-
-def _size_of(family: Family, instance: Any) -> dict[str, Any]:
-    described = family.describe(instance)
-    selection = [*family.size, *(["load"] if "load" in described and "load" not in family.size else [])]
-    return {key: described[key] for key in selection if key in described}
 
 
 def fetch(chosen: StandardSet, entries: Sequence[Entry], folder: Path, tell: Callable[[str], None]) -> list[Path]:

@@ -139,8 +139,6 @@ def _result(
 
 
 def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key: str) -> StoredResult:
-    """OPT or its interval."""
-
     def find(contract: Family) -> tuple[dict[str, Any], bytes]:
         return _encoded(contract, contract.solve(_instance(family, data), settings))
 
@@ -250,8 +248,6 @@ def study(
     prior: bytes | None = None,
     terms: RunContext = FREE,
 ) -> StoredResult:
-    """A table for a figure."""
-
     def tabulate(contract: Family) -> tuple[dict[str, Any], None]:
         if contract.studies is None:
             raise InputError("suite", wanted.name, f"the family {family} makes no studies")

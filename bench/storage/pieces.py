@@ -93,8 +93,6 @@ class Accounts(Struct):
 
 
 class Online(Struct):
-    """A run of an algorithm."""
-
     algorithm: str
     label: str
     remarks: Remarks

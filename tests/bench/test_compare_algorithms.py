@@ -43,8 +43,8 @@ def drawn_at_random(seed: int, sense: Sense) -> Comparison:
 
 def is_within(comparison: Comparison, case: str, name: str, factor: Fraction) -> bool:
     """By definition, without a quotient: the best value is reached, or both are positive and near enough."""
-    values = [value for other in NAMES if (value := comparison.value(case, other)) is not None]
-    value = comparison.value(case, name)
+    values = [value for (where, _), value in comparison.values.items() if where == case]
+    value = comparison.values.get((case, name))
     if value is None:
         return False
     best = max(values) if comparison.sense is Sense.MOST else min(values)

@@ -20,18 +20,17 @@ from matplotlib.figure import Figure
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
-from ratiobench.bench.report import pictures
-from ratiobench.bench.report.bids import (
+from ratiobench.bench.lora.bids import (
     CurvePiece,
     draw_charges,
     draw_curve,
     find_best,
-    list_studies,
     read_charges,
     read_curve,
     take_sample,
 )
-from ratiobench.bench.report.figures import SuiteFigure, draw_means, is_lines, make_figure, sort_means
+from ratiobench.bench.report import pictures
+from ratiobench.bench.report.figures import SuiteFigure, draw_means, is_lines, list_studies, make_figure, sort_means
 from ratiobench.bench.report.page import draw_share_picture
 from ratiobench.bench.report.pictures import Picture, shorten_groups
 from ratiobench.bench.results import ratios
