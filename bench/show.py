@@ -116,13 +116,11 @@ def check_text(row: Row, check: str) -> str:
     failing, right = row.failing(check), row.checks[check].right
     if failing is None:
         return str(row.verdict(check))
-    bound = f"bound {bound_text(Fraction(right))}; " if isinstance(right, str) else ""
+    bound = ""
+    if isinstance(right, str):  # rounded up: to three decimals, from 1,000 on to a whole number
+        value = Fraction(right)
+        bound = f"bound {format_number(math.ceil(value) if value >= 1000 else value, up=True)}; "
     return f"{row.verdict(check)} ({bound}{assumptions_text(failing)})"
-
-
-def bound_text(value: Fraction) -> str:
-    """An upper bound rounded up: to three decimals, from 1,000 on to a whole number."""
-    return format_number(Fraction(math.ceil(value)) if value >= 1000 else value, up=True)
 
 
 def assumptions_text(failing: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import combinations
@@ -256,25 +256,6 @@ def least_cases(count: int) -> int:
     return cases
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two algorithms, the first with the better mean rank."""
-
-    a: str
-    b: str
-    a_better: int  # cases on which the exact value of a is better
-    b_better: int
-    equal: int
-    rank_a: Fraction  # exact mean ranks; 1 is best
-    rank_b: Fraction
-    p: float  # Wilcoxon's signed-rank test of the shares of OPT, two-sided
-    p_holm: float  # with Holm's correction for all pairs
-
-    @property
-    def differs(self) -> bool:
-        return self.p_holm <= ALPHA
-
-
 @dataclass(frozen=True)
 class Significance:
     """The tests over the cases that all compared algorithms have."""
@@ -283,7 +264,10 @@ class Significance:
     left_out: Sequence[str]  # algorithms that were not to run on all of these cases
     cases: int
     counterexamples: int
-    pairs: Sequence[Pair]  # all pairs, those of the algorithm with the best mean rank first; empty with too few cases
+    # all pairs, those of the algorithm with the best mean rank first, A before B; empty with too few cases. Columns:
+    # cases by exact values, exact mean ranks (1 is best), p of Wilcoxon's test of the shares of OPT, two-sided, p with
+    # Holm's correction for all pairs, and whether they differ.
+    pairs: Sequence[Mapping[str, Any]]
 
     def conclusion(self) -> str:
         count = len(self.algorithms)
@@ -295,34 +279,27 @@ class Significance:
                 f"{size}: too few cases, nothing can be concluded. With {count} algorithms Wilcoxon's test needs "
                 f"{least_cases(count)} cases to find any two different, even if one of them is better on every case."
             )
-        different = sum(pair.differs for pair in self.pairs)
+        different = sum(pair["differ"] == "yes" for pair in self.pairs)
         return (
             f"{size}. Of {count_text(len(self.pairs), 'pair')}, {different} differ by Wilcoxon's "
             "signed-rank test with Holm's correction, at 5 % over all pairs."
         )
 
     def lines(self, names: Mapping[str, str]) -> Lines:
-        return [
-            {
-                "A": names.get(pair.a, pair.a),
-                "B": names.get(pair.b, pair.b),
-                "cases, A better": str(pair.a_better),
-                "cases, B better": str(pair.b_better),
-                "cases, equal": str(pair.equal),
-                "mean rank of A": f"{float(pair.rank_a):.2f}",
-                "mean rank of B": f"{float(pair.rank_b):.2f}",
-                "p": f"{pair.p:.2g}",
-                "p (Holm)": f"{pair.p_holm:.2g}",
-                "differ": "yes" if pair.differs else "no",
-            }
-            for pair in self.pairs
-        ]
+        lines = []
+        for pair in self.pairs:
+            line = {name: str(value) for name, value in pair.items()}
+            line |= {side: names.get(pair[side], pair[side]) for side in "AB"}
+            line |= {name: f"{float(pair[name]):.2f}" for name in ("mean rank of A", "mean rank of B")}
+            lines.append(line | {name: f"{pair[name]:.2g}" for name in ("p", "p (Holm)")})
+        return lines
 
     def text(self, names: Mapping[str, str]) -> str:
         """What a terminal shows: the conclusion, and the tests of the algorithm with the best mean rank."""
         lines = ["Significance (paired over cases, N is the number of cases):"]
         lines += wrap(self.conclusion(), 116, initial_indent="  ", subsequent_indent="  ")
-        best = [line for pair, line in zip(self.pairs, self.lines(names), strict=True) if pair.a == self.pairs[0].a]
+        table = zip(self.pairs, self.lines(names), strict=True)
+        best = [line for pair, line in table if pair["A"] == self.pairs[0]["A"]]
         return "\n".join([*lines, *([align_columns(best, indent="  ").rstrip()] if best else [])]) + "\n"
 
 
@@ -353,16 +330,18 @@ def take_significance(comparison: Comparison) -> Significance | None:
 
 def _test_pairs(
     names: Sequence[str], keys: Sequence[Sequence[int]], shares: Sequence[Sequence[Fraction | None]]
-) -> list[Pair]:
+) -> list[dict[str, Any]]:
     columns = zip(*map(mid_ranks, keys), strict=True)
     ranks = [sum(column, Fraction(0)) / len(keys) for column in columns]
     order = sorted(range(len(names)), key=ranks.__getitem__)
-    pairs: list[Pair] = []
+    pairs = []
     for i, j in combinations(order, 2):
+        better, worse = sum(row[i] < row[j] for row in keys), sum(row[i] > row[j] for row in keys)
+        pair: dict[str, Any] = {"A": names[i], "B": names[j], "cases, A better": better, "cases, B better": worse}
+        pair |= {"cases, equal": len(keys) - better - worse, "mean rank of A": ranks[i], "mean rank of B": ranks[j]}
         values = [(row[i], row[j]) for row in shares]
         p = signed_rank_test([a - b for a, b in values if a is not None and b is not None])
-        better, worse = sum(row[i] < row[j] for row in keys), sum(row[i] > row[j] for row in keys)
-        equal = len(keys) - better - worse
-        pairs.append(Pair(names[i], names[j], better, worse, equal, ranks[i], ranks[j], p, 1.0))
-    adjusted = adjust_holm([pair.p for pair in pairs])
-    return [replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
+        pairs.append(pair | {"p": p})
+    for pair, p in zip(pairs, adjust_holm([pair["p"] for pair in pairs]), strict=True):
+        pair |= {"p (Holm)": p, "differ": "yes" if p <= ALPHA else "no"}
+    return pairs

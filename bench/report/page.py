@@ -18,7 +18,6 @@ from ratiobench.bench.family.suite import is_informed
 from ratiobench.bench.report.answer import group_words, list_doubts, name_groups, share_lines, take_shares
 from ratiobench.bench.report.claims import ClaimSummary, claims_section, count_fallen, fallen_lines
 from ratiobench.bench.report.compare import (
-    Comparison,
     compare_runs,
     count_wins,
     draw_profiles,
@@ -187,21 +186,14 @@ def _comparison_sections(results: Results, pictures: Mapping[str, Picture]) -> I
             "Your algorithm against every other one: cases in which its exact value is better, worse or equal.",
             wins,
         ]
-    yield Section("Algorithms against each other", [*parts, *_test_parts(comparison)], "compare")
-
-
-def _test_parts(comparison: Comparison) -> Iterator[Any]:
-    tests = take_significance(comparison)
-    if tests is None:
-        return
-    yield Markup('<h3 id="significance">Significance</h3>')
-    yield tests.conclusion()
-    yield _method(_PAIRED)
-    if tests.left_out:
-        names = ", ".join(comparison.names.get(name, name) for name in tests.left_out)
-        yield f"Not compared, since they were to run on fewer cases: {names}."
-    if tests.pairs:
-        yield _fold(f"All {len(tests.pairs)} pairs", tests.lines(comparison.names))
+    if (tests := take_significance(comparison)) is not None:
+        parts += [Markup('<h3 id="significance">Significance</h3>'), tests.conclusion(), _method(_PAIRED)]
+        if tests.left_out:
+            names = ", ".join(comparison.names.get(name, name) for name in tests.left_out)
+            parts.append(f"Not compared, since they were to run on fewer cases: {names}.")
+        if tests.pairs:
+            parts.append(_fold(f"All {len(tests.pairs)} pairs", tests.lines(comparison.names)))
+    yield Section("Algorithms against each other", parts, "compare")
 
 
 def _row_sections(results: Results, family: Family) -> Iterator[Section]:

@@ -99,14 +99,10 @@ def mark_code(text: Any) -> Markup:
     return text if isinstance(text, Markup) else Markup(re.sub("`(.*?)`", r"<code>\1</code>", str(escape(text))))
 
 
-def csv_cell(value: Any) -> Any:
-    """The value as a cell of CSV: a quotation mark before what a spreadsheet would run as a formula."""
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
-
-
 def csv_of(frame: pd.DataFrame) -> bytes:
-    """A table as CSV: names of suites, files and algorithms come from outside, and are no formulas."""
+    """A table as CSV; a quotation mark stands before names from outside that a spreadsheet would run as a formula."""
     printable = frame.copy(deep=False)
     for name in frame.select_dtypes(["object", "string"]).columns:
-        printable[name] = pd.Series([csv_cell(value) for value in frame[name]], index=frame.index, dtype=object)
+        cells = [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in frame[name]]
+        printable[name] = pd.Series(cells, index=frame.index, dtype=object)
     return printable.to_csv(index=False, lineterminator="\n").encode()

@@ -233,8 +233,7 @@ class _Reader:
         made, opt = self._get(case, "generate", case.name), self._get(case, "opt", case.solve_key)
         online = {key: self._get(case, "online", key, name) for name, _, key in case.runs()}
         every = [(name, run) for name, _, key in case.runs() if isinstance(run := online[key], Online)]
-        _check_bound(opt, every, self.sense, self.store, case)
-        head = {"case": case.name, "group": case.group, "instance": case.instance, **_reference(opt, every, self.sense)}
+        head = {"case": case.name, "group": case.group, "instance": case.instance, **self._reference(case, opt, every)}
         rows: list[list[dict[str, Any]]] = []
         for name, repetition, key in case.runs():
             row = head | {"algorithm": name, "label": name, "algorithm_key": key}
@@ -247,6 +246,39 @@ class _Reader:
             self.runs.extend(repetitions.list_runs(several) if len(several) > 1 else ())
         checks = tuple(self.checks)
         return [repetitions.mean_row(part, self.sense, checks) if len(part) > 1 else part[0] for part in rows]
+
+    def _reference(self, case: StoredCase, opt: Piece | None, runs: Iterable[tuple[str, Online]]) -> dict[str, Any]:
+        """The interval on OPT. A valid run is a verified solution too: the best one may move the verified end.
+
+        A run that is better than the bound on OPT is refused: one of the two must be wrong.
+        """
+        if not isinstance(opt, Opt):
+            reason = opt.reason if isinstance(opt, Failed) else "not solved yet"
+            return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}
+        ends, source = {"lower": Fraction(opt.lower), "upper": Fraction(opt.upper)}, "solve"
+        for name, run in runs:
+            if run.valid and ratios.beats_bound(opt.lower, opt.upper, run.welfare, self.sense):
+                where = f"case {shorten(case.name)}, online of {shorten(name)}, welfare"
+                beyond = "above" if self.sense is Sense.MOST else "below"
+                problem = (
+                    f"{shorten(run.welfare)} is {beyond} the bound {shorten(getattr(opt, self.sense.bound))} on OPT"
+                )
+                raise InputError(str(self.store.path), where, problem)
+            if run.valid and ratios.is_better(run.welfare, ends[self.sense.verified], self.sense):
+                ends[self.sense.verified], source = Fraction(run.welfare), name
+        lower, upper = ends["lower"], ends["upper"]
+        return {
+            "opt_status": "optimal" if lower == upper else "interval",
+            "opt_lower": lower,
+            "opt_lower_source": source,
+            "opt_upper": upper,
+            "opt_proof": opt.proof,
+            "opt_formulation": opt.formulation,
+            "opt_backend": opt.backend,
+            "opt_solver": (opt.solver or {}).get("solver", ""),
+            "opt_gap": ratios.gap(lower, upper),
+            "opt_time_limited": opt.time_limited,
+        }
 
     def _run(
         self, case: StoredCase, name: str, run: Piece | None, made: Piece | None, head: Mapping[str, Any]
@@ -282,44 +314,6 @@ class _Reader:
         return columns
 
 
-def _check_bound(
-    opt: Piece | None, runs: Iterable[tuple[str, Online]], sense: Sense, store: Store, case: StoredCase
-) -> None:
-    """Refuse a valid run that is better than the bound on OPT: one of the two must be wrong."""
-    if not isinstance(opt, Opt):
-        return
-    for name, run in runs:
-        if run.valid and ratios.beats_bound(opt.lower, opt.upper, run.welfare, sense):
-            where = f"case {shorten(case.name)}, online of {shorten(name)}, welfare"
-            beyond = "above" if sense is Sense.MOST else "below"
-            problem = f"{shorten(run.welfare)} is {beyond} the bound {shorten(getattr(opt, sense.bound))} on OPT"
-            raise InputError(str(store.path), where, problem)
-
-
-def _reference(opt: Piece | None, runs: Iterable[tuple[str, Online]], sense: Sense) -> dict[str, Any]:
-    """The interval on OPT. A valid online run is a verified solution too: the best one may move the verified end."""
-    if not isinstance(opt, Opt):
-        reason = opt.reason if isinstance(opt, Failed) else "not solved yet"
-        return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}
-    ends, source = {"lower": Fraction(opt.lower), "upper": Fraction(opt.upper)}, "solve"
-    for name, run in runs:
-        if run.valid and ratios.is_better(run.welfare, ends[sense.verified], sense):
-            ends[sense.verified], source = Fraction(run.welfare), name
-    lower, upper = ends["lower"], ends["upper"]
-    return {
-        "opt_status": "optimal" if lower == upper else "interval",
-        "opt_lower": lower,
-        "opt_lower_source": source,
-        "opt_upper": upper,
-        "opt_proof": opt.proof,
-        "opt_formulation": opt.formulation,
-        "opt_backend": opt.backend,
-        "opt_solver": (opt.solver or {}).get("solver", ""),
-        "opt_gap": ratios.gap(lower, upper),
-        "opt_time_limited": opt.time_limited,
-    }
-
-
 def _run_columns(run: Online, lower: Fraction | None, upper: Fraction | None, sense: Sense) -> dict[str, Any]:
     sources = frozenset(constant.source for constant in run.constants)
     row: dict[str, Any] = {
@@ -348,15 +342,12 @@ def _run_columns(run: Online, lower: Fraction | None, upper: Fraction | None, se
 
 def stages(seconds: pd.DataFrame) -> pd.DataFrame:
     """Seconds of work per stage, the online runs per algorithm: stage, pieces, seconds."""
-    if seconds.empty:
-        return pd.DataFrame(columns=["stage", "pieces", "seconds"])
     seconds = seconds[seconds["stage"] != DECIDING]  # a part of `online`
-    names = seconds["stage"].where(seconds["stage"] != "online", "online " + seconds["algorithm"])
-    grouped = seconds.groupby(names, sort=False)["seconds"].agg(["size", "sum"]).reset_index()
-    grouped.columns = pd.Index(["stage", "pieces", "seconds"])
     order = {stage: rank for rank, stage in enumerate(("generate", "opt", "solvers", "online", "audit", "study"))}
-    grouped["rank"] = [order[str(stage).split(" ")[0]] for stage in grouped["stage"]]
-    return grouped.sort_values("rank", kind="stable").drop(columns="rank").reset_index(drop=True)
+    names = seconds["stage"].where(seconds["stage"] != "online", "online " + seconds["algorithm"])
+    groups = seconds.assign(rank=seconds["stage"].map(order), stage=names).groupby(["rank", "stage"], sort=False)
+    table = groups["seconds"].agg(pieces="size", seconds="sum").reset_index().sort_values("rank", kind="stable")
+    return table[["stage", "pieces", "seconds"]]
 
 
 def online_seconds(results: Results, stage: str = "online") -> dict[tuple[str, str], float]:

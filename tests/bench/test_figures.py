@@ -200,7 +200,7 @@ def least(found: Results) -> Results:
         ratio = ratios.ratio(lower, lower + 1, value, Sense.LEAST)
         figures: dict[str, Any] = {"reached": ratios.certain_share(lower, lower + 1, value, Sense.LEAST)}
         for end, figure in (("lower", ratio.lower), ("upper", ratio.upper)):
-            figures |= {f"ratio_{end}": figure, f"ratio_{end}_float": None if figure is None else float(figure)}
+            figures[f"ratio_{end}"] = figure
         ends = {"opt_lower": lower, "opt_upper": lower + 1}
         rows.append(replace(row, welfare=value, ratio_kind=ratio.kind.value, **ends, **figures))
     return replace(found, about={**found.about, "sense": "least"}, records=rows)
