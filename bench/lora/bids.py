@@ -9,11 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ratiobench.bench.report.pictures import COLORS, OPT, Picture, height_of, name_rows
-from ratiobench.bench.results.read import StudyTable
 from ratiobench.bench.show import format_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ratiobench.bench.results.read import StudyTable
 
 SAMPLE = 10  # Tasks shown of those that were charged, as in the paper
 

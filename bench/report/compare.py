@@ -114,7 +114,7 @@ class Profile:
         return len(self.factors) + self.endless + self.broken
 
     def within(self, factor: Fraction) -> int:
-        return sum(each <= factor for each in self.factors)
+        return sum(value <= factor for value in self.factors)
 
 
 def take_profiles(comparison: Comparison) -> list[Profile]:
@@ -141,16 +141,16 @@ def list_profiles(comparison: Comparison, profiles: Sequence[Profile]) -> Lines:
     """The profiles as a table: cases within some factors, the largest factor, and those that none reaches."""
     return [
         {
-            "algorithm": comparison.names[each.algorithm],
-            "cases": str(each.cases),
-            "best": str(each.within(Fraction(1))),
-            **{f"within {float(factor):g}": str(each.within(factor)) for factor in FACTORS},
-            "largest factor": format_decimal(each.factors[-1], up=True) if each.factors else "-",
-            "unbounded": str(each.endless),
-            "invalid or failed": str(each.broken),
-            "not run yet": str(each.waiting),
+            "algorithm": comparison.names[profile.algorithm],
+            "cases": str(profile.cases),
+            "best": str(profile.within(Fraction(1))),
+            **{f"within {float(factor):g}": str(profile.within(factor)) for factor in FACTORS},
+            "largest factor": format_decimal(profile.factors[-1], up=True) if profile.factors else "-",
+            "unbounded": str(profile.endless),
+            "invalid or failed": str(profile.broken),
+            "not run yet": str(profile.waiting),
         }
-        for each in profiles
+        for profile in profiles
     ]
 
 

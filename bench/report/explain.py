@@ -73,13 +73,13 @@ def explain(
     result = [*explanation.result, ratio]
     about_another = check is not None and check.reason.startswith(ANOTHER)
     ending = explanation.ending if asked or not about_another else None
-    sources = [each for each in family.sources if ending is not None and each.name in ending.source]
+    sources = [source for source in family.sources if ending is not None and source.name in ending.source]
     whole = replace(explanation, result=result, ending=ending, sources=sources)
     return replace(whole, signs=find_used_signs(text(whole), family.notation()))
 
 
 def _require_claim(family: Family, claim: str) -> None:
-    known = [each.name for each in family.statements() if not each.proof]
+    known = [statement.name for statement in family.statements() if not statement.proof]
     if not known:
         raise InputError("--claim", "", f"the family {family.name} has no claims")
     if claim not in known:

@@ -171,9 +171,9 @@ def results(folder: str | os.PathLike[str]) -> Results:
     ------
     InputError : there are no results in the folder.
     """
-    found = _tables.read_folder(Path(folder))
-    parts = {part.name: getattr(found, part.name) for part in fields(found)}
-    return Results(**parts | {"seconds": found.seconds.astype(SECONDS)})
+    stored = _tables.read_folder(Path(folder))
+    parts = {part.name: getattr(stored, part.name) for part in fields(stored)}
+    return Results(**parts | {"seconds": stored.seconds.astype(SECONDS)})
 
 
 def apply_types(results: _tables.Results) -> pd.DataFrame:

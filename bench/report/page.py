@@ -65,11 +65,11 @@ def draw_share_picture(results: Results, group: str = "") -> Picture | None:
     shares = shares.assign(group=shares["group"].map(name_groups(shares, group_words(results))))
     names = list(dict.fromkeys(shares["name"]))
     groups = shares["group"].nunique()
-    each = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
+    height = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
     legend = 0.2 * -(-groups // 3) if 1 < groups <= GROUPS else 0.0
     title = f"Share of OPT{f', {group}' if group else ''}"
     draw = partial(draw_shares, shares=shares)
-    return Picture(title, draw, height_of(names, each, 0.75 + legend), "share-of-opt")
+    return Picture(title, draw, height_of(names, height, 0.75 + legend), "share-of-opt")
 
 
 def list_pictures(results: Results, figures: Sequence[SuiteFigure]) -> list[Picture]:
@@ -252,7 +252,7 @@ def _terms(results: Results, family: Family) -> Iterator[Any]:
         "rounding, leaves it open) or not applicable",
     }
     yield _definitions(terms)
-    known = {each.name: each.summary for each in family.algorithms()}
+    known = {entry.name: entry.summary for entry in family.algorithms()}
     heads: dict[str, str] = {}
     for name in results.exact["algorithm"]:
         own = is_user_algorithm(name)

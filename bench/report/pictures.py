@@ -131,10 +131,10 @@ def break_name(name: str, width: int = 42) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def height_of(names: Sequence[str], each: float = LINE, above: float = 0.75) -> float:
+def height_of(names: Sequence[str], height: float = LINE, above: float = 0.75) -> float:
     """Inches of a picture with a row per name."""
     lines = max((1 + break_name(name).count("\n") for name in names), default=1)
-    return above + len(names) * max(each, 0.06 + 0.12 * lines)
+    return above + len(names) * max(height, 0.06 + 0.12 * lines)
 
 
 def name_rows(axes: Axes, names: Sequence[str], own: Sequence[bool] = ()) -> None:

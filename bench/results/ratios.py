@@ -89,14 +89,14 @@ def _least_ratio(lower: Exact, upper: Exact, value: Exact) -> Ratio:
 
 def columns(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> dict[str, Any]:
     """What the rows of results say of ALG = value beside OPT in [lower, upper]: ratio, part reached, difference."""
-    found, part = ratio(lower, upper, value, sense), certain_share(lower, upper, value, sense)
+    interval, part = ratio(lower, upper, value, sense), certain_share(lower, upper, value, sense)
     least, most = shortfall(lower, upper, value, sense)
     return {
-        "ratio_kind": found.kind.value,
-        "ratio_lower": found.lower,
-        "ratio_upper": found.upper,
-        "ratio_lower_float": None if found.lower is None else float(found.lower),
-        "ratio_upper_float": None if found.upper is None else float(found.upper),
+        "ratio_kind": interval.kind.value,
+        "ratio_lower": interval.lower,
+        "ratio_upper": interval.upper,
+        "ratio_lower_float": None if interval.lower is None else float(interval.lower),
+        "ratio_upper_float": None if interval.upper is None else float(interval.upper),
         "reached": part,
         "reached_float": None if part is None else float(part),
         "behind_lower": least,

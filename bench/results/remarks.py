@@ -21,7 +21,8 @@ def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
     """
     counted: dict[Remark, int] = {}
     for run in runs:
-        for remark in dict.fromkeys(_kind(each) if len(runs) > 1 else each for each in _beyond(algorithm, run)):
+        listed = _beyond(algorithm, run)
+        for remark in dict.fromkeys(map(_kind, listed) if len(runs) > 1 else listed):
             counted[remark] = counted.get(remark, 0) + 1
     gaps = [run.gap_ppm for run in runs if run.gap_ppm is not None]
     parts = []

@@ -38,7 +38,7 @@ def hash_code() -> str:
             family.name,
             family.audit_version,
             family.solve_key(SolveSettings()),
-            [family.algorithm_key(each.name) for each in family.algorithms()],
+            [family.algorithm_key(entry.name) for entry in family.algorithms()],
         )
         for family in families().values()
     ]

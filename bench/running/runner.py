@@ -144,48 +144,45 @@ class _Sweep:
         self.store.put(StoredResult(GENERATE, "", case.name, True, {}, None, result.seconds))
         known = replace(case, instance=result.instance, describe=result.describe)
         known = _with_priors(known, *(other.instance if other else "" for other in (result.prior, result.history)))
-        position, planned = next((i, each) for i, each in enumerate(self.cases) if each.name == case.name)
+        position, planned = next((i, other) for i, other in enumerate(self.cases) if other.name == case.name)
         self.store.put_case(position, known)
         self._advance(known, MAKING, result.seconds)
 
-        def solve() -> partial[Any]:
-            about = self.family.name, self._data(known), known.instance
-            if not planned.certificate:
-                return partial(work.solve, *about, planned.solve, known.solve_key)
-            certificate, _ = read_bytes(find_certificate(planned.certificate))
-            return partial(work.certify, *about, planned.certificate, certificate, known.solve_key)
-
-        def answer() -> partial[Any]:
-            about = self.family.name, self._data(known), known.instance
-            return partial(work.solve_printed, *about, known.solvers_key)
-
-        self._add(_Piece(known, OPT_STAGE, OPT, known.solve_key, solve))
+        if planned.certificate:
+            call = partial(self._certify, known, planned.certificate)
+        else:
+            call = partial(self._call, work.solve, known, planned.solve, known.solve_key)
+        self._add(_Piece(known, OPT_STAGE, OPT, known.solve_key, call))
         if self.solvers_key:
-            self._add(_Piece(known, SOLVERS, SOLVERS, known.solvers_key, answer))
+            call = partial(self._call, work.solve_printed, known, known.solvers_key)
+            self._add(_Piece(known, SOLVERS, SOLVERS, known.solvers_key, call))
 
     def _measure(self, case: StoredCase, reference: StoredResult) -> None:
         """Plan the runs with their audits, and the studies, of a case whose OPT is known."""
         for name, repetition, key in case.runs():
             audit_key = case.audit_key(key)
-            own = {path: each for path, each in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
+            own = {path: user for path, user in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
             terms = replace(self.terms, own=own, repetition=repetition)
 
-            def run(
-                name: str = name, keys: tuple[str, str] = (key, audit_key), terms: RunContext = terms
-            ) -> partial[Any]:
-                about = self.family.name, self._data(case), case.instance, name
-                return partial(work.measure, *about, *keys, reference, self._prior(case, name), terms, self.audited)
-
-            slow = self.family.is_slow(name)
-            self._add(_Piece(case, AUDIT, name, audit_key, run, slow=slow), self._known_run(case, name, key, audit_key))
+            call = partial(self._play, work.measure, case, name, name, key, audit_key, reference, terms, self.audited)
+            piece = _Piece(case, AUDIT, name, audit_key, call, slow=self.family.is_slow(name))
+            self._add(piece, self._known_run(case, name, key, audit_key))
         for kind, algorithm, task, key in case.studies:
             study = Study(kind, algorithm, task)
+            call = partial(self._play, work.study, case, algorithm, study, key, self.terms)
+            self._add(_Piece(case, STUDY, study.name, key, call))
 
-            def make(study: Study = study, key: str = key) -> partial[Any]:
-                about = self.family.name, self._data(case), case.instance, study, key
-                return partial(work.study, *about, self._prior(case, study.algorithm), self.terms)
+    def _call(self, work_of: Callable[..., Any], case: StoredCase, *args: Any) -> partial[Any]:
+        return partial(work_of, self.family.name, self._data(case), case.instance, *args)
 
-            self._add(_Piece(case, STUDY, study.name, key, make))
+    def _certify(self, case: StoredCase, source: str) -> partial[Any]:
+        return self._call(work.certify, case, source, read_bytes(find_certificate(source))[0], case.solve_key)
+
+    def _play(self, work_of: Callable[..., Any], case: StoredCase, algorithm: str, *args: Any) -> partial[Any]:
+        """The same with the file of the case's prior or history, if the algorithm asks for it."""
+        asked = case.find_prior(is_informed(algorithm))
+        prior = read_bytes(self.path(asked))[0] if asked else None
+        return partial(self._call(work_of, case, *args), prior=prior)
 
     def _known_run(self, case: StoredCase, name: str, key: str, audit_key: str) -> list[StoredResult]:
         """A run and its audit from the store, or from those that are stored with a standard set; empty: not known."""
@@ -196,8 +193,8 @@ class _Sweep:
         known = self.stored.get((case.name, name))
         if online is None and known is not None and (known.instance, known.key) == (case.instance, key):
             online = StoredResult(ONLINE, case.instance, key, True, known.run)
-            found = {"checks": [], "measures": known.measures}
-            audit = StoredResult(AUDIT, case.instance, audit_key, True, found)
+            measured = {"checks": [], "measures": known.measures}
+            audit = StoredResult(AUDIT, case.instance, audit_key, True, measured)
             self.store.put(online, audit)
         return [online, audit] if online is not None and audit is not None else []
 
@@ -208,7 +205,7 @@ class _Sweep:
 
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key, with its solver's version; one's own in a sandbox is kept apart."""
-        shipped = algorithm.partition(":")[0] in {each.name for each in self.family.algorithms()}
+        shipped = algorithm.partition(":")[0] in {entry.name for entry in self.family.algorithms()}
         isolated = _ISOLATED.get(str(self.terms.isolate), "") if self.family.runs_user_code(algorithm) else ""
         parts = [self.family.algorithm_key(algorithm), self.family.solver_key(algorithm) if shipped else "", isolated]
         return " | ".join(filter(None, parts))
@@ -219,18 +216,13 @@ class _Sweep:
     def _data(self, case: StoredCase) -> bytes:
         return read_bytes(self.path(case.instance))[0]
 
-    def _prior(self, case: StoredCase, algorithm: str) -> bytes | None:
-        """The file of the case's prior or history, if the algorithm asks for it."""
-        asked = case.find_prior(is_informed(algorithm))
-        return read_bytes(self.path(asked))[0] if asked else None
-
     # 2. From one piece to the next.
 
     def _add(self, piece: _Piece, known: Sequence[StoredResult] | None = None) -> None:
         """Queue a piece, unless its results are stored, or those of one with the same content are awaited."""
         if known is None:
-            found = self.store.get(*piece.address)
-            known = [] if found is None else [found]
+            stored = self.store.get(*piece.address)
+            known = [] if stored is None else [stored]
         if known:
             self._arrived(piece, known, None)
         elif piece.address in self.same:
@@ -255,7 +247,7 @@ class _Sweep:
         """A piece has failed in a way that its function could not catch."""
         case = piece.case
         if piece.stage == GENERATE:
-            self.store.put_case([each.name for each in self.cases].index(case.name), case)
+            self.store.put_case([other.name for other in self.cases].index(case.name), case)
             self.store.put(work.make_failed(GENERATE, "", case.name, error))
             for what in list(self.left[case.name].elements()):
                 self._advance(case, what, None)
@@ -330,7 +322,7 @@ class _Sweep:
                 piece = self.next([piece for piece, _ in at_work.values()])
                 if piece is None:
                     break
-                self.started.update(each.case.name for each in self.same.get(piece.address, [piece]))
+                self.started.update(same.case.name for same in self.same.get(piece.address, [piece]))
                 at_work[pool.submit(piece.call())] = piece, time.monotonic()
             finished, _ = wait(at_work, min(1.0, POLL), FIRST_COMPLETED)
             now = time.monotonic()
@@ -358,12 +350,12 @@ def _case_table(family: Family, store: Store, name: str) -> str:
     from ratiobench.bench.report.rows import results_text
     from ratiobench.bench.results.read import read_results
 
-    found = read_results(store)
-    case = next(case for case in found.cases if case.name == name)
-    if case.group in list_sweep_groups(found):
+    results = read_results(store)
+    case = next(case for case in results.cases if case.name == name)
+    if case.group in list_sweep_groups(results):
         return ""
-    records = [row for row in found.records if row.case == name]
-    return results_text(replace(found, cases=[case], records=records), family).partition("\n\n")[0]
+    records = [row for row in results.records if row.case == name]
+    return results_text(replace(results, cases=[case], records=records), family).partition("\n\n")[0]
 
 
 def list_work_kinds(case: Case, repeats: Mapping[str, int], crosscheck: bool = False) -> list[str]:
@@ -498,8 +490,8 @@ def require_shown(suite: Suite, added: Sequence[str]) -> None:
         named = {
             "algorithms": plot.algorithms,
             "hindsight": [name for _, names in plot.hindsight for name in names],
-            "printed": [name for each in plot.printed for name in (each.algorithm, each.than)],
-            "printed_means": [each.algorithm for each in plot.printed_means],
+            "printed": [name for printed in plot.printed for name in (printed.algorithm, printed.than)],
+            "printed_means": [printed.algorithm for printed in plot.printed_means],
         }
         for field_, names in named.items():
             for name in names:
@@ -647,13 +639,12 @@ def generate_suite(
     with fill_folder(out) as beside:
         for case in filter_cases(suite, only, tiers):
             made = work.make(family.name, case.recipe, case.prior, None, case.history)
-            described = [(case.name, f"{case.name}.json.gz", made, made.describe)]
-            if made.prior is not None:
-                described.append((f"{case.name}, prior", f"{case.name}_yesterday.json.gz", made.prior, {}))
-            if made.history is not None:
-                described.append((f"{case.name}, history", f"{case.name}_history.json.gz", made.history, {}))
-            for name, file, each, about in described:
-                write_atomically(beside / file, each.data)
-                notes = {"notes": list(each.notes)} if each.notes else {}
-                written.append({"case": name, "file": str(out / file), "instance": each.instance, **about, **notes})
+            others = ((", prior", "_yesterday", made.prior), (", history", "_history", made.history))
+            for word, suffix, part in (("", "", made), *others):
+                if part is not None:
+                    file = f"{case.name}{suffix}.json.gz"
+                    write_atomically(beside / file, part.data)
+                    about = {"case": f"{case.name}{word}", "file": str(out / file), "instance": part.instance}
+                    about |= part.describe if part is made else {}
+                    written.append(about | ({"notes": list(part.notes)} if part.notes else {}))
     return written

@@ -49,9 +49,9 @@ def make_entry(entry: Entry) -> tuple[Family, Any]:
     if family is None:
         raise InputError(entry.name, "family", f"{shorten(entry.family)} is not one of {', '.join(families())}")
     instance = family.make(entry.recipe)
-    found = family.identity(instance)
-    if entry.instance and found != entry.instance:
-        problem = f"the recipe makes another instance here: {found}, not {entry.instance}"
+    identity = family.identity(instance)
+    if entry.instance and identity != entry.instance:
+        problem = f"the recipe makes another instance here: {identity}, not {entry.instance}"
         raise InputError(entry.name, "instance", problem)
     return family, instance
 
@@ -59,8 +59,8 @@ def make_entry(entry: Entry) -> tuple[Family, Any]:
 def read_certificate(chosen: StandardSet, entry: Entry, record: Record) -> tuple[bytes, str]:
     """The file of an entry's certificate, and its name; InputError where it is not the one of the record."""
     data, source = read_bytes(chosen.certificate(entry))
-    if (found := sha256(data).hexdigest()) != record.certificate:
-        raise InputError(source, "", f"SHA-256 {found}, not {record.certificate} as the manifest says")
+    if (digest := sha256(data).hexdigest()) != record.certificate:
+        raise InputError(source, "", f"SHA-256 {digest}, not {record.certificate} as the manifest says")
     return data, source
 
 
@@ -161,13 +161,13 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
         first = First(record.lower, record.upper, record.seconds)
     described = family.describe(instance)
     size = {name: described[name] for name in dict.fromkeys((*family.size, "load")) if name in described}
-    found = msgspec.structs.replace(entry, instance=family.identity(instance), size=size, first=first, best=record)
+    improved = msgspec.structs.replace(entry, instance=family.identity(instance), size=size, first=first, best=record)
     make_folder(chosen.folder)
     write_atomically(chosen.certificate(entry), content)
-    changed = read_set(chosen.path).replace_entry(found)  # another process may have written it meanwhile
+    changed = read_set(chosen.path).replace_entry(improved)  # another process may have written it meanwhile
     changed.write()
     if before != after:
-        changed.add_to_history(found)
+        changed.add_to_history(improved)
     return Improvement(changed, before, after)
 
 
@@ -175,7 +175,7 @@ def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping
     """A certificate with the best solution of several valid ones and the best bound: neither depends on the other."""
     if len(documents) == 1:
         return dict(documents[0])
-    reports = [family.read_certified(instance, dict(each), "certificate") for each in documents]
+    reports = [family.read_certified(instance, dict(document), "certificate") for document in documents]
     least, most = (
         min(range(len(reports)), key=lambda k: reports[k].upper),
         max(range(len(reports)), key=lambda k: reports[k].lower),
@@ -215,10 +215,10 @@ def store_runs(
             algorithms=tuple(algorithms), only=only, audits=False, rerun=True, out=out, workers=workers
         )
         run_suite(family, suite, options)
-        found = [each for each in _runs_of(out) if each.entry in only]
+        made = [run for run in _runs_of(out) if run.entry in only]
         stored = {address: run for address, run in stored.items() if run.entry not in only}
-        stored |= {(run.entry, run.algorithm): run for run in found}
-        counts[name] = len(found)
+        stored |= {(run.entry, run.algorithm): run for run in made}
+        counts[name] = len(made)
     write_runs(chosen, stored.values())
     return counts
 
