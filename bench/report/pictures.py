@@ -222,7 +222,14 @@ def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
     axes.axvline(100, color=OPT, linewidth=1)
     axes.set_xlabel("share of OPT, percent (100 is optimal)")
     if len(groups) > GROUPS:
-        _draw_many(axes, shares, place)
+        for name, at in place.items():
+            values = sorted(value for value in shares[shares["algorithm"] == name]["reached"] if value is not None)
+            for value in pick_quantiles(values):
+                _mark_share(axes, value, at, markersize=4, color=COLORS[0], marker="o", markerfacecolor="none")
+            if values:
+                middle = 100 * float(sum(values, Fraction(0)) / len(values))
+                axes.plot([middle, middle], [at - 0.32, at + 0.32], color=INK, linewidth=2)
+                write_right(axes, at, range_text(values[0], values[-1]))
         return
     apart = 0.72 / len(groups)
     for number, group in enumerate(groups):
@@ -248,20 +255,6 @@ def _mark_share(axes: Axes, share: Fraction, at: float, **style: Any) -> None:
     if 100 * share < LOSS:
         style["marker"] = "<"
     axes.plot(max(100 * float(share), LOSS + 1), at, **style)
-
-
-def _draw_many(axes: Axes, shares: pd.DataFrame, place: Mapping[str, int]) -> None:
-    for name in place:
-        part = shares[shares["algorithm"] == name]
-        values = sorted(value for value in part["reached"] if value is not None)
-        if not values:
-            continue
-        at = place[name]
-        for value in pick_quantiles(values):
-            _mark_share(axes, value, at, markersize=4, color=COLORS[0], marker="o", markerfacecolor="none")
-        middle = 100 * float(sum(values, Fraction(0)) / len(values))
-        axes.plot([middle, middle], [at - 0.32, at + 0.32], color=INK, linewidth=2)
-        write_right(axes, at, range_text(values[0], values[-1]))
 
 
 # Figures of means.
