@@ -222,14 +222,14 @@ def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
     axes.axvline(100, color=OPT, linewidth=1)
     axes.set_xlabel("share of OPT, percent (100 is optimal)")
     if len(groups) > GROUPS:
-        for name, at in place.items():
+        for name, line in place.items():
             values = sorted(value for value in shares[shares["algorithm"] == name]["reached"] if value is not None)
             for value in pick_quantiles(values):
-                _mark_share(axes, value, at, markersize=4, color=COLORS[0], marker="o", markerfacecolor="none")
+                _mark_share(axes, value, line, markersize=4, color=COLORS[0], marker="o", markerfacecolor="none")
             if values:
                 middle = 100 * float(sum(values, Fraction(0)) / len(values))
-                axes.plot([middle, middle], [at - 0.32, at + 0.32], color=INK, linewidth=2)
-                write_right(axes, at, range_text(values[0], values[-1]))
+                axes.plot([middle, middle], [line - 0.32, line + 0.32], color=INK, linewidth=2)
+                write_right(axes, line, range_text(values[0], values[-1]))
         return
     apart = 0.72 / len(groups)
     for number, group in enumerate(groups):
