@@ -70,22 +70,6 @@ def classify(problem: Problem, seconds: int) -> IntArray:
     return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def pool_grid(problem: Problem, borders: IntArray) -> Grid:
-    """The plain relaxation: one price of a GPU per pool and segment."""
-    job, pool = np.nonzero(problem.allowed)
-    pools, segments = problem.allowed.shape[1], len(borders) - 1
-    return Grid(
-        borders,
-        _pointer(job, len(problem)),
-        pool,
-        (problem.nodes * problem.gpus)[job].astype(float),
-        np.zeros(pools, np.int64),
-        np.arange(pools + 1) * segments,
-        np.arange(pools),
-        np.zeros(pools, np.int64),
-    )
-
-
 def class_grid(problem: Problem, borders: IntArray, classes: IntArray, until: IntArray) -> Grid:
     """One price per class, pool and segment, from the class's first release to the latest of its jobs' `until`."""
     job, pool = np.nonzero(problem.allowed)
@@ -95,12 +79,8 @@ def class_grid(problem: Problem, borders: IntArray, classes: IntArray, until: In
     np.minimum.at(first, row, np.searchsorted(borders, problem.release[job], "right") - 1)
     np.maximum.at(last, row, np.minimum(np.searchsorted(borders, until[job], "left"), len(borders) - 1))
     offset = np.concatenate(([0], np.cumsum(np.maximum(1, last - first))))
-    ones = np.ones(len(row))
-    return Grid(borders, _pointer(job, len(problem)), row.reshape(-1), ones, first, offset, keys % pools, job[some])
-
-
-def _pointer(job: IntArray, jobs: int) -> IntArray:
-    return np.concatenate(([0], np.cumsum(np.bincount(job, minlength=jobs)))).astype(np.int64)
+    pointer = np.searchsorted(job, np.arange(len(problem) + 1))
+    return Grid(borders, pointer, row.reshape(-1), np.ones(len(row)), first, offset, keys % pools, job[some])
 
 
 def queue_prices(problem: Problem, start: IntArray, pool: IntArray, borders: IntArray) -> FloatArray:
@@ -334,15 +314,15 @@ class PlainAscent(Ascent):
     """The plain relaxation: the GPUs in use of a pool are at most those that are free."""
 
     def __init__(self, problem: Problem, borders: IntArray) -> None:
-        grid = pool_grid(problem, borders)
-        width = problem.nodes * problem.gpus
+        width, (job, pool) = problem.nodes * problem.gpus, np.nonzero(problem.allowed)
+        pools, segments = problem.allowed.shape[1], len(borders) - 1
+        pointer, first = np.searchsorted(job, np.arange(len(problem) + 1)), np.zeros(pools, np.int64)
+        offset, factor = np.arange(pools + 1) * segments, width[job].astype(float)
+        grid = Grid(borders, pointer, pool, factor, first, offset, np.arange(pools), first)
         scale = float(np.average(problem.slope / width, weights=width * problem.run)) if len(problem) else 0.0
         super().__init__(problem, grid, np.zeros(int(grid.offset[-1])), np.full(len(grid.first), scale))
-        free = greatest_free(problem, borders)
-        pools = range(len(grid.first))
-        self._free = np.concatenate(
-            [free[problem.first_node[q] : problem.first_node[q + 1]].sum(axis=0) for q in pools]
-        )
+        free = np.add.reduceat(greatest_free(problem, borders), problem.first_node[:-1])
+        self._free = free.reshape(-1)
 
     def pack(self) -> FloatArray:
         np.copyto(self._packed, self._free)

@@ -54,7 +54,7 @@ PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
 CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a unit of effort
 SMALL = 60  # Up to so many jobs it is taken unasked, after the prices
-STATES = (2**10, 2**14, 2**17)  # Of a layer at most, for a first look and for every unit of effort
+STATES = (2**10, 2**14, 2**16)  # Of a layer at most, for a first look and for every unit of effort
 ROUNDING = 1e-14  # Of sums in doubles, in parts of the largest of them
 # First factors of orders by release + a run + b log2(GPUs) + c log2(run), b and c in hours
 FACTORS = {"wait-gpu-hours": ((0.0, -4.0, 0.0), (-0.5, -2.0, -1.0)), "wait": ((0.5, 1.0, 0.0), (2.0, 4.0, 0.0))}

@@ -28,7 +28,7 @@ from ratiobench.instances.cluster.model import Instance
 
 MOST_JOBS = 63  # Bits of a set
 MOMENTS = 2**15  # Of the tables of prices over time
-CHUNK = 2**17  # Most children that are made before those that others dominate go
+CHUNK = 2**16  # Most children that are made before those that others dominate go
 NEVER = 2**60
 
 
