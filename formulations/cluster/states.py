@@ -21,13 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ratiobench.formulations.cluster.bound import Ascent
-from ratiobench.formulations.cluster.tables import FloatArray, Problem
+from ratiobench.formulations.cluster.tables import FloatArray, Problem, find_last
 from ratiobench.formulations.kernels import compiled, inner
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.model import Instance
 
 MOST_JOBS = 63  # Bits of a set
-MOMENTS = 2**15  # Of the tables of prices over time
 CHUNK = 2**16  # Most children that are made before those that others dominate go
 NEVER = 2**60
 
@@ -52,18 +51,40 @@ class States(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """Tables over time: moments `begin` + i `step`."""
+    """The best prices of an ascent, for kernels."""
 
-    begin: int
-    step: int
-    least: FloatArray  # (jobs, moments) least cost and price of a start from the moment on
-    integral: FloatArray  # (jobs, moments) of the job's prices
-    rest: FloatArray  # (moments,) value of all packings from the moment on
+    borders: IntArray  # (segments + 1,) seconds
+    integral: FloatArray  # (jobs and those that run at the beginning, segments + 1) of the job's prices up to a border
+    rest: FloatArray  # (segments + 1,) value of all packings from a border on
+    starts: IntArray  # (jobs, most) seconds; the cost of a start and its prices are linear between them
+    after: FloatArray  # (jobs, most) the least of both from such a second on
 
 
 def fits(instance: Instance) -> bool:
     """Whether the states of an instance can be looked at."""
     return len(instance.jobs) <= MOST_JOBS and [(pool.gpus, pool.closures) for pool in instance.pools] == [(1, ())]
+
+
+@inner
+def _at(borders, values, second):  # type: ignore[no-untyped-def]
+    """Return what values at borders are at this second."""
+    last = len(borders) - 1
+    k = find_last(borders, last, second)
+    if k < 0:
+        return values[0]
+    if second >= borders[last]:
+        return values[last]
+    return values[k] + (values[k + 1] - values[k]) * (second - borders[k]) / (borders[k + 1] - borders[k])
+
+
+@inner
+def _least_from(j, second, run, slope, kink, prices):  # type: ignore[no-untyped-def]
+    """Return the least cost and prices of a start of a job from this second on."""
+    borders, integral, _, starts, after = prices
+    sums = integral[j]
+    paid = slope[j] * max(0, second - kink[j]) + _at(borders, sums, second + run[j]) - _at(borders, sums, second)
+    k = find_last(starts[j], len(starts[j]), second - 1) + 1
+    return min(paid, after[j, k]) if k < len(starts[j]) else paid
 
 
 @inner
@@ -97,9 +118,8 @@ def expand(first, states, jobs, before, capacity, prices, most, children):  # ty
     """
     release, run, size, slope, kink = jobs
     started, second, used, cost, _, _, _, running, who, end = states
-    begin, step, least, integral, rest = prices
+    borders, integral, rest, _, _ = prices
     n = len(release)
-    last = len(rest) - 1
     others = np.empty(n, np.int64)
     starts = np.empty(n, np.int64)
     least_cost = np.empty(n)
@@ -121,7 +141,7 @@ def expand(first, states, jobs, before, capacity, prices, most, children):  # ty
             starts[j] = _earliest(j, max(t, release[j]), now, size, run, capacity, states, x, -1, 0)
             if starts[j] + run[j] > kink[j]:
                 free_until = min(free_until, starts[j] + run[j])
-            least_cost[j] = least[j, min(last, (starts[j] - begin) // step)]
+            least_cost[j] = _least_from(j, starts[j], run, slope, kink, prices)
             total += least_cost[j]
         for z in range(m):
             j = others[z]
@@ -133,15 +153,14 @@ def expand(first, states, jobs, before, capacity, prices, most, children):  # ty
             if before[j] >= 0 and not (started[x] >> before[j]) & 1:
                 continue
             e = s + run[j]
-            ceil = min(last, -((begin - s) // step))
             paid = cost[x] + slope[j] * max(0, s - kink[j])
-            bound = paid + total - least_cost[j] - rest[min(last, (s - begin) // step)]
-            bound += max(0.0, integral[j, min(last, (e - begin) // step)] - integral[j, ceil])
+            bound = paid + total - least_cost[j] - _at(borders, rest, s)
+            bound += _at(borders, integral[j], e) - _at(borders, integral[j], s)
             then = size[j]
             for y in range(running[x]):
                 if end[x, y] > s:
                     i = who[x, y]
-                    bound += max(0.0, integral[i, min(last, (end[x, y] - begin) // step)] - integral[i, ceil])
+                    bound += _at(borders, integral[i], end[x, y]) - _at(borders, integral[i], s)
             for y in range(running[x]):
                 then += size[who[x, y]]
             for w in range(m):
@@ -151,7 +170,7 @@ def expand(first, states, jobs, before, capacity, prices, most, children):  # ty
                 if i != j:
                     later = _earliest(i, max(s, starts[i]), then, size, run, capacity, states, x, j, e)
                     if later > starts[i]:
-                        bound += least[i, min(last, (later - begin) // step)] - least_cost[i]
+                        bound += _least_from(i, later, run, slope, kink, prices) - least_cost[i]
             bound = max(bound, paid)
             if bound >= most:
                 continue
@@ -225,22 +244,18 @@ def mark_dominated(order, states, size, stays):  # type: ignore[no-untyped-def]
 
 
 def _make_prices(problem: Problem, ascent: Ascent, rows: int) -> Prices:
-    """The best prices of an ascent over time, and rows of nothing; all roundings make bounds smaller."""
-    borders, begin = ascent.grid.borders, int(problem.release.min())
-    step = max(1, -(-(int(borders[-1]) - begin) // MOMENTS))
-    moments = np.arange(begin, int(borders[-1]) + step, step)
+    """The best prices of an ascent for the jobs, and none for those that run at the beginning."""
+    n, borders = len(problem), ascent.grid.borders
     values = ascent.value_packings()[0]
-    least, integral = [], np.zeros((rows, len(moments)))
-    for j in range(len(problem)):
-        starts, paid = ascent.price_starts(j)
-        after = np.append(np.minimum.accumulate(paid[::-1])[::-1], np.inf)
-        sums = ascent.integrate(j)[0]
-        integral[j] = np.interp(moments, borders, sums)
-        here = np.interp(moments + int(problem.run[j]), borders, sums) - integral[j]
-        here += problem.slope[j] * np.maximum(0, moments - int(problem.kink[j]))
-        least.append(np.minimum(here, after[np.searchsorted(starts, moments)]))
-    rest = np.interp(moments, borders, np.append(np.cumsum(values[::-1])[::-1], 0.0))
-    return Prices(begin, step, np.array(least), integral, rest)
+    tables = [ascent.price_starts(j) for j in range(n)]
+    integral, most = np.zeros((rows, len(borders))), max(len(starts) for starts, _ in tables)
+    seconds, after = np.full((n, most), NEVER), np.full((n, most), np.inf)
+    for j, (starts, paid) in enumerate(tables):
+        integral[j] = ascent.integrate(j)[0]
+        seconds[j, : len(starts)] = starts
+        after[j, : len(starts)] = np.minimum.accumulate(paid[::-1])[::-1]
+    rest = np.append(np.cumsum(values[::-1])[::-1], 0.0)
+    return Prices(borders.copy(), integral, rest, seconds, after)
 
 
 def _find_equals(problem: Problem) -> IntArray:
