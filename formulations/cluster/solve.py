@@ -54,7 +54,8 @@ PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
 CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a unit of effort
 SMALL = 60  # Up to so many jobs it is taken unasked, after the prices
-STATES = (2**10, 2**14, 2**16)  # Of a layer at most, for a first look and for every unit of effort
+STATES = (2**10, 2**15, 2**17)  # Of a layer at most, for a first look and for every unit of effort
+POLISH = 0.01  # First step of further rounds between them, in parts of the mean price
 ROUNDING = 1e-14  # Of sums in doubles, in parts of the largest of them
 # First factors of orders by release + a run + b log2(GPUs) + c log2(run), b and c in hours
 FACTORS = {"wait-gpu-hours": ((0.0, -4.0, 0.0), (-0.5, -2.0, -1.0)), "wait": ((0.5, 1.0, 0.0), (2.0, 4.0, 0.0))}
@@ -203,11 +204,15 @@ class _Run(SolveInterval[Fraction]):
         """Dynamic programming over sets of started jobs, with more states each time."""
         if self.ascent is None or self.done():
             return
-        states, elapsed = StateSearch(self.problem, self.ascent), self.elapsed(0.75)
-        base, error = float(self.problem.base.sum()), ROUNDING * (states.largest + float(-self.lower))
+        elapsed, base = self.elapsed(0.75), float(self.problem.base.sum())
         for width in STATES[: 1 + effort]:
             if self.done():
                 return
+            if width > STATES[0]:
+                self.ascent.climb(ROUNDS, POLISH, LAST_STEP, elapsed)
+                self.count("rounds", ROUNDS)
+            states = StateSearch(self.problem, self.ascent)
+            error = ROUNDING * (states.largest + float(-self.lower))
             # Costs are integers, but for slowdowns.
             better = float(-self.lower) - base - max(2 * error, (self.cost != "slowdown") - 2 * error)
             lowest, start = states.search(better, width, lambda: elapsed() >= 1)
