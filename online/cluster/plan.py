@@ -98,35 +98,8 @@ def _find_fit(s, p, begin, length, need):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _select(values, n, rank):  # type: ignore[no-untyped-def]
-    """The value of this rank, from 0, among the first n, which are put into another order."""
-    low = 0
-    high = n - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        a = low
-        b = high
-        while a <= b:
-            while values[a] < pivot:
-                a += 1
-            while values[b] > pivot:
-                b -= 1
-            if a <= b:
-                values[a], values[b] = values[b], values[a]
-                a += 1
-                b -= 1
-        if rank <= b:
-            high = b
-        elif rank >= a:
-            low = a
-        else:
-            break
-    return values[rank]
-
-
-@inner
 def find_in_pool(s, q, nodes, gpus, begin, length):  # type: ignore[no-untyped-def]
-    """Earliest second at which a pool has the nodes by plan; row FIT has that second for the nodes that fit then."""
+    """Earliest second at which a pool has the nodes by plan."""
     first = s.pool[S.FIRST_PLAN, q]
     count = s.pool[S.FIRST_PLAN, q + 1] - first
     at = begin if count >= nodes else S.NEVER
@@ -137,17 +110,20 @@ def find_in_pool(s, q, nodes, gpus, begin, length):  # type: ignore[no-untyped-d
         for x in range(count):
             if s.node[S.FIT, x] < at:
                 s.node[S.FIT, x] = _find_fit(s, first + x, at, length, gpus)
-            s.node[S.OTHER, x] = s.node[S.FIT, x]
             fitting += s.node[S.FIT, x] == at
         if fitting >= nodes:
             break
-        at = _select(s.node[S.OTHER], count, nodes - 1)
+        following = S.NEVER
+        for x in range(count):
+            if s.node[S.FIT, x] > at:
+                following = min(following, s.node[S.FIT, x])
+        at = following
     return at
 
 
 @inner
 def _count_fitting(s, q, gpus, at, length):  # type: ignore[no-untyped-def]
-    """How many nodes of a pool fit at this second by plan; row FIT has it for those, NEVER for the others."""
+    """How many nodes of a pool fit at this second by plan; row FIT has it for these, NEVER for the others."""
     first = s.pool[S.FIRST_PLAN, q]
     fitting = 0
     for p in range(first, s.pool[S.FIRST_PLAN, q + 1]):
@@ -163,11 +139,13 @@ def _count_fitting(s, q, gpus, at, length):  # type: ignore[no-untyped-def]
 
 
 @inner
-def choose_planned(s, q, nodes, at, chosen):  # type: ignore[no-untyped-def]
-    """Write the best-fit planned nodes of a pool that fit at this second (`fit` is set); numbers of planned nodes."""
+def choose_planned(s, q, nodes, gpus, at, length, chosen):  # type: ignore[no-untyped-def]
+    """Write the best-fit planned nodes of a pool for a job at this second; whether enough of them fit by plan."""
+    if _count_fitting(s, q, gpus, at, length) < nodes:
+        return False
     first = s.pool[S.FIRST_PLAN, q]
     found = 0
-    level = 0
+    level = gpus
     while found < nodes:
         following = S.NEVER
         for x in range(s.pool[S.FIRST_PLAN, q + 1] - first):
@@ -179,6 +157,7 @@ def choose_planned(s, q, nodes, at, chosen):  # type: ignore[no-untyped-def]
                 elif free > level:
                     following = min(following, free)
         level = following
+    return True
 
 
 @inner
@@ -206,21 +185,9 @@ def make_plan(s):  # type: ignore[no-untyped-def]
         s.step[1, s.node[S.PLAN_OF, v], 0] += s.node[S.FREE, v]
     for x in range(n):
         j = s.job[S.LIVE, x]
-        end = s.job[S.EFFECTIVE, j]
-        if end >= S.NEVER:
-            break
         for y in range(s.job[S.NODES, j]):
-            p = s.node[S.PLAN_OF, s.place[s.job[S.OFFSET, j] + y]]
-            z = s.node[S.STEPS, p]
-            if s.step[0, p, z - 1] < end:
-                if z + 1 > s.step.shape[2]:
-                    s.clock[S.OVERFLOW] = 1
-                    return
-                s.step[0, p, z] = end
-                s.step[1, p, z] = s.step[1, p, z - 1]
-                s.node[S.STEPS, p] += 1
-                z += 1
-            s.step[1, p, z - 1] += s.job[S.GPUS, j]
+            v = s.place[s.job[S.OFFSET, j] + y]
+            change(s, s.node[S.PLAN_OF, v], s.job[S.EFFECTIVE, j], S.NEVER, s.job[S.GPUS, j])
     for z in range(s.clock[S.KNOWN]):
         c = s.closures[S.KNOWN_LIST, z]
         v = s.closures[0, c]
@@ -230,54 +197,18 @@ def make_plan(s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def recall(s, j, q, length):  # type: ignore[no-untyped-def]
-    """The slot of State.memo of jobs of this shape and length in a pool; its SECOND is now if nothing is known."""
-    slot = (((q * 31 + s.job[S.NODES, j]) * 31 + s.job[S.GPUS, j]) * 31 + length) % len(s.memo)
-    row = s.memo[slot]
-    known = row[0] == q and row[1] == s.job[S.NODES, j] and row[2] == s.job[S.GPUS, j] and row[3] == length
-    if not known or row[4] != s.clock[S.STAMP]:
-        row[0] = q
-        row[1] = s.job[S.NODES, j]
-        row[2] = s.job[S.GPUS, j]
-        row[3] = length
-        row[4] = s.clock[S.STAMP]
-        row[S.SECOND] = s.clock[S.NOW]
-    return slot
-
-
-@inner
 def find_earliest(s, j, length):  # type: ignore[no-untyped-def]
-    """Earliest second and pool for a job by plan; `FIT` is that of the pool."""
+    """Earliest second and pool for a job by plan; NEVER and -1 if there is none."""
     best = S.NEVER
     pool = -1
-    for x in range(s.rule[S.POOLS] + 1):  # the last time for the best pool, so that `FIT` is its
-        q = x if x < s.rule[S.POOLS] else pool
-        if q >= 0 and (x > q or S.fits_quota(s, j, q)):
-            slot = recall(s, j, q, length)
-            if s.memo[slot, S.SECOND] < best or x > q:
-                nodes, gpus = demand(s, j, q)
-                at = find_in_pool(s, q, nodes, gpus, s.memo[slot, S.SECOND], length)
-                s.memo[slot, S.SECOND] = at
-                if at < best:
-                    best = at
-                    pool = q
-    return best, pool
-
-
-@inner
-def fits_now(s, j):  # type: ignore[no-untyped-def]
-    """Whether the plan leaves room for a job that starts now in a pool that it may use."""
-    now = s.clock[S.NOW]
-    length = S.believe(s, j)
     for q in range(s.rule[S.POOLS]):
-        if s.job[S.ALLOWED, j] >> q & 1:
-            slot = recall(s, j, q, length)
-            if s.memo[slot, S.SECOND] == now:
-                nodes, gpus = demand(s, j, q)
-                if _count_fitting(s, q, gpus, now, length) >= nodes:
-                    return True
-                s.memo[slot, S.SECOND] = now + 1
-    return False
+        if S.fits_quota(s, j, q):
+            nodes, gpus = demand(s, j, q)
+            at = find_in_pool(s, q, nodes, gpus, s.clock[S.NOW], length)
+            if at < best:
+                best = at
+                pool = q
+    return best, pool
 
 
 @inner
@@ -295,25 +226,24 @@ def reserve(s, j):  # type: ignore[no-untyped-def]
     length = S.believe(s, j)
     at, q = find_earliest(s, j, length)
     s.job[S.HOLDS, j] = 1
-    if q < 0:  # nothing is planned to end
-        return
-    nodes, gpus = demand(s, j, q)
-    row = s.reserved[s.clock[S.RESERVED]]
-    row[0] = q
-    row[1] = at
-    row[2] = length
-    row[3] = nodes
-    row[4] = gpus
-    _lay(s, row)
-    s.clock[S.RESERVED] += 1
+    if q >= 0:  # else nothing is planned to end
+        row = s.reserved[s.clock[S.RESERVED]]
+        row[0] = q
+        row[1] = at
+        row[2] = length
+        row[3], row[4] = demand(s, j, q)
+        _lay(s, row)
+        s.clock[S.RESERVED] += 1
 
 
 @inner
 def _lay(s, row):  # type: ignore[no-untyped-def]
-    """Put a reservation on its best-fit nodes; row FIT says which ones fit."""
-    choose_planned(s, row[0], row[3], row[1], row[5:])
-    for y in range(row[3]):
-        change(s, row[5 + y], row[1], row[1] + row[2], -row[4])
+    """Put a reservation on its best-fit nodes of the plan; whether it fits at its second."""
+    fits = choose_planned(s, row[0], row[3], row[4], row[1], row[2], row[5:])
+    if fits:
+        for y in range(row[3]):
+            change(s, row[5 + y], row[1], row[1] + row[2], -row[4])
+    return fits
 
 
 @inner
@@ -326,24 +256,15 @@ def lift(s, row):  # type: ignore[no-untyped-def]
 @inner
 def _keep_seconds(s, q, end):  # type: ignore[no-untyped-def]
     """Whether the reservations of a pool, laid anew one after another, fit at their seconds; `end`: of what is new."""
-    last = -1
-    first = S.NEVER
+    matters = False
     for x in range(s.clock[S.RESERVED]):
-        if s.reserved[x, 0] == q:
-            last = x
-            first = min(first, s.reserved[x, 1])
-    if end <= first:
-        return True
+        matters = matters or (s.reserved[x, 0] == q and s.reserved[x, 1] < end)
     kept = True
     x = 0
-    while kept and x <= last:
-        row = s.reserved[x]
-        if row[0] == q:
-            kept = _count_fitting(s, q, row[4], row[1], row[2]) >= row[3]
-            if kept and x < last:
-                _lay(s, row)
+    while matters and kept and x < s.clock[S.RESERVED]:
+        kept = s.reserved[x, 0] != q or _lay(s, s.reserved[x])
         x += kept
-    for y in range(min(x, last)):
+    for y in range(x):
         if s.reserved[y, 0] == q:
             lift(s, s.reserved[y])
     return kept
@@ -359,9 +280,6 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
     gpus = s.job[S.GPUS, j]
     most = s.pool[S.POOL_GPUS, q]
     if S.count_free(s, q, gpus) < need:
-        return False
-    slot = recall(s, j, q, length)
-    if s.memo[slot, S.SECOND] > now:
         return False
     guarded = guarded and s.clock[S.RESERVED] > 0
     planned, amount = demand(s, j, q)
@@ -379,7 +297,6 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
                 if not fits:
                     change(s, p, now, end, amount)
                     if s.pool[S.BY_COUNT, q]:
-                        s.memo[slot, S.SECOND] = now + 1
                         return False
                 changed += fits
             if fits:
@@ -388,8 +305,6 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
             v += 1
     for x in range(changed):  # `begin_job` changes the plan again
         change(s, s.node[S.PLAN_OF, s.node[S.CHOSEN, x]], now, end, amount)
-    if found < need:
-        s.memo[slot, S.SECOND] = now + 1
     return found == need
 
 
@@ -400,6 +315,5 @@ def try_start(s, j, guarded, begins):  # type: ignore[no-untyped-def]
         if S.fits_quota(s, j, q) and choose(s, j, q, guarded):
             if begins:
                 begin_job(s, j, q)
-                s.clock[S.STAMP] += 1
             return True
     return False

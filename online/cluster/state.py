@@ -23,8 +23,8 @@ EXTENSIONS = np.array([60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 1
 ORDER_RULE, BACKFILL, BELIEF_RULE, RESERVATIONS, SHORTEST_FIRST, WORK, GUARD, GPU_HOURS, SLOWDOWN, SPARE = range(10)
 CYCLE, DEPTH, BEGIN, JOBS, POOLS, GREATEST, EARLIEST = range(10, 17)
 # Entries of State.clock, which change: the second, and how many there are
-NOW, WAITING, RUNNING, RELEASED, CLOSED, ACTIVE, KNOWN, OVERFLOW, PLANNED, RESERVED, ORDERED, DRAWS, STAMP = range(13)
-RESUMED = 13  # Whether the jobs that run at the beginning hold their nodes
+NOW, WAITING, RUNNING, RELEASED, TURNED, KNOWN, OVERFLOW, PLANNED, RESERVED, ORDERED, DRAWS = range(11)
+RESUMED = 11  # Whether the jobs that run at the beginning hold their nodes
 # Rows of State.job. LIMIT is the partition's where the job has none, else NEVER; ALLOWED has bit q for pool q; OFFSET
 # is that of its nodes in State.place; PLANNED_END is by what is believed, EFFECTIVE as of this pass; HOLDS: reserved.
 # Lists of jobs: QUEUE (waiting, in the order of the last pass), LIVE (running), ORDER (candidates), ARRIVALS
@@ -39,9 +39,9 @@ FIRST, FIRST_PLAN, POOL_GPUS, BY_COUNT, TRIAL_STEPS, BASE_STEPS, COUNT = range(7
 # Entries of row 0 of State.real behind the weights: share of limits that jobs ran, and jobs, both fading
 RATIO, ENDS = 10, 11
 REMEMBERED = 16  # Jobs of a user that ended
-# Rows of State.closures behind node, start, end, announced: lists of closures that have begun, that policies know of
-ACTIVE_LIST, KNOWN_LIST = 4, 5
-SECOND = 5  # Of a row of State.memo
+# Rows of State.closures behind node, start, end, announced (NEVER where the node opens): when the node closes or opens,
+# and a list of the closures that policies know of
+TURN, KNOWN_LIST = 4, 5
 
 
 class State(NamedTuple):
@@ -54,7 +54,7 @@ class State(NamedTuple):
     node: Any  # (NODE_ROWS, nodes)
     place: Any  # nodes of all jobs, one behind the other
     pool: Any  # (COUNT + 1 + most GPUs, pools + 1)
-    closures: Any  # (6, closures) in order of start
+    closures: Any  # (6, 2 closures) each as a node that closes and one that opens, in order of these seconds
     account: Any  # (accounts, 3 + 2 pools) cohort, strict, GPUs that run; for each pool the quota (or -1) and its use
     part: Any  # (partitions, 2 + users + accounts) bounds of a user, of an account (or -1); GPUs that run
     past: Any  # (users, 1 + 3 remembered) how many jobs ended; limit, run and width of the last ones, in a ring
@@ -65,7 +65,6 @@ class State(NamedTuple):
     search: Any  # (FLOOR + pools, jobs) and (2, pools, 1 + most GPUs, room): see `replan`
     profile: Any
     reserved: Any  # (reservations, 5 + nodes) pool, second, length, nodes, GPUs of a reservation; its planned nodes
-    memo: Any  # (slots, 6) pool, nodes, GPUs, length, stamp; SECOND before which no such job can start by this stamp
 
 
 @inner
