@@ -13,9 +13,9 @@ from ratiobench.online.cluster.plan import (
     choose_planned,
     demand,
     find_earliest,
-    lift,
     make_plan,
     reserve,
+    shift,
     try_start,
 )
 from ratiobench.online.cluster.replan import replan
@@ -144,7 +144,8 @@ def _backfill(s, head, last):  # type: ignore[no-untyped-def]
             reserve(s, j)
             given += 1
     for x in range(s.clock[S.RESERVED]):
-        lift(s, s.reserved[x])
+        shift(s, s.reserved[x], 1)
+    s.clock[S.STAMP] += 1
     n = 0
     for x in range(head + 1, last):
         if S.has_room(s, s.job[S.QUEUE, x]):
@@ -165,6 +166,7 @@ def _begin_pass(s):  # type: ignore[no-untyped-def]
     """Forget the plan of the pass before, and put the waiting jobs into their order."""
     s.clock[S.PLANNED] = 0
     s.clock[S.RESERVED] = 0
+    s.clock[S.STAMP] += 1
     _find_known(s)
     if s.rule[S.BACKFILL] != S.REPLAN:
         _sort_queue(s)

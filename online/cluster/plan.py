@@ -32,9 +32,29 @@ def begin_job(s, j, q):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _step_at(s, p, t):  # type: ignore[no-untyped-def]
-    """The step of a planned node in which a second lies, which is not before the first one."""
-    return find_last(s.step[0, p], s.node[S.STEPS, p], t)
+def split(table, size, step, at):  # type: ignore[no-untyped-def]
+    """Begin a step at a second in, or at the end of, the step before `step`; return how many steps there are."""
+    if step < size and table[0, step] == at:
+        return size
+    for g in range(table.shape[0]):
+        for y in range(size, step, -1):
+            table[g, y] = table[g, y - 1]
+        table[g, step] = table[g, step - 1]
+    table[0, step] = at
+    return size + 1
+
+
+@inner
+def find_fit(table, size, start, length, row, need, before):  # type: ignore[no-untyped-def]
+    """The step and second, before a given one, from which a row of a table is at least `need` for a length."""
+    x = find_last(table[0], size, start)
+    first = x
+    while x < size and start < before and table[0, x] < start + length:
+        if table[row, x] < need:
+            first = x + 1
+            start = table[0, first] if first < size else S.NEVER
+        x += 1
+    return first, start
 
 
 @inner
@@ -43,26 +63,21 @@ def _begin_step(s, p, t):  # type: ignore[no-untyped-def]
     n = s.node[S.STEPS, p]
     if t >= S.NEVER:
         return n
-    x = _step_at(s, p, t)
-    if s.step[0, p, x] == t:
-        return x
-    for y in range(n, x + 1, -1):
-        s.step[0, p, y] = s.step[0, p, y - 1]
-        s.step[1, p, y] = s.step[1, p, y - 1]
-    s.step[0, p, x + 1] = t
-    s.step[1, p, x + 1] = s.step[1, p, x]
-    s.node[S.STEPS, p] = n + 1
-    return x + 1
+    x = find_last(s.step[p, 0], n, t)
+    if s.step[p, 0, x] < t:
+        x += 1
+        s.node[S.STEPS, p] = split(s.step[p], n, x, t)
+    return x
 
 
 @inner
 def _join_step(s, p, x):  # type: ignore[no-untyped-def]
     """Join a step of a planned node with the one before it if they are equal."""
     n = s.node[S.STEPS, p]
-    if 0 < x < n and s.step[1, p, x] == s.step[1, p, x - 1]:
+    if 0 < x < n and s.step[p, 1, x] == s.step[p, 1, x - 1]:
         for y in range(x, n - 1):
-            s.step[0, p, y] = s.step[0, p, y + 1]
-            s.step[1, p, y] = s.step[1, p, y + 1]
+            s.step[p, 0, y] = s.step[p, 0, y + 1]
+            s.step[p, 1, y] = s.step[p, 1, y + 1]
         s.node[S.STEPS, p] = n - 1
 
 
@@ -75,89 +90,52 @@ def change(s, p, begin, end, amount):  # type: ignore[no-untyped-def]
     first = _begin_step(s, p, begin)
     last = _begin_step(s, p, end)
     for x in range(first, last):
-        s.step[1, p, x] += amount
+        s.step[p, 1, x] += amount
     _join_step(s, p, last)
     _join_step(s, p, first)
 
 
 @inner
-def _find_fit(s, p, begin, length, need):  # type: ignore[no-untyped-def]
-    """Earliest second from `begin` at which a planned node has `need` free GPUs for a length."""
-    n = s.node[S.STEPS, p]
-    x = _step_at(s, p, begin)
-    at = begin
-    while True:
-        last = x + 1 == n
-        if s.step[1, p, x] < need:
-            if last:
-                return S.NEVER
-            at = s.step[0, p, x + 1]
-        elif last or s.step[0, p, x + 1] >= at + length:
-            return at
-        x += 1
-
-
-@inner
-def find_in_pool(s, q, nodes, gpus, begin, length):  # type: ignore[no-untyped-def]
-    """Earliest second at which a pool has the nodes by plan."""
-    first = s.pool[S.FIRST_PLAN, q]
-    count = s.pool[S.FIRST_PLAN, q + 1] - first
-    at = begin if count >= nodes else S.NEVER
-    for x in range(count):
-        s.node[S.FIT, x] = -1
+def find_in_pool(s, q, nodes, gpus, at, length):  # type: ignore[no-untyped-def]
+    """Earliest second from `at` on at which a pool has the nodes by plan."""
     while at < S.NEVER:
         fitting = 0
-        for x in range(count):
-            if s.node[S.FIT, x] < at:
-                s.node[S.FIT, x] = _find_fit(s, first + x, at, length, gpus)
-            fitting += s.node[S.FIT, x] == at
+        following = S.NEVER
+        for p in range(s.pool[S.FIRST_PLAN, q], s.pool[S.FIRST_PLAN, q + 1]):
+            start = find_fit(s.step[p], s.node[S.STEPS, p], at, length, 1, gpus, following)[1]
+            if start == at:
+                fitting += 1
+            else:
+                following = min(following, start)
         if fitting >= nodes:
             break
-        following = S.NEVER
-        for x in range(count):
-            if s.node[S.FIT, x] > at:
-                following = min(following, s.node[S.FIT, x])
         at = following
     return at
 
 
 @inner
-def _count_fitting(s, q, gpus, at, length):  # type: ignore[no-untyped-def]
-    """How many nodes of a pool fit at this second by plan; row FIT has it for these, NEVER for the others."""
-    first = s.pool[S.FIRST_PLAN, q]
-    fitting = 0
-    for p in range(first, s.pool[S.FIRST_PLAN, q + 1]):
-        x = s.node[S.STEPS, p] - 1
-        while s.step[0, p, x] >= at + length:
-            x -= 1
-        while s.step[1, p, x] >= gpus and s.step[0, p, x] > at:
-            x -= 1
-        fits = s.step[1, p, x] >= gpus
-        s.node[S.FIT, p - first] = at if fits else S.NEVER
-        fitting += fits
-    return fitting
-
-
-@inner
 def choose_planned(s, q, nodes, gpus, at, length, chosen):  # type: ignore[no-untyped-def]
     """Write the best-fit planned nodes of a pool for a job at this second; whether enough of them fit by plan."""
-    if _count_fitting(s, q, gpus, at, length) < nodes:
-        return False
     first = s.pool[S.FIRST_PLAN, q]
+    count = s.pool[S.FIRST_PLAN, q + 1] - first
+    fitting = 0
+    for x in range(count):
+        table = s.step[first + x]
+        step, start = find_fit(table, s.node[S.STEPS, first + x], at, length, 1, gpus, at + 1)
+        s.node[S.FIT, x] = table[1, step] if start == at else 0
+        fitting += start == at
     found = 0
     level = gpus
-    while found < nodes:
+    while fitting >= nodes > found:
         following = S.NEVER
-        for x in range(s.pool[S.FIRST_PLAN, q + 1] - first):
-            if s.node[S.FIT, x] == at and found < nodes:
-                free = s.step[1, first + x, _step_at(s, first + x, at)]
-                if free == level:
-                    chosen[found] = first + x
-                    found += 1
-                elif free > level:
-                    following = min(following, free)
+        for x in range(count):
+            if s.node[S.FIT, x] > level:
+                following = min(following, s.node[S.FIT, x])
+            elif s.node[S.FIT, x] == level and found < nodes:
+                chosen[found] = first + x
+                found += 1
         level = following
-    return True
+    return fitting >= nodes
 
 
 @inner
@@ -179,10 +157,10 @@ def make_plan(s):  # type: ignore[no-untyped-def]
     S.sort_by(s.job[S.LIVE], n, s.job[S.EFFECTIVE])
     for p in range(s.pool[S.FIRST_PLAN, s.rule[S.POOLS]]):
         s.node[S.STEPS, p] = 1
-        s.step[0, p, 0] = now
-        s.step[1, p, 0] = 0
+        s.step[p, 0, 0] = now
+        s.step[p, 1, 0] = 0
     for v in range(s.pool[S.FIRST, s.rule[S.POOLS]]):
-        s.step[1, s.node[S.PLAN_OF, v], 0] += s.node[S.FREE, v]
+        s.step[s.node[S.PLAN_OF, v], 1, 0] += s.node[S.FREE, v]
     for x in range(n):
         j = s.job[S.LIVE, x]
         for y in range(s.job[S.NODES, j]):
@@ -197,16 +175,35 @@ def make_plan(s):  # type: ignore[no-untyped-def]
 
 
 @inner
+def recall(s, j, q, length):  # type: ignore[no-untyped-def]
+    """The slot of State.memo of jobs of this shape and length in a pool; its SECOND is now if nothing is known."""
+    nodes = s.job[S.NODES, j]
+    gpus = s.job[S.GPUS, j]
+    slot = (((q * 31 + nodes) * 31 + gpus) * 31 + length) % len(s.memo)
+    row = s.memo[slot]
+    if row[0] != q or row[1] != nodes or row[2] != gpus or row[3] != length or row[4] != s.clock[S.STAMP]:
+        row[0] = q
+        row[1] = nodes
+        row[2] = gpus
+        row[3] = length
+        row[4] = s.clock[S.STAMP]
+        row[S.SECOND] = s.clock[S.NOW]
+    return slot
+
+
+@inner
 def find_earliest(s, j, length):  # type: ignore[no-untyped-def]
     """Earliest second and pool for a job by plan; NEVER and -1 if there is none."""
     best = S.NEVER
     pool = -1
     for q in range(s.rule[S.POOLS]):
         if S.fits_quota(s, j, q):
-            nodes, gpus = demand(s, j, q)
-            at = find_in_pool(s, q, nodes, gpus, s.clock[S.NOW], length)
-            if at < best:
-                best = at
+            known = s.memo[recall(s, j, q, length)]
+            if known[S.SECOND] < best:
+                nodes, gpus = demand(s, j, q)
+                known[S.SECOND] = find_in_pool(s, q, nodes, gpus, known[S.SECOND], length)
+            if known[S.SECOND] < best:
+                best = known[S.SECOND]
                 pool = q
     return best, pool
 
@@ -232,41 +229,43 @@ def reserve(s, j):  # type: ignore[no-untyped-def]
         row[1] = at
         row[2] = length
         row[3], row[4] = demand(s, j, q)
-        _lay(s, row)
+        _choose_reserved(s, row)
+        shift(s, row, -1)
         s.clock[S.RESERVED] += 1
 
 
 @inner
-def _lay(s, row):  # type: ignore[no-untyped-def]
-    """Put a reservation on its best-fit nodes of the plan; whether it fits at its second."""
-    fits = choose_planned(s, row[0], row[3], row[4], row[1], row[2], row[5:])
-    if fits:
-        for y in range(row[3]):
-            change(s, row[5 + y], row[1], row[1] + row[2], -row[4])
-    return fits
+def _choose_reserved(s, row):  # type: ignore[no-untyped-def]
+    """Choose best-fit nodes of the plan for a reservation; whether it fits at its second."""
+    return choose_planned(s, row[0], row[3], row[4], row[1], row[2], row[5:])
 
 
 @inner
-def lift(s, row):  # type: ignore[no-untyped-def]
-    """Take a reservation off the plan."""
+def shift(s, row, sign):  # type: ignore[no-untyped-def]
+    """Put a reservation on its nodes of the plan (sign -1), or take it off (1)."""
     for y in range(row[3]):
-        change(s, row[5 + y], row[1], row[1] + row[2], row[4])
+        change(s, row[5 + y], row[1], row[1] + row[2], sign * row[4])
 
 
 @inner
 def _keep_seconds(s, q, end):  # type: ignore[no-untyped-def]
     """Whether the reservations of a pool, laid anew one after another, fit at their seconds; `end`: of what is new."""
+    last = -1
     matters = False
     for x in range(s.clock[S.RESERVED]):
-        matters = matters or (s.reserved[x, 0] == q and s.reserved[x, 1] < end)
+        if s.reserved[x, 0] == q:
+            last = x
+            matters = matters or s.reserved[x, 1] < end
     kept = True
     x = 0
-    while matters and kept and x < s.clock[S.RESERVED]:
-        kept = s.reserved[x, 0] != q or _lay(s, s.reserved[x])
+    while matters and kept and x <= last:
+        kept = s.reserved[x, 0] != q or _choose_reserved(s, s.reserved[x])
+        if kept and s.reserved[x, 0] == q and x < last:
+            shift(s, s.reserved[x], -1)
         x += kept
-    for y in range(x):
+    for y in range(min(x, last)):
         if s.reserved[y, 0] == q:
-            lift(s, s.reserved[y])
+            shift(s, s.reserved[y], 1)
     return kept
 
 
@@ -279,7 +278,8 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
     need = s.job[S.NODES, j]
     gpus = s.job[S.GPUS, j]
     most = s.pool[S.POOL_GPUS, q]
-    if S.count_free(s, q, gpus) < need:
+    known = s.memo[recall(s, j, q, length)]
+    if S.count_free(s, q, gpus) < need or known[S.SECOND] > now:
         return False
     guarded = guarded and s.clock[S.RESERVED] > 0
     planned, amount = demand(s, j, q)
@@ -297,6 +297,7 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
                 if not fits:
                     change(s, p, now, end, amount)
                     if s.pool[S.BY_COUNT, q]:
+                        known[S.SECOND] = now + 1
                         return False
                 changed += fits
             if fits:
@@ -305,6 +306,8 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
             v += 1
     for x in range(changed):  # `begin_job` changes the plan again
         change(s, s.node[S.PLAN_OF, s.node[S.CHOSEN, x]], now, end, amount)
+    if found < need:
+        known[S.SECOND] = now + 1
     return found == need
 
 
@@ -315,5 +318,6 @@ def try_start(s, j, guarded, begins):  # type: ignore[no-untyped-def]
         if S.fits_quota(s, j, q) and choose(s, j, q, guarded):
             if begins:
                 begin_job(s, j, q)
+                s.clock[S.STAMP] += 1
             return True
     return False

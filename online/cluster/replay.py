@@ -98,9 +98,10 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
         part=part,
         past=np.zeros((users, 1 + 3 * rows.REMEMBERED), dtype=np.int64),
         real=_make_weights(instance, accounts),
-        step=np.zeros((2, planned, room), dtype=np.int64),
+        step=np.zeros((planned, 2, room), dtype=np.int64),
         search=np.zeros((FLOOR + len(instance.pools), job.shape[1]), dtype=np.int64),
         profile=np.zeros((2, len(instance.pools), pool.shape[0] - rows.COUNT, steps), dtype=np.int64),
+        memo=np.zeros((512, 6), dtype=np.int64),
         reserved=np.zeros((max(1, rule.reservations), 5 + node.shape[1]), dtype=np.int64),
     )
     state.clock[rows.NOW] = instance.begin

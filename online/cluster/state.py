@@ -23,17 +23,17 @@ EXTENSIONS = np.array([60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 1
 ORDER_RULE, BACKFILL, BELIEF_RULE, RESERVATIONS, SHORTEST_FIRST, WORK, GUARD, GPU_HOURS, SLOWDOWN, SPARE = range(10)
 CYCLE, DEPTH, BEGIN, JOBS, POOLS, GREATEST, EARLIEST = range(10, 17)
 # Entries of State.clock, which change: the second, and how many there are
-NOW, WAITING, RUNNING, RELEASED, TURNED, KNOWN, OVERFLOW, PLANNED, RESERVED, ORDERED, DRAWS = range(11)
-RESUMED = 11  # Whether the jobs that run at the beginning hold their nodes
+NOW, WAITING, RUNNING, RELEASED, TURNED, KNOWN, OVERFLOW, PLANNED, RESERVED, ORDERED, DRAWS, STAMP = range(12)
+RESUMED = 12  # Whether the jobs that run at the beginning hold their nodes
 # Rows of State.job. LIMIT is the partition's where the job has none, else NEVER; ALLOWED has bit q for pool q; OFFSET
 # is that of its nodes in State.place; PLANNED_END is by what is believed, EFFECTIVE as of this pass; HOLDS: reserved.
 # Lists of jobs: QUEUE (waiting, in the order of the last pass), LIVE (running), ORDER (candidates), ARRIVALS
 (SUBMIT, RELEASE, RUN, LIMIT, NODES, GPUS, ACCOUNT, USER, PARTITION, QOS, ALLOWED, START, POOL, OFFSET) = range(14)
 PLANNED_END, EXTENDED, REQUEUED, EFFECTIVE, HOLDS, BAND, QUEUE, LIVE, ORDER, BELIEF, ARRIVALS = range(14, 25)
 JOB_ROWS = 25
-# Rows of State.node; FIT, OTHER and CHOSEN are of planned nodes, or lists
-POOL_OF, PLAN_OF, FREE, IS_CLOSED, FIT, OTHER, CHOSEN, STEPS = range(8)
-NODE_ROWS = 8
+# Rows of State.node; STEPS and FIT (free GPUs of those that fit, else 0) are of planned nodes, CHOSEN is a list
+POOL_OF, PLAN_OF, FREE, IS_CLOSED, FIT, CHOSEN, STEPS = range(7)
+NODE_ROWS = 7
 # Rows of State.pool; COUNT + g: open nodes with g free GPUs
 FIRST, FIRST_PLAN, POOL_GPUS, BY_COUNT, TRIAL_STEPS, BASE_STEPS, COUNT = range(7)
 # Entries of row 0 of State.real behind the weights: share of limits that jobs ran, and jobs, both fading
@@ -42,6 +42,7 @@ REMEMBERED = 16  # Jobs of a user that ended
 # Rows of State.closures behind node, start, end, announced (NEVER where the node opens): when the node closes or opens,
 # and a list of the closures that policies know of
 TURN, KNOWN_LIST = 4, 5
+SECOND = 5  # Of a row of State.memo
 
 
 class State(NamedTuple):
@@ -61,9 +62,10 @@ class State(NamedTuple):
     # (6, ...) weights: age, size, fair share, qos, partition, account, max age, half-life, favor small, capacity;
     # shares of accounts; their GPU-seconds, decayed; priority over the greatest of qos, partition, account
     real: Any
-    step: Any  # (2, planned nodes, room) when steps of the plan begin, free GPUs from then on
+    step: Any  # (planned nodes, 2, room) when steps of the plan begin, free GPUs from then on
     search: Any  # (FLOOR + pools, jobs) and (2, pools, 1 + most GPUs, room): see `replan`
     profile: Any
+    memo: Any  # (slots, 6) pool, nodes, GPUs, length, stamp; SECOND before which no such job can start by this stamp
     reserved: Any  # (reservations, 5 + nodes) pool, second, length, nodes, GPUs of a reservation; its planned nodes
 
 
