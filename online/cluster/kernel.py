@@ -26,13 +26,7 @@ FADING = 0.999  # Weight of a job's share of its limit after another one has end
 @inner
 def _is_before(s, a, b):  # type: ignore[no-untyped-def]
     """Whether a job stands before another one: by keys, submit, place in the file."""
-    if s.job[S.BAND, a] != s.job[S.BAND, b]:
-        return s.job[S.BAND, a] < s.job[S.BAND, b]
-    if s.key[a] != s.key[b]:
-        return s.key[a] < s.key[b]
-    if s.job[S.SUBMIT, a] != s.job[S.SUBMIT, b]:
-        return s.job[S.SUBMIT, a] < s.job[S.SUBMIT, b]
-    return a < b
+    return (s.job[S.BAND, a], s.key[a], s.job[S.SUBMIT, a], a) < (s.job[S.BAND, b], s.key[b], s.job[S.SUBMIT, b], b)
 
 
 @inner

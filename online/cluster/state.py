@@ -101,22 +101,6 @@ def believe(s, j):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _fits_bounds(s, j):  # type: ignore[no-untyped-def]
-    """Whether the bounds of the job's partition let it start."""
-    p = s.job[PARTITION, j]
-    if p < 0:
-        return True
-    width = s.job[NODES, j] * s.job[GPUS, j]
-    if s.part[p, 0] >= 0 and s.job[USER, j] >= 0 and s.part[p, 2 + s.job[USER, j]] + width > s.part[p, 0]:
-        return False
-    return not (
-        s.part[p, 1] >= 0
-        and s.job[ACCOUNT, j] >= 0
-        and s.part[p, 2 + len(s.past) + s.job[ACCOUNT, j]] + width > s.part[p, 1]
-    )
-
-
-@inner
 def fits_quota(s, j, q):  # type: ignore[no-untyped-def]
     """Whether the job may use the pool and its account's quota there lets it start."""
     if not s.job[ALLOWED, j] >> q & 1:
@@ -149,9 +133,17 @@ def _has_quota(s, j):  # type: ignore[no-untyped-def]
 def is_considered(s, place):  # type: ignore[no-untyped-def]
     """Whether bounds and quotas let the job at this place of the queue start."""
     j = s.job[QUEUE, place]
-    if not _fits_bounds(s, j) or not _has_quota(s, j):
-        return False
+    width = s.job[NODES, j] * s.job[GPUS, j]
     a = s.job[ACCOUNT, j]
+    p = s.job[PARTITION, j]
+    if p >= 0:
+        user = s.job[USER, j]
+        if s.part[p, 0] >= 0 and user >= 0 and s.part[p, 2 + user] + width > s.part[p, 0]:
+            return False
+        if s.part[p, 1] >= 0 and a >= 0 and s.part[p, 2 + len(s.past) + a] + width > s.part[p, 1]:
+            return False
+    if not _has_quota(s, j):
+        return False
     if a >= 0 and s.account[a, 1]:
         for x in range(place):
             i = s.job[QUEUE, x]
