@@ -26,7 +26,13 @@ FADING = 0.999  # Weight of a job's share of its limit after another one has end
 @inner
 def _is_before(s, a, b):  # type: ignore[no-untyped-def]
     """Whether a job stands before another one: by keys, submit, place in the file."""
-    return (s.job[S.BAND, a], s.key[a], s.job[S.SUBMIT, a], a) < (s.job[S.BAND, b], s.key[b], s.job[S.SUBMIT, b], b)
+    if s.job[S.BAND, a] != s.job[S.BAND, b]:
+        return s.job[S.BAND, a] < s.job[S.BAND, b]
+    if s.key[a] != s.key[b]:
+        return s.key[a] < s.key[b]
+    if s.job[S.SUBMIT, a] != s.job[S.SUBMIT, b]:
+        return s.job[S.SUBMIT, a] < s.job[S.SUBMIT, b]
+    return a < b
 
 
 @inner
@@ -99,13 +105,23 @@ def _find_known(s):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _trim(s, first, last):  # type: ignore[no-untyped-def]
+    """The place behind the last job from `first` on that could start: what stands behind it changes nothing."""
+    while last > first and not S.has_room(s, s.job[S.QUEUE, last - 1]):
+        last -= 1
+    return last
+
+
+@inner
 def _plan_all(s, last):  # type: ignore[no-untyped-def]
     """Conservative: plan the first jobs of the queue one after another, and start those that are planned for now."""
     now = s.clock[S.NOW]
     make_plan(s)
-    for x in range(last):
+    x = 0
+    while x < _trim(s, x, last):
         j = s.job[S.QUEUE, x]
-        if not S.is_considered(s, x):
+        x += 1
+        if not S.is_considered(s, x - 1):
             continue
         length = S.believe(s, j)
         at, q = find_earliest(s, j, length)
@@ -127,13 +143,15 @@ def _plan_all(s, last):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _backfill(s, head, last):  # type: ignore[no-untyped-def]
+def _backfill(s, head, last, most):  # type: ignore[no-untyped-def]
     """EASY: reservations from the head of the queue on, then the candidates behind it, which stand before `last`."""
     make_plan(s)
     given = 0
-    for x in range(head, last):
+    for x in range(head, most):
         j = s.job[S.QUEUE, x]
         s.job[S.HOLDS, j] = 0
+        if given == s.rule[S.RESERVATIONS] and x >= last:
+            break
         if given < s.rule[S.RESERVATIONS] and S.is_considered(s, x) and not try_start(s, j, False, False):
             reserve(s, j)
             given += 1
@@ -175,10 +193,9 @@ def _make_pass(s):  # type: ignore[no-untyped-def]
         backfill = S.NO_BACKFILL
     elif s.rule[S.DEPTH] > 0:
         last = min(last, s.rule[S.DEPTH])
-    x = 0
-    while x < last and not S.has_room(s, s.job[S.QUEUE, x]):
-        x += 1
-    if x == last:
+    most = last
+    last = _trim(s, 0, last)
+    if last == 0:
         return
     if backfill == S.CONSERVATIVE:
         _plan_all(s, last)
@@ -192,7 +209,7 @@ def _make_pass(s):  # type: ignore[no-untyped-def]
                 break
             head += 1
         if backfill == S.EASY and head < last:
-            _backfill(s, head, last)
+            _backfill(s, head, last, most)
     left = 0
     for x in range(s.clock[S.WAITING]):
         if s.job[S.START, s.job[S.QUEUE, x]] < 0:

@@ -31,7 +31,7 @@ RESUMED = 12  # Whether the jobs that run at the beginning hold their nodes
 (SUBMIT, RELEASE, RUN, LIMIT, NODES, GPUS, ACCOUNT, USER, PARTITION, QOS, ALLOWED, START, POOL, OFFSET) = range(14)
 PLANNED_END, EXTENDED, REQUEUED, EFFECTIVE, HOLDS, BAND, QUEUE, LIVE, ORDER, BELIEF, ARRIVALS = range(14, 25)
 JOB_ROWS = 25
-# Rows of State.node; STEPS and FIT (free GPUs of those that fit, else 0) are of planned nodes, CHOSEN is a list
+# Rows of State.node; STEPS and FIT (when a node fits, or its free GPUs if it does) are of planned nodes; CHOSEN: a list
 POOL_OF, PLAN_OF, FREE, IS_CLOSED, FIT, CHOSEN, STEPS = range(7)
 NODE_ROWS = 7
 # Rows of State.pool; COUNT + g: open nodes with g free GPUs
