@@ -7,7 +7,18 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import Anything, Choice, Duration, Integer, Number, Option, Outcome, Patterns, command
+from ratiobench.bench.arguments import (
+    Anything,
+    Choice,
+    Duration,
+    Integer,
+    Isolate,
+    Number,
+    Option,
+    Outcome,
+    Patterns,
+    command,
+)
 from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.evaluation.cases import STAGES, default_family, find_family
 from ratiobench.bench.evaluation.check_algorithm import REQUIREMENTS, AlgorithmCheck
@@ -42,7 +53,7 @@ def evaluate(
     last: Annotated[str | None, Option(Choice(STAGES), "STAGE")] = None,
     threshold: Annotated[float, Option(Number("a number in 0..1", high=1.0, with_high=True), "X")] = 0.3,
     budget: Annotated[Any, Option(Duration(), "T")] = 60,
-    isolate: bool | None = None,
+    isolate: Isolate = None,
 ) -> Outcome[Evaluation]:
     """Evaluate a policy on graded instances: share of OPT, arrivals on which it loses.
 
@@ -58,7 +69,6 @@ def evaluate(
     last : end after this stage; instances of later ones count as 0; by default the last one.
     threshold : mean share of OPT on a stage from which on the next stage is run.
     budget : time limit of all runs of the policy, such as 60s; unfinished instances count as 0.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
 
     Returns
     -------

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ratiobench.bench.arguments import (
+    Algorithms,
     Anything,
     Axes,
-    Count,
     EffortFactor,
     File,
     Groups,
     Integer,
+    Isolate,
     Names,
     Option,
     Outcome,
@@ -21,6 +22,7 @@ from ratiobench.bench.arguments import (
     Scale,
     Seconds,
     Text,
+    Workers,
     command,
 )
 from ratiobench.bench.commands.shared import require_writable
@@ -45,9 +47,7 @@ _EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
 @command("getting ready", keeps=True)
 def run(
     suite: Annotated[Any, Option(Anything("text"), "SUITE")],
-    algorithms: Annotated[
-        Any, Option(Anything("text"), "NAME", ("-a", "--algorithms", "--algorithm"), several=True)
-    ] = (),
+    algorithms: Algorithms = (),
     out: Annotated[Any, Option(File(), "DIR", named=True)] = None,
     *,
     only: Patterns = (),
@@ -62,8 +62,8 @@ def run(
     audits: bool | None = None,
     effort: Annotated[Any, Option(EffortFactor(1, 10**6), "N")] = 1,
     limit: Seconds = None,
-    isolate: bool | None = None,
-    workers: Count = None,
+    isolate: Isolate = None,
+    workers: Workers = None,
     dask: Annotated[str | None, Option(Text(), "ADDRESS")] = None,
     fresh: bool = False,
     retry_failed: bool = False,
@@ -80,10 +80,6 @@ def run(
         names them, or package.module:Class. In Python also classes, or objects of them
         (`ratiobench.online.user_algorithm`).
     out : folder of the results; by default results/SUITE.
-    only : only the cases with these names (* ? [...]).
-    tier : only the cases of these groups.
-    scale : size of the instances; small: a small version of the suite.
-    over : parameters that a sweep varies.
     rows : run only these of the suite's algorithms (* ? [...]).
     add : algorithms to run in every case, in addition to those of the suite.
     solve : compute OPT also if a shipped certificate proves it.
@@ -92,7 +88,6 @@ def run(
     audits : check the claims on every run, or do not (by default not in the standard sets).
     effort : multiple of the suite's work on OPT; `high` is 8.
     limit : time limit of each solve and each run, in seconds.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
     workers : worker processes; by default one per core.
     dask : address of a dask scheduler, to use in place of local processes.
     fresh : delete earlier results.

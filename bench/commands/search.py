@@ -9,7 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import Algorithm, Anything, Folder, Integer, Option, Outcome, Seconds, Text, command
+from ratiobench.bench.arguments import (
+    Algorithm,
+    Anything,
+    Folder,
+    Integer,
+    Isolate,
+    Option,
+    Outcome,
+    Seconds,
+    Text,
+    command,
+)
 from ratiobench.bench.commands.shared import folders_of, user_context
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.registry import find_claim_search, find_worst_case_search, require_algorithms
@@ -37,7 +48,7 @@ def search(
     *,
     algorithm: Algorithm = None,
     against: Annotated[Any, Option(Anything("text"), "NAME")] = "",
-    isolate: bool | None = None,
+    isolate: Isolate = None,
     bounded: bool = False,
     tasks: Size = 6,
     slots: Size = 5,
@@ -59,7 +70,6 @@ def search(
     algorithm : search for the worst ratio of this algorithm, in place of a claim: name[:key=value,...], as `list
         algorithms` names them, or package.module:Class. In Python also a class, or an object of one.
     against : with --algorithm: compare with the value of this algorithm in place of OPT.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
     bounded : with --algorithm: skip instances on which the algorithm earns nothing.
     tasks : largest number of tasks.
     slots : largest number of slots.

@@ -20,13 +20,14 @@ from ratiobench.bench.arguments import (
     Backend,
     Certificate,
     Cost,
-    Count,
+    Effort,
     File,
     Formulation,
     Gap,
     Hidden,
     Instance,
     Integer,
+    Isolate,
     Option,
     Outcome,
     Seconds,
@@ -80,7 +81,7 @@ def simulate(
     *,
     cost: Cost = None,
     limit: Seconds = None,
-    isolate: bool | None = None,
+    isolate: Isolate = None,
     no_migration: bool = False,
     no_opt: bool = False,
     certificate: Certificate = None,
@@ -96,9 +97,7 @@ def simulate(
     file : instance file, .json or .json.gz; - for standard input. In Python also an instance, or a list of these.
     algorithm : name[:key=value,...], as `list algorithms` names them, or package.module:Class; several are compared in
         a table. In Python also a class, an object of one, or a list of these.
-    cost : cost by which solutions are judged, of a family with several.
     limit : time limit of a run in seconds; a run that reaches it is not valid.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
     no_migration : keep every task on one node; the referee refuses any other decision.
     no_opt : do not compute OPT, and do not print ratios.
     certificate : take OPT from this certificate, which is verified first; without it OPT is computed.
@@ -534,14 +533,14 @@ class _Audit:
 def audit(
     file: Instance,
     algorithm: Algorithm,
-    claims: Annotated[Any, Option(Text(), "NAME", ("--claim",), several=True)] = (),
+    claims: Annotated[Any, Option(Text(), "NAME", flags=("--claim",), several=True)] = (),
     *,
     cost: Cost = None,
-    isolate: bool | None = None,
+    isolate: Isolate = None,
     formulation: Formulation = "auto",
     backend: Backend = "auto",
     gap: Gap = 0.0,
-    effort: Count = None,
+    effort: Effort = None,
     seconds: Seconds = None,
     task: Annotated[int | None, Option(Integer(0, 10**9 - 1), "I")] = None,
     curve: Annotated[str | None, Option(Text(), "CSV")] = None,
@@ -552,17 +551,9 @@ def audit(
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
     algorithm : name[:key=value,...], as `list algorithms` names them, or package.module:Class. In Python also a class,
         or an object of one.
     claims : check only these claims.
-    cost : cost by which solutions are judged, of a family with several.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
-    formulation : model of OPT, as `list formulations` names them.
-    backend : solver, one of those of the formulation.
-    gap : relative gap at which to stop.
-    effort : units of work; by default 1, with --seconds as many as fit into the time.
-    seconds : time limit in seconds; the result is marked time-limited.
     task : examine the gain of this bidder (from 0) by misreports in depth; OPT is not computed.
     curve : also write the utility of --task over its bid; - for standard output, without other output.
     csv : write the checks, one row each, with exact figures.
@@ -757,11 +748,11 @@ def explain(
     algorithm: Algorithm = "",
     claim: str = "",
     cost: Cost = None,
-    isolate: bool | None = None,
+    isolate: Isolate = None,
     formulation: Formulation = "auto",
     backend: Backend = "auto",
     gap: Gap = 0.0,
-    effort: Count = None,
+    effort: Effort = None,
     seconds: Seconds = None,
     html: Annotated[Path | None, Option(File(), "OUT")] = None,
 ) -> Outcome[Any]:
@@ -769,16 +760,8 @@ def explain(
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
     algorithm : name[:key=value,...], as `list algorithms` names them, or package.module:Class; by default the family's.
     claim : claim that is evaluated at the end; by default the family's headline.
-    cost : cost by which solutions are judged, of a family with several.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
-    formulation : model of OPT, as `list formulations` names them.
-    backend : solver, one of those of the formulation.
-    gap : relative gap at which to stop.
-    effort : units of work; by default 1, with --seconds as many as fit into the time.
-    seconds : time limit in seconds; the result is marked time-limited.
     html : also write a page, in one file.
     """
     from ratiobench.bench.report import explain as explanations

@@ -19,6 +19,7 @@ from ratiobench.bench.arguments import (
     Cost,
     Count,
     Csv,
+    Effort,
     File,
     Formulation,
     Gap,
@@ -93,7 +94,7 @@ def opt(
     formulation: Formulation = "auto",
     backend: Backend = "auto",
     gap: Gap = 0.0,
-    effort: Count = None,
+    effort: Effort = None,
     seconds: Seconds = None,
     no_migration: bool = False,
     solution: Path | None = None,
@@ -105,13 +106,6 @@ def opt(
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
-    cost : cost by which solutions are judged, of a family with several.
-    formulation : model of OPT, as `list formulations` names them.
-    backend : solver, one of those of the formulation.
-    gap : relative gap at which to stop.
-    effort : units of work; by default 1, with --seconds as many as fit into the time.
-    seconds : time limit in seconds; the result is marked time-limited.
     no_migration : compute the optimum where every task stays on one node.
     solution : write the decisions of the best solution, for `check`; a schedule of jobs also as FILE.swf.
     certificate : write the certificate of the interval, for `check --certificate`.
@@ -235,8 +229,6 @@ def crosscheck(
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
-    cost : cost by which solutions are judged, of a family with several.
     effort : units of work for each row.
     seconds : time limit of each row in seconds, in place of the effort.
 
@@ -303,10 +295,7 @@ def export(
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
     format : format of the text.
-    cost : cost by which solutions are judged, of a family with several.
-    formulation : model of OPT, as `list formulations` names them.
     """
     family, given = read_given(file, cost)
     model = family.export(given, format, formulation)
@@ -330,10 +319,6 @@ def generate(
     Parameters
     ----------
     what : name of a suite, a file FILE.toml, or a recipe RECIPE:KEY=VALUE,... (`list recipes`).
-    only : only the cases with these names (* ? [...]).
-    tier : only the cases of these groups.
-    scale : size of the instances; small: a small version of the suite.
-    over : parameters that a sweep varies.
     out : folder to write; it is created.
     keys : of a recipe, such as ``tasks=3000, vendors={"count": 2}``; a list makes a grid.
 
@@ -399,11 +384,9 @@ def check(
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
     judged : solution file; - for standard input. In Python also a run (`ratiobench.simulate`), a report
         (`ratiobench.opt`), the document of a solution or of a certificate, or its file.
     certificate : certificate file, in place of a solution; - for standard input.
-    cost : cost by which solutions are judged, of a family with several.
     no_migration : require also that every task stays on one node.
     explain : print the statement that a certificate proves, and its content.
     timeline : write a page with the Gantt chart of a valid solution; FILE.svg: only the chart.
