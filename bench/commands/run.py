@@ -6,25 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import (
-    Algorithms,
-    Anything,
-    Axes,
-    EffortFactor,
-    File,
-    Groups,
-    Integer,
-    Isolate,
-    Names,
-    Option,
-    Outcome,
-    Patterns,
-    Scale,
-    Seconds,
-    Text,
-    Workers,
-    command,
-)
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, command
 from ratiobench.bench.commands.shared import require_writable
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import REPEATS
@@ -46,25 +29,25 @@ _EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
 
 @command("getting ready", keeps=True)
 def run(
-    suite: Annotated[Any, Option(Anything("text"), "SUITE")],
-    algorithms: Algorithms = (),
-    out: Annotated[Any, Option(File(), "DIR", named=True)] = None,
+    suite: Annotated[Any, arg.Option(arg.Anything("text"), "SUITE")],
+    algorithms: arg.Algorithms = (),
+    out: Annotated[Any, arg.Option(arg.File(), "DIR", named=True)] = None,
     *,
-    only: Patterns = (),
-    tier: Groups = (),
-    scale: Scale = "full",
-    over: Axes = (),
-    rows: Patterns = (),
-    add: Annotated[Any, Option(Anything("text"), "NAME", several=True)] = (),
+    only: arg.Patterns = (),
+    tier: arg.Groups = (),
+    scale: arg.Scale = "full",
+    over: arg.Axes = (),
+    rows: arg.Patterns = (),
+    add: Annotated[Any, arg.Option(arg.Anything("text"), "NAME", several=True)] = (),
     solve: bool = False,
     rerun: bool = False,
-    repeat: Annotated[int, Option(Integer(1, REPEATS), "N")] = 1,
+    repeat: Annotated[int, arg.Option(arg.Integer(1, REPEATS), "N")] = 1,
     audits: bool | None = None,
-    effort: Annotated[Any, Option(EffortFactor(1, 10**6), "N")] = 1,
-    limit: Seconds = None,
-    isolate: Isolate = None,
-    workers: Workers = None,
-    dask: Annotated[str | None, Option(Text(), "ADDRESS")] = None,
+    effort: Annotated[Any, arg.Option(arg.EffortFactor(1, 10**6), "N")] = 1,
+    limit: arg.Seconds = None,
+    isolate: arg.Isolate = None,
+    workers: arg.Workers = None,
+    dask: Annotated[str | None, arg.Option(arg.Text(), "ADDRESS")] = None,
     fresh: bool = False,
     retry_failed: bool = False,
     quiet: bool = True,
@@ -164,10 +147,10 @@ def _report(
 
 @command("reading results and drawing")
 def report(
-    folder: Annotated[Path, Option(File(), "DIR")],
+    folder: Annotated[Path, arg.Option(arg.File(), "DIR")],
     *,
-    figures: Annotated[Path | None, Option(File(), "FOLDER")] = None,
-    label: Annotated[Any, Option(Text(), "NAME=LABEL", several=True)] = (),
+    figures: Annotated[Path | None, arg.Option(arg.File(), "FOLDER")] = None,
+    label: Annotated[Any, arg.Option(arg.Text(), "NAME=LABEL", several=True)] = (),
     quiet: bool = True,
 ) -> Outcome[Results]:
     """Write tables, CSV files, the page and figures from the results in a folder.
@@ -190,8 +173,8 @@ def report(
 
 @command("reading results")
 def compare(
-    a: Annotated[Path, Option(File(), "A")],
-    b: Annotated[Path, Option(File(), "B")],
+    a: Annotated[Path, arg.Option(arg.File(), "A")],
+    b: Annotated[Path, arg.Option(arg.File(), "B")],
     *,
     names: bool = False,
     csv: Path | None = None,
@@ -265,7 +248,7 @@ def _comparison_table(found: Comparison) -> pd.DataFrame:
 
 
 @command(json=False)
-def warm(suites: Names = ()) -> Outcome[None]:
+def warm(suites: arg.Names = ()) -> Outcome[None]:
     """Compile the kernels, and cache them.
 
     Parameters

@@ -9,18 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import (
-    Algorithm,
-    Anything,
-    Folder,
-    Integer,
-    Isolate,
-    Option,
-    Outcome,
-    Seconds,
-    Text,
-    command,
-)
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, command
 from ratiobench.bench.commands.shared import folders_of, user_context
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.registry import find_claim_search, find_worst_case_search, require_algorithms
@@ -39,27 +29,27 @@ if TYPE_CHECKING:
 TRIES = 100_000  # Instances tried on the command line where neither --tries nor --seconds is given
 RUNS = 3000  # The same where an algorithm runs on each, or in Python
 WORST = "worst"  # The name of the files of a search for an algorithm's worst ratio
-Size = Annotated[int, Option(Integer(1, 8), "N")]
+Size = Annotated[int, arg.Option(arg.Integer(1, 8), "N")]
 
 
 @command()
 def search(
-    claim: Annotated[str, Option(Text(), "CLAIM")] = "",
+    claim: Annotated[str, arg.Option(arg.Text(), "CLAIM")] = "",
     *,
-    algorithm: Algorithm = None,
-    against: Annotated[Any, Option(Anything("text"), "NAME")] = "",
-    isolate: Isolate = None,
+    algorithm: arg.Algorithm = None,
+    against: Annotated[Any, arg.Option(arg.Anything("text"), "NAME")] = "",
+    isolate: arg.Isolate = None,
     bounded: bool = False,
     tasks: Size = 6,
     slots: Size = 5,
-    nodes: Annotated[int | None, Option(Integer(1, 4), "N")] = None,
-    largest: Annotated[int, Option(Integer(1, 10**6), "N")] = 200,
-    seed: Annotated[int, Option(Integer(0, 10**18 - 1), "S")] = 0,
-    tries: Annotated[int | None, Option(Integer(1, 10**12), "N", line=None)] = RUNS,
-    seconds: Seconds = None,
+    nodes: Annotated[int | None, arg.Option(arg.Integer(1, 4), "N")] = None,
+    largest: Annotated[int, arg.Option(arg.Integer(1, 10**6), "N")] = 200,
+    seed: Annotated[int, arg.Option(arg.Integer(0, 10**18 - 1), "S")] = 0,
+    tries: Annotated[int | None, arg.Option(arg.Integer(1, 10**12), "N", line=None)] = RUNS,
+    seconds: arg.Seconds = None,
     smaller: bool = False,
     exact: bool = False,
-    out: Folder = None,
+    out: arg.Folder = None,
     resume: bool = False,
 ) -> Outcome[SearchResult]:
     """Search for an instance that violates a claim, or on which an algorithm is furthest from OPT.

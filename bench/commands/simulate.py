@@ -14,42 +14,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import (
-    Algorithm,
-    Algorithms,
-    Backend,
-    Certificate,
-    Cost,
-    Effort,
-    File,
-    Formulation,
-    Gap,
-    Hidden,
-    Instance,
-    Integer,
-    Isolate,
-    Option,
-    Outcome,
-    Seconds,
-    Text,
-    Timeline,
-    command,
-)
-from ratiobench.bench.commands.shared import (
-    folders_of,
-    interval_text,
-    name_the_file,
-    ratio_document,
-    read_given,
-    require_certificates,
-    require_gantt,
-    require_writable,
-    solve_settings,
-    user_context,
-    violation_lines,
-    write_solution,
-    write_timeline,
-)
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, command
+from ratiobench.bench.commands import shared
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
@@ -76,19 +43,19 @@ READABLE = 24  # Characters up to which `audit` prints a fraction as it is
 
 @command("running the algorithm")
 def simulate(
-    file: Instance,
-    algorithm: Algorithms,
+    file: arg.Instance,
+    algorithm: arg.Algorithms,
     *,
-    cost: Cost = None,
-    limit: Seconds = None,
-    isolate: Isolate = None,
+    cost: arg.Cost = None,
+    limit: arg.Seconds = None,
+    isolate: arg.Isolate = None,
     no_migration: bool = False,
     no_opt: bool = False,
-    certificate: Certificate = None,
+    certificate: arg.Certificate = None,
     solution: Path | None = None,
     csv: Path | None = None,
-    timeline: Timeline = None,
-    prior: Hidden = None,
+    timeline: arg.Timeline = None,
+    prior: arg.Hidden = None,
 ) -> Outcome[Any]:
     """Run online algorithms under the referee, one or several side by side.
 
@@ -131,17 +98,17 @@ def simulate(
     if no_opt and certificate:
         raise InputError("--certificate", "", "not allowed with --no-opt")
     sandbox.choose(isolate)
-    require_writable(solution, timeline, csv)
+    shared.require_writable(solution, timeline, csv)
     several, some = isinstance(file, list | tuple), isinstance(algorithm, list | tuple)
     files = list(file) if several else [file]
-    pairs = [read_given(each, cost) for each in files]
+    pairs = [shared.read_given(each, cost) for each in files]
     secret = {kind for family, _ in pairs for kind in family.secret_types()}
     names, own = name_algorithms(algorithm, secret)
     if len(files) > 1:
         for name, value in (("solution", solution), ("timeline", timeline), ("csv", csv)):
             if value is not None:
                 raise InputError(name, "", f"is of one run; {len(files) * len(names)} are asked for")
-    hidden = folders_of(prior, certificate, solution, timeline, csv)
+    hidden = shared.folders_of(prior, certificate, solution, timeline, csv)
     made = []
     with contextlib.ExitStack() as stack:
         if len(files) * len(own) > 1:
@@ -149,7 +116,7 @@ def simulate(
 
             share_sandboxes(stack, {id(family): family for family, _ in pairs}.values(), sandbox.requested(isolate))
         for each, (family, given) in zip(files, pairs, strict=True):
-            context = RunContext(limit, sandbox.requested(isolate), own, hidden=(*folders_of(each), *hidden))
+            context = RunContext(limit, sandbox.requested(isolate), own, hidden=(*shared.folders_of(each), *hidden))
             table = len(set(names)) > 1 or bool(certificate or csv)
             simulation = _Simulation(each, family, given, context, no_migration, no_opt, certificate, prior, table)
             simulation.run(names, solution, timeline)
@@ -200,7 +167,7 @@ class _Simulation:
             self.instance = family.without_migration(self.instance)
         if timeline and family.timeline is None:
             raise InputError("--timeline", "", f"the family {family.name} has no time lines")
-        require_gantt(timeline, family, len(names))
+        shared.require_gantt(timeline, family, len(names))
         if solution is not None and len(names) > 1:
             raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
         if not self.table and not self.context.own:
@@ -208,7 +175,7 @@ class _Simulation:
         with run_context(self.context):
             if self.table:
                 require_algorithms(family, names)
-            with name_the_file(self.file, self.instance):
+            with shared.name_the_file(self.file, self.instance):
                 enclosed = self._enclose() if self.certificate else None
                 for name in names:
                     set_current(f"running {name}")
@@ -224,7 +191,7 @@ class _Simulation:
             self.opt = self._tightened(enclosed)
 
     def _run(self, name: str) -> OnlineRun:
-        other = None if self.prior is None else read_given(self.prior)[1]
+        other = None if self.prior is None else shared.read_given(self.prior)[1]
 
         def tell(count: ArrivalCount | None) -> None:
             set_current(f"running {name}" if count is None else f"running {name}: {count.text}", again=True)
@@ -255,7 +222,7 @@ class _Simulation:
             set_current("checking the certificate")
             data, source = read_bytes(str(self.certificate))
             document = family.load_document(self.instance, data, source)
-            verdict = require_certificates(family).check(self.instance, document, source)
+            verdict = shared.require_certificates(family).check(self.instance, document, source)
             if not verdict["valid"]:
                 raise InputError(source, "", f"NOT VALID: {verdict['problem']}")
             return _Interval(verdict["lower"], verdict["upper"], "by the certificate, verified")
@@ -267,7 +234,7 @@ class _Simulation:
     def find_opt(self) -> _Interval | None:
         """OPT, which is looked for when it is first asked for, since it may take long; None if no run is valid."""
         if self.opt is None and not self.no_opt and any(run.valid for run in self.ended):
-            with name_the_file(self.file, self.instance), run_context(self.context):
+            with shared.name_the_file(self.file, self.instance), run_context(self.context):
                 self.opt = self._tightened(self._enclose())
         return self.opt
 
@@ -312,7 +279,7 @@ class _Simulation:
         for run in self.ended:
             if not run.valid:
                 yield f"{run.label}:"
-                yield from violation_lines(run)
+                yield from shared.violation_lines(run)
 
     def _line(self, name: str, run: OnlineRun | Exception) -> dict[str, str]:
         """A row of the table."""
@@ -351,7 +318,7 @@ class _Simulation:
         return cells
 
     def _opt_lines(self, opt: _Interval) -> Iterator[str]:
-        yield interval_text(opt.lower, opt.upper, self.family.unit, " without migration" * self.no_migration)
+        yield shared.interval_text(opt.lower, opt.upper, self.family.unit, " without migration" * self.no_migration)
         yield f"  {opt.source}"
 
     def opt_of_one(self, json: bool) -> Iterator[str]:
@@ -374,7 +341,9 @@ class _Simulation:
                 runs.append({"algorithm": name, "failed": format_error(each)})
             else:
                 ratio = self.ratio(each)
-                runs.append(self._run_document(each) | {"ratio": None if ratio is None else ratio_document(ratio)})
+                runs.append(
+                    self._run_document(each) | {"ratio": None if ratio is None else shared.ratio_document(ratio)}
+                )
         ends = None if opt is None else {end: json_number(getattr(opt, end)) for end in ("lower", "upper")}
         return {"instance": self.family.identity(self.instance), "opt": ends, "runs": runs}
 
@@ -395,11 +364,11 @@ class _Simulation:
 
         write_csv(csv, [{"algorithm": name} | self._cells(name, run) for name, run in self.runs.items()])
         if solution is not None and self.ended:
-            write_solution(solution, self.family, self.instance, self.ended[0].decisions)
+            shared.write_solution(solution, self.family, self.instance, self.ended[0].decisions)
         if timeline:
             opt = self.opt
             best = None if opt is None or opt.solution is None else (opt.lower, opt.upper, opt.solution)
-            write_timeline(timeline, self.family, self.instance, self.file, self.ended, best)
+            shared.write_timeline(timeline, self.family, self.instance, self.file, self.ended, best)
             yield f"time line: {timeline}"
 
 
@@ -419,7 +388,7 @@ def _run_lines(family: Family, instance: Any, run: OnlineRun) -> Iterator[str]:
         source = ", ".join(filter(None, (constant.source, constant.detail)))
         about = f", about {float(constant.value):.6g}" if constant.value.denominator > 1 else ""
         yield f"constant {constant.name} = {constant.value}{about} ({source})"
-    yield from violation_lines(run, len(run.violations))
+    yield from shared.violation_lines(run, len(run.violations))
     # It is unknown for a user's algorithm, and nothing here depends on it.
     arithmetic = "" if run.arithmetic == "unknown" else f"arithmetic {run.arithmetic}, "
     yield f"{arithmetic}{run.seconds:.3f} s from the start of the algorithm to its last decision"
@@ -494,7 +463,7 @@ class _Audit:
         about |= {"valid": run.valid, "violations": list(map(str, run.violations)), "welfare": json_number(run.welfare)}
         if self.reference is not None and self.ratio is not None:
             about |= {end: json_number(getattr(self.reference, end)) for end in ("lower", "upper")}
-            about["ratio"] = ratio_document(self.ratio)
+            about["ratio"] = shared.ratio_document(self.ratio)
         return about | {"checks": self.documents()}
 
     def table(self) -> pd.DataFrame:
@@ -531,21 +500,21 @@ class _Audit:
 
 @command("solving, running and checking")
 def audit(
-    file: Instance,
-    algorithm: Algorithm,
-    claims: Annotated[Any, Option(Text(), "NAME", flags=("--claim",), several=True)] = (),
+    file: arg.Instance,
+    algorithm: arg.Algorithm,
+    claims: Annotated[Any, arg.Option(arg.Text(), "NAME", flags=("--claim",), several=True)] = (),
     *,
-    cost: Cost = None,
-    isolate: Isolate = None,
-    formulation: Formulation = "auto",
-    backend: Backend = "auto",
-    gap: Gap = 0.0,
-    effort: Effort = None,
-    seconds: Seconds = None,
-    task: Annotated[int | None, Option(Integer(0, 10**9 - 1), "I")] = None,
-    curve: Annotated[str | None, Option(Text(), "CSV")] = None,
+    cost: arg.Cost = None,
+    isolate: arg.Isolate = None,
+    formulation: arg.Formulation = "auto",
+    backend: arg.Backend = "auto",
+    gap: arg.Gap = 0.0,
+    effort: arg.Effort = None,
+    seconds: arg.Seconds = None,
+    task: Annotated[int | None, arg.Option(arg.Integer(0, 10**9 - 1), "I")] = None,
+    curve: Annotated[str | None, arg.Option(arg.Text(), "CSV")] = None,
     csv: Path | None = None,
-    prior: Hidden = None,
+    prior: arg.Hidden = None,
 ) -> Outcome[pd.DataFrame]:
     """Check the claims of the theory on one run.
 
@@ -578,28 +547,30 @@ def audit(
     False
     """
     curve_file = None if curve in (None, "-") else Path(str(curve))
-    require_writable(csv, curve_file)
+    shared.require_writable(csv, curve_file)
     if curve is not None and task is None:
         raise InputError("--curve", "", "needs --task I, the number of the bidder")
     if curve == "-" and claims:
         raise InputError("--curve", "", "--curve - prints the curve only, so it cannot be combined with --claim")
-    family, instance = read_given(file, cost)
+    family, instance = shared.read_given(file, cost)
     if task is None and not family.statements():
         instead = "`explain FILE` says where its cost comes from, `check FILE` verifies schedules and certificates"
         raise InputError("audit", "", f"the family {family.name} has no claims; {instead}")
     (name,), own = name_algorithms([algorithm], family.secret_types())
     bids = None
-    with run_context(user_context(family, isolate, own, file, prior, csv, curve_file)):
+    with run_context(shared.user_context(family, isolate, own, file, prior, csv, curve_file)):
         # An algorithm or a claim that does not exist is refused before any work.
         require_algorithms(family, [name])
         known = [each.name for each in family.statements() if not each.proof]
         for claim in claims if family.claims is not None else ():
             if claim not in known:
                 raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
-        with name_the_file(file, instance):
+        with shared.name_the_file(file, instance):
             if task is None:
-                reference = family.solve(instance, solve_settings(family, formulation, backend, gap, effort, seconds))
-                run = family.run(instance, name, None if prior is None else read_given(prior)[1])
+                reference = family.solve(
+                    instance, shared.solve_settings(family, formulation, backend, gap, effort, seconds)
+                )
+                run = family.run(instance, name, None if prior is None else shared.read_given(prior)[1])
                 made = _Audit(family, instance, run, family.audit(instance, run, reference, claims), reference)
             else:
                 if curve is not None:
@@ -616,7 +587,7 @@ def audit(
             yield _curve_line(str(curve), bids)
         what = f"task {task}" if task is not None else f"{family.sense.ratio} {made.ratio}"
         yield f"{run.label}: {what}" + ("" if run.valid else " (INVALID run)")
-        yield from violation_lines(run)
+        yield from shared.violation_lines(run)
         yield from _check_lines(made.documents(), family.notation(), gathered=not claims)
 
     def files() -> None:
@@ -743,18 +714,18 @@ def _readable(value: str | None) -> str:
 
 @command("solving, running and checking")
 def explain(
-    file: Instance,
+    file: arg.Instance,
     *,
-    algorithm: Algorithm = "",
+    algorithm: arg.Algorithm = "",
     claim: str = "",
-    cost: Cost = None,
-    isolate: Isolate = None,
-    formulation: Formulation = "auto",
-    backend: Backend = "auto",
-    gap: Gap = 0.0,
-    effort: Effort = None,
-    seconds: Seconds = None,
-    html: Annotated[Path | None, Option(File(), "OUT")] = None,
+    cost: arg.Cost = None,
+    isolate: arg.Isolate = None,
+    formulation: arg.Formulation = "auto",
+    backend: arg.Backend = "auto",
+    gap: arg.Gap = 0.0,
+    effort: arg.Effort = None,
+    seconds: arg.Seconds = None,
+    html: Annotated[Path | None, arg.Option(arg.File(), "OUT")] = None,
 ) -> Outcome[Any]:
     """Explain a run on a small instance arrival by arrival, with both sides of a claim.
 
@@ -766,10 +737,10 @@ def explain(
     """
     from ratiobench.bench.report import explain as explanations
 
-    require_writable(html)
-    family, instance = read_given(file, cost)
-    settings = solve_settings(family, formulation, backend, gap, effort, seconds)
-    with name_the_file(file, instance), run_context(user_context(family, isolate, {}, file, html)):
+    shared.require_writable(html)
+    family, instance = shared.read_given(file, cost)
+    settings = shared.solve_settings(family, formulation, backend, gap, effort, seconds)
+    with shared.name_the_file(file, instance), run_context(shared.user_context(family, isolate, {}, file, html)):
         explained = explanations.explain(family, instance, algorithm, claim, settings)
 
     def files() -> Iterator[str]:

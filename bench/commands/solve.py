@@ -9,40 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import (
-    NEEDED,
-    Anything,
-    Axes,
-    Backend,
-    Certificate,
-    Choice,
-    Cost,
-    Count,
-    Csv,
-    Effort,
-    File,
-    Formulation,
-    Gap,
-    Groups,
-    Instance,
-    Option,
-    Outcome,
-    Patterns,
-    Scale,
-    Seconds,
-    Timeline,
-    command,
-)
-from ratiobench.bench.commands.shared import (
-    interval_text,
-    name_the_file,
-    read_given,
-    require_certificates,
-    require_writable,
-    solve_settings,
-    write_solution,
-    write_timeline,
-)
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, command
+from ratiobench.bench.commands import shared
 from ratiobench.instances.io.errors import CommandError, InputError, make_printable
 from ratiobench.instances.io.files import read_bytes, text_of, write_atomically
 
@@ -83,24 +52,24 @@ def instance(file: Any) -> Any:
     >>> ratiobench.instance(path("thm5_T5_3tasks")).slots
     5
     """
-    return read_given(file)[1]
+    return shared.read_given(file)[1]
 
 
 @command("looking for OPT")
 def opt(
-    file: Instance,
+    file: arg.Instance,
     *,
-    cost: Cost = None,
-    formulation: Formulation = "auto",
-    backend: Backend = "auto",
-    gap: Gap = 0.0,
-    effort: Effort = None,
-    seconds: Seconds = None,
+    cost: arg.Cost = None,
+    formulation: arg.Formulation = "auto",
+    backend: arg.Backend = "auto",
+    gap: arg.Gap = 0.0,
+    effort: arg.Effort = None,
+    seconds: arg.Seconds = None,
     no_migration: bool = False,
     solution: Path | None = None,
-    certificate: Certificate = None,
-    timeline: Timeline = None,
-    log: Csv = None,
+    certificate: arg.Certificate = None,
+    timeline: arg.Timeline = None,
+    log: arg.Csv = None,
 ) -> Outcome[SolveReport]:
     """Compute OPT, or a certified interval on it.
 
@@ -129,16 +98,16 @@ def opt(
     >>> ratiobench.opt(named("thm5_T5_3tasks")).interval
     'OPT = 312'
     """
-    require_writable(solution, certificate, log, timeline)
-    family, given = read_given(file, cost)
+    shared.require_writable(solution, certificate, log, timeline)
+    family, given = shared.read_given(file, cost)
     if timeline and family.gantt is None:
         raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts")
-    with name_the_file(file, given):
+    with shared.name_the_file(file, given):
         if no_migration:
             given = family.without_migration(given)
-        settings = solve_settings(family, formulation, backend, gap, effort, seconds)
+        settings = shared.solve_settings(family, formulation, backend, gap, effort, seconds)
         if certificate:
-            report = require_certificates(family).solve(given, settings, None)
+            report = shared.require_certificates(family).solve(given, settings, None)
         else:
             report = family.solve(given, settings)
     decisions = family.solution_document(report.solution)
@@ -157,16 +126,16 @@ def opt(
         return {**report_payload(report), **about, **decisions}
 
     def write_files() -> None:
-        write_solution(solution, family, given, report.solution)
+        shared.write_solution(solution, family, given, report.solution)
         if timeline:
-            write_timeline(timeline, family, given, file, [], (report.lower, report.upper, report.solution))
+            shared.write_timeline(timeline, family, given, file, [], (report.lower, report.upper, report.solution))
         if log:
             lines = [f"{second:.3f},{lower},{upper}\n" for second, lower, upper in report.trail]
             write_atomically(log, "".join(["seconds,lower,upper\n", *lines]).encode())
         if certificate:
             if report.certificate is None:
                 raise NoCertificateError(f"{certificate}: not written, no certificate was found")
-            require_certificates(family).write(report.certificate, certificate)
+            shared.require_certificates(family).write(report.certificate, certificate)
 
     lines = _opt_lines(family, report, no_migration, certificate)
     return Outcome(lambda: report, lines, document, write_files)
@@ -176,7 +145,7 @@ def _opt_lines(family: Family, report: SolveReport, no_migration: bool, certific
     """The interval and its proof."""
     from ratiobench.bench.results import ratios
 
-    yield interval_text(report.lower, report.upper, family.unit, " without migration" * no_migration)
+    yield shared.interval_text(report.lower, report.upper, family.unit, " without migration" * no_migration)
     limited = ", time-limited" if report.time_limited else ""
     yield f"{family.sense.bound} bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})"
     if report.solver is not None:
@@ -221,7 +190,7 @@ class CrossCheckResult:
 
 @command("cross-checking")
 def crosscheck(
-    file: Instance, *, cost: Cost = None, effort: Count = 1, seconds: Seconds = None
+    file: arg.Instance, *, cost: arg.Cost = None, effort: arg.Count = 1, seconds: arg.Seconds = None
 ) -> Outcome[CrossCheckResult]:
     """Solve the printed problem with several tools and solvers, and compare with the certified interval.
 
@@ -251,8 +220,8 @@ def crosscheck(
     """
     from ratiobench.bench.running.heartbeat import set_current
 
-    family, given = read_given(file, cost)
-    with name_the_file(file, given):
+    family, given = shared.read_given(file, cost)
+    with shared.name_the_file(file, given):
         answers = family.crosscheck(given, effort=effort or 1, seconds=seconds, tell=set_current)
 
     def result() -> CrossCheckResult:
@@ -285,11 +254,11 @@ def _crosscheck_lines(family: Family, answers: CrossCheck) -> Iterator[str]:
 
 @command("building the model")
 def export(
-    file: Instance,
+    file: arg.Instance,
     *,
-    format: Annotated[str, Option(Choice(("mps", "lp")))],
-    cost: Cost = None,
-    formulation: Formulation = "auto",
+    format: Annotated[str, arg.Option(arg.Choice(("mps", "lp")))],
+    cost: arg.Cost = None,
+    formulation: arg.Formulation = "auto",
 ) -> Outcome[str]:
     """Print the model for another solver.
 
@@ -297,7 +266,7 @@ def export(
     ----------
     format : format of the text.
     """
-    family, given = read_given(file, cost)
+    family, given = shared.read_given(file, cost)
     model = family.export(given, format, formulation)
     document = {"format": format, "formulation": formulation, "model": model}
     return Outcome(lambda: model, [model.removesuffix("\n")], lambda: document)
@@ -305,13 +274,13 @@ def export(
 
 @command("making instances")
 def generate(
-    what: Annotated[Any, Option(Anything("text"), "SUITE")],
+    what: Annotated[Any, arg.Option(arg.Anything("text"), "SUITE")],
     *,
-    only: Patterns = (),
-    tier: Groups = (),
-    scale: Scale = "full",
-    over: Axes = (),
-    out: Annotated[Path | None, Option(File(), "DIR", line=NEEDED)] = None,
+    only: arg.Patterns = (),
+    tier: arg.Groups = (),
+    scale: arg.Scale = "full",
+    over: arg.Axes = (),
+    out: Annotated[Path | None, arg.Option(arg.File(), "DIR", line=arg.NEEDED)] = None,
     **keys: Any,
 ) -> Outcome[dict[str, Any]]:
     """Write the instances of a suite, a file of recipes, or one recipe.
@@ -362,21 +331,21 @@ class _SolutionWord(str):
     """A word of the command line where a solution must stand: a certificate has an option of its own."""
 
 
-class _Solution(Anything):
+class _Solution(arg.Anything):
     def parsed(self, text: str) -> Any:
         return _SolutionWord(text)
 
 
 @command("checking")
 def check(
-    file: Instance,
-    judged: Annotated[Any, Option(_Solution(), "SOLUTION")] = None,
+    file: arg.Instance,
+    judged: Annotated[Any, arg.Option(_Solution(), "SOLUTION")] = None,
     *,
-    certificate: Annotated[Any, Option(Anything(), "CERT")] = None,
-    cost: Cost = None,
+    certificate: Annotated[Any, arg.Option(arg.Anything(), "CERT")] = None,
+    cost: arg.Cost = None,
     no_migration: bool = False,
     explain: bool = False,
-    timeline: Timeline = None,
+    timeline: arg.Timeline = None,
 ) -> Outcome[Mapping[str, Any]]:
     """Verify a solution, or the certificate of an interval on OPT, exactly.
 
@@ -413,8 +382,8 @@ def check(
     word = judged if certificate is None else certificate
     if file == word == "-":
         raise InputError("<stdin>", "", "only one of the two files can be standard input")
-    require_writable(timeline)
-    family, given = read_given(file, cost)
+    shared.require_writable(timeline)
+    family, given = shared.read_given(file, cost)
     document, source = _read_judged(family, given, word)
     proof = certificate is not None or (is_certificate(document) and not isinstance(word, _SolutionWord))
     if timeline and (family.gantt is None or proof):
@@ -427,7 +396,7 @@ def check(
         given = family.without_migration(given)
     explained = ""
     if proof:
-        certificates = require_certificates(family)
+        certificates = shared.require_certificates(family)
         verdict = certificates.check(given, document, source)
         if explain:
             has_sums = certificates.sum_text is not None and verdict["valid"]
@@ -441,7 +410,7 @@ def check(
             yield f"{timeline} was not written: the solution is not valid"
         elif timeline:
             solution = family.parse_solution(document, source)
-            write_timeline(timeline, family, given, file, [], (verdict[family.objective], None, solution))
+            shared.write_timeline(timeline, family, given, file, [], (verdict[family.objective], None, solution))
             yield f"time line: {timeline}"
 
     def values() -> dict[str, Any]:
@@ -488,7 +457,7 @@ def _certificate_lines(family: Family, verdict: Mapping[str, Any], explained: st
     yield "valid" if verdict["valid"] else "NOT VALID"
     where = " without migration" * no_migration
     if verdict["valid"]:
-        yield interval_text(verdict["lower"], verdict["upper"], family.unit, where)
+        yield shared.interval_text(verdict["lower"], verdict["upper"], family.unit, where)
     else:
         yield str(verdict["problem"])
     if explained:

@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
-from ratiobench.bench.arguments import Anything, Count, File, Gap, Option, Outcome, Seconds, Text, Workers, command
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, command
 from ratiobench.bench.commands.shared import amount_of, interval_text
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import MAIN, Entry, StandardSet, read_set
@@ -19,10 +20,10 @@ from ratiobench.bench.storage.payload import json_number
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
 
 WEEKS = "weeks"  # The tier of which no runs are stored
-Set = Annotated[str, Option(Anything("text"), "NAME", "name of the set, or its manifest FILE.json")]
-Tiers = Annotated[Any, Option(Text(), "TIER", "only entries of these tiers", several=True)]
-Families = Annotated[Any, Option(Text(), "NAME", "only entries of these families", several=True)]
-Entries = Annotated[Any, Option(Text(), "NAME", "only entries with these names (* ? [...])", several=True)]
+Set = Annotated[str, arg.Option(arg.Anything("text"), "NAME", "name of the set, or its manifest FILE.json")]
+Tiers = Annotated[Any, arg.Option(arg.Text(), "TIER", "only entries of these tiers", several=True)]
+Families = Annotated[Any, arg.Option(arg.Text(), "NAME", "only entries of these families", several=True)]
+Entries = Annotated[Any, arg.Option(arg.Text(), "NAME", "only entries with these names (* ? [...])", several=True)]
 
 
 def read_known(name: str) -> StandardSet:
@@ -78,7 +79,7 @@ def list_entries(
 
 @command("checking")
 def verify(
-    names: Entries = (), *, set: Set = MAIN, tier: Tiers = (), family: Families = (), workers: Workers = None
+    names: Entries = (), *, set: Set = MAIN, tier: Tiers = (), family: Families = (), workers: arg.Workers = None
 ) -> Outcome[Mapping[str, str]]:
     """Check every certificate with the independent checker."""
     from ratiobench.bench.running.standard import check_set
@@ -118,9 +119,9 @@ def improve(
     set: Set = MAIN,
     tier: Tiers = (),
     family: Families = (),
-    effort: Count = None,
-    seconds: Seconds = None,
-    gap: Gap = 0.0,
+    effort: arg.Count = None,
+    seconds: arg.Seconds = None,
+    gap: arg.Gap = 0.0,
 ) -> Outcome[list[dict[str, Any]]]:
     """Improve intervals, from the best known solutions.
 
@@ -172,8 +173,8 @@ def store_runs(
     set: Set = MAIN,
     tier: Tiers = (),
     family: Families = (),
-    out: Annotated[Path | None, Option(File(), "DIR")] = None,
-    workers: Workers = None,
+    out: Annotated[Path | None, arg.Option(arg.File(), "DIR")] = None,
+    workers: arg.Workers = None,
 ) -> Outcome[dict[str, int]]:
     """Run all shipped algorithms, and store their runs with the set.
 
@@ -193,7 +194,7 @@ def store_runs(
 
 
 @command(json=False)
-def table(*, set: Set = MAIN, write: Annotated[Path | None, Option(File(), "FILE")] = None) -> Outcome[str]:
+def table(*, set: Set = MAIN, write: Annotated[Path | None, arg.Option(arg.File(), "FILE")] = None) -> Outcome[str]:
     """Print the set's table as Markdown.
 
     Parameters
@@ -219,7 +220,7 @@ def fetch(
     set: Set = MAIN,
     tier: Tiers = (),
     family: Families = (),
-    out: Annotated[Path, Option(File(), "DIR")],
+    out: Annotated[Path, arg.Option(arg.File(), "DIR")],
 ) -> Outcome[list[str]]:
     """Write the instances as files.
 

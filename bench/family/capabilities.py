@@ -20,29 +20,6 @@ if TYPE_CHECKING:
     from ratiobench.instances.io.seeds import Stream
     from ratiobench.online.outcome import OnlineRun
 
-__all__ = [
-    "BidCurve",
-    "Bidding",
-    "Certificates",
-    "Claims",
-    "CounterexampleSearch",
-    "EvaluationSupport",
-    "Explainer",
-    "Gantt",
-    "GanttBlock",
-    "GanttTask",
-    "Loss",
-    "LossReport",
-    "Refusal",
-    "SearchResult",
-    "SearchSettings",
-    "SizeRange",
-    "Statement",
-    "Studies",
-    "TimeSeries",
-    "Timeline",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Certificates:

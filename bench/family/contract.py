@@ -14,10 +14,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, overload
 
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import NamedSummary
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from ratiobench.online.run import Environment
     from ratiobench.online.spec import Entry
 
-__all__ = ["FILE", "Family", "Part", "SolutionReport"]
-
 # The kind of recipe that all families have
 FILE = Form(
     "file",
@@ -63,19 +61,6 @@ FILE = Form(
 )
 
 Names = Iterable[tuple[str, str]]  # names, each with a sentence about it
-
-
-class SolutionReport(Protocol):
-    """The result of an exact check of a solution."""
-
-    def document(self) -> dict[str, Any]:
-        """Convert the result to JSON values.
-
-        Returns
-        -------
-        A mapping with ``valid violations admitted`` and ``welfare`` at least.
-        """
-        ...
 
 
 T = TypeVar("T")
@@ -300,10 +285,10 @@ class Family:
         "(instance, fields of `SolveSettings` by name, start=, certified=): OPT, or an interval on it, with a solution "
         "that attains its verified end.",
     )
-    check_solution: Part[Callable[[Any, Any], SolutionReport]] = Part(
+    check_solution: Part[Callable[[Any, Any], Any]] = Part(
         "formulations.check:check",
         "(instance, solution): verifies every constraint and recounts the value, exactly; `solver` shares no code with "
-        "it.",
+        "it. The `document()` of the result is a mapping with ``valid violations admitted welfare`` at least.",
     )
     write_certificate: Part[Callable[..., None] | None] = Part(
         "formulations.certificate:write",
@@ -395,7 +380,8 @@ class Family:
 
     def check(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
         """Verify a decoded solution file exactly; the answer has ``valid welfare admitted violations`` at least."""
-        return self.check_solution(instance, self.parse_solution(data, source)).document()
+        document: Mapping[str, Any] = self.check_solution(instance, self.parse_solution(data, source)).document()
+        return document
 
     def load_document(self, instance: Any, data: bytes, source: str) -> Any:
         """Decode the file of a solution or certificate of an instance, with no more values than `value_limit`."""
@@ -462,7 +448,7 @@ class Family:
 
     def algorithms(self) -> Sequence[NamedSummary]:
         """Return the family's online algorithms, with summaries that have the options."""
-        return NamedSummary.several(self._environment.registry.algorithms())
+        return [NamedSummary(*pair) for pair in self._environment.registry.algorithms()]
 
     def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
         """Run an algorithm under the referee; a broken rule makes the run invalid and is no exception.
@@ -616,10 +602,8 @@ class Family:
 
     def statements(self) -> Sequence[Statement]:
         """Return the claims in words: those that a proof settles, then those that audits check, in their order."""
-        from ratiobench.bench.family.plugin_claims import plugin_claims
-
         own = () if self.claims is None else self.claims.statements
-        return (*own, *(claim.state() for claim in plugin_claims(self.name)))
+        return (*own, *(claim.state() for claim in _plugin_claims(self.name)))
 
     def notation(self) -> Sequence[tuple[str, str]]:
         """Return the notation of the statements: (sign, meaning) pairs."""
@@ -635,15 +619,35 @@ class Family:
         self, instance: Any, run: OnlineRun, reference: SolveReport, claims: Collection[str] = ()
     ) -> Sequence[Check]:
         """Check claims on one run, against the interval on OPT: those of these names, else all that apply."""
-        from ratiobench.bench.family.plugin_claims import check_plugin_claims, plugin_claims
-
         known = [statement.name for statement in self.statements() if not statement.proof]
         for name in claims:
             if name not in known:
                 raise InputError("claim", "", explain_unknown_name(name, known))
-        added = plugin_claims(self.name)
+        added = _plugin_claims(self.name)
         own = [name for name in claims if name not in {claim.name for claim in added}]
         checks: list[Check] = []
         if self.claims is not None and (own or not claims):
             checks += self.claims.audit(instance, run, reference, own or None)
-        return [*checks, *check_plugin_claims(added, instance, run, reference, claims)]
+        case = PluginCase(instance, run, reference)
+        shown = [claim for claim in added if (claim.name in claims if claims else claim.is_shown(run))]
+        return [*checks, *(claim.check_run(case) for claim in shown)]
+
+
+class PluginCase(NamedTuple):
+    """What the check of a claim of a plug-in gets: a run on an instance, with the interval on OPT."""
+
+    instance: Any
+    run: OnlineRun
+    reference: SolveReport
+
+
+@cache
+def _plugin_claims(family: str) -> Sequence[Any]:
+    """The claims of plug-ins about runs of a family, each a `ratiobench.bench.theory.claim.Claim`."""
+    found = []
+    for name, plugin in plugins_of(CLAIMS, family).items():
+        claim = plugin.load()
+        if getattr(claim, "name", None) != name or not hasattr(claim, "check_run"):
+            raise InputError(plugin.package, plugin.name, f"{plugin.value} is no claim of the name {name!r}")
+        found.append(claim)
+    return tuple(found)
