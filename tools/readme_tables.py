@@ -26,8 +26,7 @@ import pandas as pd
 from ratiobench import play
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import find_suite, find_suite_if_any
-from ratiobench.bench.family.standard import read_set
-from ratiobench.bench.family.standard_runs import read_runs
+from ratiobench.bench.family.standard import read_runs, read_set
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.lora import experiments
 from ratiobench.bench.lora.experiments import COLUMNS, Means

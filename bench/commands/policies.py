@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ratiobench.bench import arguments as arg
@@ -156,9 +157,7 @@ def check_algorithm(
         "family": checked.family.name,
         "instances": checked.instances,
         "ready": checked.ready,
-        "requirements": [
-            {"name": each.name, "state": each.state, "detail": each.detail or None} for each in checked.requirements
-        ],
+        "requirements": [asdict(each) | {"detail": each.detail or None} for each in checked.requirements],
     }
     return Outcome(lambda: checked, lines(), lambda: document, status=lambda: int(not checked.ready))
 

@@ -222,27 +222,20 @@ def _comparison_table(found: Comparison) -> pd.DataFrame:
 
     from ratiobench.bench.report.folders import SHOWN
 
-    columns: dict[str, Any] = {
-        "case": pd.Series([row.case for row in found.rows], dtype="string"),
-        "algorithm": pd.Series([row.algorithm for row in found.rows], dtype="string"),
-        "differs": pd.Series(["; ".join(row.differs) for row in found.rows], dtype="string"),
-    }
+    words = [(row.case, row.algorithm, "; ".join(row.differs)) for row in found.rows]
+    frame = pd.DataFrame(words, columns=["case", "algorithm", "differs"], dtype="string")
     for name in SHOWN:
         for side in "ab":
             cells = [getattr(row, side).get(name) for row in found.rows]
             if name in _EXACT or name == "seconds":
                 floats = [None if cell is None else float(cell) for cell in cells]
-                columns[f"{name}_{side}"] = pd.Series(floats, dtype="float64")
+                frame[f"{name}_{side}"] = pd.Series(floats, dtype="float64")
             else:
-                columns[f"{name}_{side}"] = pd.Series(cells, dtype="string")
+                frame[f"{name}_{side}"] = pd.Series(cells, dtype="string")
             if name in _EXACT:
-                columns[f"{name}_{side}_exact"] = pd.Series(cells, dtype=object)
-    frame = pd.DataFrame(columns)
-    paces = [
-        (each.stage, each.algorithm, each.pairs, each.median, each.low, each.high, each.beyond_noise)
-        for each in found.paces
-    ]
+                frame[f"{name}_{side}_exact"] = pd.Series(cells, dtype=object)
     names = ["stage", "algorithm", "pairs", "median", "low", "high", "beyond_noise"]
+    paces = [[getattr(pace, name) for name in names] for pace in found.paces]
     frame.attrs = {"unlike": list(found.unlike), "seconds": pd.DataFrame(paces, columns=names)}
     return frame
 

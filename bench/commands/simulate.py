@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ from ratiobench.online.user_algorithm import name_algorithms
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ratiobench.bench.family.capabilities import BidCurve, Bidding
+    from ratiobench.bench.family.capabilities import BidCurve
     from ratiobench.bench.family.contract import Family
     from ratiobench.formulations.report import Exact, SolveReport
 
@@ -240,16 +240,14 @@ class _Simulation:
 
     def _tightened(self, opt: _Interval) -> _Interval:
         """A valid run is a verified solution, too: the best one may move the end of the interval that it can."""
-        sense = self.family.sense
-        ends, solution = {"lower": opt.lower, "upper": opt.upper}, opt.solution
+        sense, best = self.family.sense, opt
         for run in self.ended:
-            if not run.valid:
-                continue
-            if ratios.beats_bound(opt.lower, opt.upper, run.welfare, sense):
+            if run.valid and ratios.beats_bound(opt.lower, opt.upper, run.welfare, sense):
                 raise AssertionError(f"{run.label} is better than the bound on OPT: one of the two is wrong")
-            if ratios.is_better(run.welfare, ends[sense.verified], sense):
-                ends[sense.verified], solution = run.welfare, run.decisions
-        return _Interval(ends["lower"], ends["upper"], opt.source, solution)
+            if run.valid and ratios.is_better(run.welfare, getattr(best, sense.verified), sense):
+                end: dict[str, Any] = {sense.verified: run.welfare}
+                best = replace(best, solution=run.decisions, **end)
+        return best
 
     def ratio(self, run: OnlineRun) -> ratios.Ratio | None:
         """OPT/ALG; None without OPT or a valid run."""
@@ -449,9 +447,6 @@ class _Audit:
         opt = self.reference
         return None if opt is None else ratios.ratio(opt.lower, opt.upper, self.run.welfare, self.family.sense)
 
-    def documents(self) -> list[dict[str, Any]]:
-        return [check.document() for check in self.checks]
-
     def document(self) -> dict[str, Any]:
         """The verdicts with exact figures."""
         run = self.run
@@ -464,7 +459,7 @@ class _Audit:
         if self.reference is not None and self.ratio is not None:
             about |= {end: json_number(getattr(self.reference, end)) for end in ("lower", "upper")}
             about["ratio"] = shared.ratio_document(self.ratio)
-        return about | {"checks": self.documents()}
+        return about | {"checks": [check.document() for check in self.checks]}
 
     def table(self) -> pd.DataFrame:
         """A row per claim."""
@@ -474,8 +469,8 @@ class _Audit:
             {
                 "claim": check.name,
                 "verdict": check.status.value,
-                "left": check.left,
-                "right": check.right,
+                "left": None if check.left is None else float(check.left),
+                "right": None if check.right is None else float(check.right),
                 "reason": check.reason,
                 "left_exact": check.left,
                 "right_exact": check.right,
@@ -487,8 +482,6 @@ class _Audit:
         ]
         columns = [*AUDIT_TYPES, "left_exact", "right_exact", "witness", "figures", "failing"]
         frame = pd.DataFrame(rows, columns=columns, dtype=object)
-        for side in ("left", "right"):
-            frame[side] = [None if value is None else float(value) for value in frame[side]]
         verdicts = pd.CategoricalDtype([each.value for each in Verdict])
         frame = frame.astype({**AUDIT_TYPES, "verdict": verdicts})
         run, opt = self.run, self.reference
@@ -573,13 +566,15 @@ def audit(
                 run = family.run(instance, name, None if prior is None else shared.read_given(prior)[1])
                 made = _Audit(family, instance, run, family.audit(instance, run, reference, claims), reference)
             else:
+                if family.bidding is None:
+                    option = "--task" if curve is None else "--curve"
+                    raise InputError(option, "", f"the family {family.name} has no auctions")
                 if curve is not None:
-                    bids = _bidding("--curve", family).utility_curve(instance, name, task)
+                    bids = family.bidding.utility_curve(instance, name, task)
                     if curve == "-":
                         return _curve_alone(bids)
-                auctions = _bidding("--task", family)
                 run = family.run(instance, name)
-                checks = auctions.audit_bidder(instance, run, task, claims)
+                checks = family.bidding.audit_bidder(instance, run, task, claims)
                 made = _Audit(family, instance, run, checks, None, task, bids)
 
     def lines() -> Iterator[str]:
@@ -588,23 +583,17 @@ def audit(
         what = f"task {task}" if task is not None else f"{family.sense.ratio} {made.ratio}"
         yield f"{run.label}: {what}" + ("" if run.valid else " (INVALID run)")
         yield from shared.violation_lines(run)
-        yield from _check_lines(made.documents(), family.notation(), gathered=not claims)
+        yield from _check_lines(made.document()["checks"], family.notation(), gathered=not claims)
 
     def files() -> None:
         from ratiobench.bench.show import write_csv
 
-        hidden = ("figures", "witness")
-        write_csv(csv, [{key: row[key] for key in row if key not in hidden} for row in made.documents()])
+        rows = made.document()["checks"]
+        write_csv(csv, [{key: row[key] for key in row if key not in ("figures", "witness")} for row in rows])
         if bids is not None:
             write_csv(curve_file, bids.rows)
 
     return Outcome(made.table, lines(), made.document, files)
-
-
-def _bidding(option: str, family: Family) -> Bidding:
-    if family.bidding is None:
-        raise InputError(option, "", f"the family {family.name} has no auctions")
-    return family.bidding
 
 
 def _curve_alone(curve: BidCurve) -> Outcome[Any]:

@@ -25,8 +25,7 @@ from ratiobench.bench.evaluation.result import (
     round_down,
 )
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.standard import StandardSet, interval_of
-from ratiobench.bench.family.standard_runs import StoredRun, read_runs
+from ratiobench.bench.family.standard import StandardSet, StoredRun, interval_of, read_runs
 from ratiobench.bench.family.suite import is_informed
 from ratiobench.bench.results.ratios import beats_bound
 from ratiobench.bench.running.heartbeat import set_current
@@ -77,7 +76,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
             with run_context(RunContext(isolate=isolation or False)):
                 family.validate_algorithm(text)
         name = text if policy is None else policy.name
-        runner = _Runner(family, name, policy, settings, isolation or NO_ISOLATION, refused)
+        runner = _Runner(family, name, policy, settings.budget, isolation or NO_ISOLATION, refused)
         results, graded, stopped = _run_stages(runner, stages, settings)
     broken = next((each for each in results if each.state == "invalid"), None)
     reason = refused or ("" if broken is None else f"{broken.name}: {broken.reason}")
@@ -175,16 +174,10 @@ class _Runner:
     """Runs the policy on one instance after another, within the budget."""
 
     def __init__(
-        self,
-        family: Family,
-        name: str,
-        policy: PolicyFile | None,
-        settings: EvaluationSettings,
-        isolation: str,
-        refused: str,
+        self, family: Family, name: str, policy: PolicyFile | None, budget: float, isolation: str, refused: str
     ) -> None:
         self._family, self._name, self._policy, self._refused = family, name, policy, refused
-        self._isolation, self._budget = isolation, settings.budget
+        self._isolation, self._budget = isolation, budget
         self._own = {} if policy is None else {policy.path_name: policy.algorithm}
         self._workers = min(MOST_WORKERS, 2 * usable_cores()) if policy is not None and isolation != BUBBLEWRAP else 1
         self._clock = _Clock()
@@ -214,14 +207,12 @@ class _Runner:
 
     def run(self, case: EvaluationCase) -> CaseResult:
         if self._refused:
-            return CaseResult(case.name, case.stage, "invalid", case, reason=self._refused)
-        left = self._budget - self._clock.seconds()
+            return _invalid(case, self._refused)
+        left = self._left()
         if left <= SLACK:
             self.ended = True
             return CaseResult(case.name, case.stage, "not run", reason=SPENT)
-        context = RunContext(
-            limit=left, left=lambda: self._budget - self._clock.seconds(), isolate=self._isolation, own=self._own
-        )
+        context = RunContext(limit=left, left=self._left, isolate=self._isolation, own=self._own)
         set_current(f"running {case.name}")
         try:
             with self._clock, run_context(context):
@@ -229,9 +220,12 @@ class _Runner:
         except InputError as error:
             if self._policy is None or error.source != "algorithm":
                 raise
-            reason = self._policy.with_shown_name(error.problem)
-            return CaseResult(case.name, case.stage, "invalid", case, reason=reason)
+            return _invalid(case, self._policy.with_shown_name(error.problem))
         return self._judge(case, run)
+
+    def _left(self) -> float:
+        """Seconds of the budget."""
+        return self._budget - self._clock.seconds()
 
     def _judge(self, case: EvaluationCase, run: OnlineRun) -> CaseResult:
         for note in run.remarks.starts:
@@ -240,12 +234,10 @@ class _Runner:
             self.notes["constants of the very instance under test are used (oracle)"] = None
         if not run.valid:
             first = run.violations[0]
-            if first.rule == "timeout" and self._budget - self._clock.seconds() <= SLACK:
+            if first.rule == "timeout" and self._left() <= SLACK:
                 self.ended = True
                 return CaseResult(case.name, case.stage, "not run", reason=ENDED)
-            text = str(first)
-            reason = self._policy.with_shown_name(text) if self._policy else text
-            return CaseResult(case.name, case.stage, "invalid", case, reason=reason)
+            return _invalid(case, self._policy.with_shown_name(str(first)) if self._policy else str(first))
         sense = case.family.sense
         if beats_bound(Fraction(case.lower), Fraction(case.upper), run.welfare, sense):
             raise AssertionError(f"{run.label} is better than the bound on OPT of {case.name}: one of the two is wrong")
@@ -254,6 +246,10 @@ class _Runner:
             case.name, case.stage, "ok", case, run.welfare, share, headroom, run.seconds,
             decisions=run.decisions, admitted=run.admitted,
         )  # fmt: skip
+
+
+def _invalid(case: EvaluationCase, reason: str) -> CaseResult:
+    return CaseResult(case.name, case.stage, "invalid", case, reason=reason)
 
 
 def _mean(values: Sequence[Fraction]) -> float | None:

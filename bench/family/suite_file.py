@@ -11,8 +11,9 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from itertools import chain, product
 from math import prod
 from pathlib import Path
@@ -49,7 +50,7 @@ from ratiobench.instances.io.errors import (
     suggest_name,
 )
 from ratiobench.instances.io.files import load_json, load_toml, read_bytes
-from ratiobench.instances.io.keys import Form, Kind, Text, flatten, text_of
+from ratiobench.instances.io.keys import Kind, Text, flatten, text_of
 
 SUFFIX = ".toml"
 CASES = 10_000  # Most cases of a file
@@ -172,9 +173,11 @@ def suite_of(
     top = convert(data, SuiteTable, source)
     failures: list[tuple[str, InputError]] = []
     for family in _candidates(top, source, families):
-        reader = _Reader(source, folder, family, top, alone)
         try:
-            cases, small = reader.cases(top.instance, "instance"), reader.cases(top.small, "small")
+            cases, small = (
+                _cases(tables, "" if alone else name, partial(_Table, source, folder, family, top))
+                for name, tables in (("instance", top.instance), ("small", top.small))
+            )
         except InputError as error:
             failures.append((family.name, error))
             continue
@@ -228,88 +231,21 @@ def _candidates(top: SuiteTable, source: str, families: Mapping[str, Family]) ->
     return able
 
 
-class _Reader:
-    """Tables to cases, of one family."""
-
-    def __init__(self, source: str, folder: Path, family: Family, top: SuiteTable, alone: bool) -> None:
-        self.source, self.folder, self.family, self.top, self.alone = source, folder, family, top, alone
-
-    def cases(self, tables: Sequence[dict[str, Any]], name: str) -> tuple[Case, ...]:
-        found: dict[str, Case] = {}
-        for j, table in enumerate(tables):
-            field = "" if self.alone else f"{name}[{j}]"
-            for case in self._of_table(table, field):
-                if case.name in found:
-                    problem = f"two cases are called {shorten(case.name)}; give a name with {{run}} or {{KEY}} in it"
-                    raise InputError(self.source, join_path(field, "name"), problem)
-                if len(found) == CASES:
-                    raise InputError(self.source, field, f"more than {CASES} cases")
-                found[case.name] = case
-        return tuple(found.values())
-
-    def _of_table(self, table: dict[str, Any], field: str) -> Iterator[Case]:
-        shared = InstanceTable.__struct_fields__
-        about = convert({key: table[key] for key in table if key in shared}, InstanceTable, self.source, field)
-        forms = self.family.recipes()
-        if about.recipe not in forms:
-            problem = f"{shorten(about.recipe)} is no recipe of {self.family.name}; known: {', '.join(forms)}"
-            raise InputError(self.source, join_path(field, "recipe"), problem + suggest_name(about.recipe, forms))
-        known = self.family.study_kinds
-        for j, study in enumerate(about.study):
-            if known is None:
-                break
-            if study.kind not in known:
-                raise InputError(self.source, f"{field}.study[{j}].kind", explain_unknown_name(study.kind, known))
-            if known[study.kind] and study.task is None:
-                problem = f"the key is missing: a study of kind {study.kind} is about one task"
-                raise InputError(self.source, f"{field}.study[{j}].task", problem)
-        grid = Grid(self.source, field, self.folder, self.family, forms[about.recipe], shared)
-        own = {key: table[key] for key in table if key not in shared}
-        for variant in grid.variants(own, about.runs, about.prior):
-            yield self._case(forms[about.recipe], about, variant, field)
-
-    def _case(self, form: Form, about: InstanceTable, variant: Variant, field: str) -> Case:
-        words = variant.words() | {"recipe": form.name}
-        files = [key.name for key in form.keys if isinstance(key.kind, Text) and key.kind.path and key.name in words]
-        words |= {key: Path(words[key]).name for key in files}  # names of files are no paths
-        varied = {key: f"{key} {words[key]}" for key in variant.varied}
-        numbered = [] if variant.run is None else [f"run {variant.run}"]
-        name = ", ".join([*varied.values(), *numbered])
-        group = ", ".join(text for key, text in varied.items() if key != "seed")
-        if not form.label and len(variant.values) == 1:  # an instance that has a name
-            [(_, value)] = variant.values.items()
-            name, group = (Path(str(value)).name.partition(".json")[0], "") if isinstance(value, str) else (name, group)
-        name = fill(about.name or shorten_name(name or form.name), words, self.source, join_path(field, "name"))
-        group = fill(about.group or group or "all", words, self.source, join_path(field, "group"))
-        name_file(name, self.source, join_path(field, "name"))
-        own = {key: getattr(about, key) for key in _SOLVE}
-        settings = {key: getattr(self.top, key) if own[key] is None else own[key] for key in _SOLVE}
-        for key in ("formulation", "backend"):
-            if problem := self._unsolvable(key, settings["formulation"], settings["backend"]):
-                raise InputError(self.source, key if own[key] is None else join_path(field, key), problem)
-        recipe = form.recipe(self.source, field, variant.values, "" if self.alone else name)
-        prior = None
-        if variant.prior is not None:
-            values = {**variant.values, **variant.prior}
-            prior = form.recipe(self.source, join_path(field, "prior"), values, f"before {name}")
-        algorithms = self.top.algorithms if about.algorithms is None else about.algorithms
-        return Case(name, recipe, algorithms, SolveSettings(**settings), group, prior, about.study)
-
-    def _unsolvable(self, key: str, formulation: str, backend: str) -> str:
-        """What is wrong with the key `formulation` or `backend`; empty where nothing is."""
-        if formulation == backend == "auto":
-            return ""
-        known = {"auto": "", **dict(self.family.formulations())}
-        if key == "formulation":
-            return "" if formulation in known else explain_unknown_name(formulation, known)
-        able = {each: _SOLVERS.findall(summary) for each, summary in known.items()}
-        able["auto"] = [f"{NO_BACKEND}, {', '.join(chain(*able.values()))}"]
-        names = dict.fromkeys(["auto", *filter(None, ", ".join(able[formulation]).split(", "))])
-        return (
-            ""
-            if backend in names or len(names) == 1
-            else f"of formulation {formulation}: " + explain_unknown_name(backend, names)
-        )
+def _cases(
+    tables: Sequence[dict[str, Any]], name: str, make: Callable[[str, dict[str, Any]], _Table]
+) -> tuple[Case, ...]:
+    """The cases of the tables of this name; of one without a name those of a recipe alone."""
+    found: dict[str, Case] = {}
+    for j, values in enumerate(tables):
+        table = make(f"{name}[{j}]" if name else "", values)
+        for case in table.cases():
+            if case.name in found:
+                problem = f"two cases are called {shorten(case.name)}; give a name with {{run}} or {{KEY}} in it"
+                raise table.error("name", problem)
+            if len(found) == CASES:
+                raise table.error("", f"more than {CASES} cases")
+            found[case.name] = case
+    return tuple(found.values())
 
 
 class Variant(NamedTuple):
@@ -326,100 +262,160 @@ class Variant(NamedTuple):
         return words if self.run is None else words | {"run": str(self.run)}
 
 
-class Grid:
-    """The table of one entry of a file, for a kind of recipe.
+class _Table:
+    """A table of a suite's file, read for one family: a recipe with what is run on it, and its grid of cases.
 
-    `source`, `field`: the file, and where the table stands in it, for messages; `others`: names of keys that may stand
-    beside those of the recipe.
+    `field`: where it stands in the file; empty for a recipe alone.
     """
 
     def __init__(
-        self, source: str, field: str, folder: Path, family: Family, form: Form, others: Sequence[str] = ()
+        self, source: str, folder: Path, family: Family, top: SuiteTable, field: str, table: dict[str, Any]
     ) -> None:
-        self.source, self.field, self.folder, self.family, self.form = source, field, folder, family, form
-        self.others = others
+        self.source, self.field, self.folder, self.family, self.top = source, field, folder, family, top
+        shared = InstanceTable.__struct_fields__
+        self.about = convert({key: table[key] for key in table if key in shared}, InstanceTable, source, field)
+        self.values = {key: table[key] for key in table if key not in shared}
+        forms, recipe = family.recipes(), self.about.recipe
+        if recipe not in forms:
+            problem = f"{shorten(recipe)} is no recipe of {family.name}; known: {', '.join(forms)}"
+            raise self.error("recipe", problem + suggest_name(recipe, forms))
+        self.form = forms[recipe]
+        self.is_seeded = any(key.name == "seed" for key in self.form.keys)
 
-    def variants(
-        self, table: Mapping[str, Any], repeated: Runs | None, day: Mapping[str, Any] | None
-    ) -> Iterator[Variant]:
-        """Every place of the grid: the last key of the table varies first, but for the runs.
+    def error(self, place: str, problem: str) -> InputError:
+        """What is wrong at a place of the table."""
+        return InputError(self.source, join_path(self.field, place), problem)
 
-        `repeated`: how many runs, or what is different in each; `day`: what is different in the prior.
-        """
-        grid = {name: self._choices(name, value, self.field) for name, value in self._flat(table, self.field)}
-        runs = list(self._runs(repeated, join_path(self.field, "runs")))
-        before = dict(self._singles(day or {}, join_path(self.field, "prior")))
+    def cases(self) -> Iterator[Case]:
+        """Every place of the grid as a case."""
+        known = self.family.study_kinds
+        for j, study in enumerate(self.about.study):
+            if known is None:
+                break
+            if study.kind not in known:
+                raise self.error(f"study[{j}].kind", explain_unknown_name(study.kind, known))
+            if known[study.kind] and study.task is None:
+                problem = f"the key is missing: a study of kind {study.kind} is about one task"
+                raise self.error(f"study[{j}].task", problem)
+        yield from map(self._case, self._variants())
+
+    def _case(self, variant: Variant) -> Case:
+        form, about = self.form, self.about
+        words = variant.words() | {"recipe": form.name}
+        files = [key.name for key in form.keys if isinstance(key.kind, Text) and key.kind.path and key.name in words]
+        words |= {key: Path(words[key]).name for key in files}  # names of files are no paths
+        varied = {key: f"{key} {words[key]}" for key in variant.varied}
+        numbered = [] if variant.run is None else [f"run {variant.run}"]
+        name = ", ".join([*varied.values(), *numbered])
+        group = ", ".join(text for key, text in varied.items() if key != "seed")
+        if not form.label and len(variant.values) == 1:  # an instance that has a name
+            [(_, value)] = variant.values.items()
+            name, group = (Path(str(value)).name.partition(".json")[0], "") if isinstance(value, str) else (name, group)
+        name = self._filled(about.name or shorten_name(name or form.name), words, "name")
+        group = self._filled(about.group or group or "all", words, "group")
+        name_file(name, self.source, join_path(self.field, "name"))
+        own = {key: getattr(about, key) for key in _SOLVE}
+        settings = {key: getattr(self.top, key) if own[key] is None else own[key] for key in _SOLVE}
+        for key in ("formulation", "backend"):
+            if problem := self._unsolvable(key, settings["formulation"], settings["backend"]):
+                raise InputError(self.source, key, problem) if own[key] is None else self.error(key, problem)
+        recipe = form.recipe(self.source, self.field, variant.values, name if self.field else "")
+        prior = None
+        if variant.prior is not None:
+            values = {**variant.values, **variant.prior}
+            prior = form.recipe(self.source, join_path(self.field, "prior"), values, f"before {name}")
+        algorithms = self.top.algorithms if about.algorithms is None else about.algorithms
+        return Case(name, recipe, algorithms, SolveSettings(**settings), group, prior, about.study)
+
+    def _unsolvable(self, key: str, formulation: str, backend: str) -> str:
+        """What is wrong with the key `formulation` or `backend`; empty where nothing is."""
+        if formulation == backend == "auto":
+            return ""
+        known = {"auto": "", **dict(self.family.formulations())}
+        if key == "formulation":
+            return "" if formulation in known else explain_unknown_name(formulation, known)
+        able = {name: _SOLVERS.findall(summary) for name, summary in known.items()}
+        able["auto"] = [f"{NO_BACKEND}, {', '.join(chain(*able.values()))}"]
+        names = dict.fromkeys(["auto", *filter(None, ", ".join(able[formulation]).split(", "))])
+        if backend in names or len(names) == 1:
+            return ""
+        return f"of formulation {formulation}: {explain_unknown_name(backend, names)}"
+
+    # The grid
+
+    def _variants(self) -> Iterator[Variant]:
+        """Every place of the grid: the last key of the table varies first, but for the runs."""
+        repeated, day = self.about.runs, self.about.prior
+        grid = {name: self._choices(name, value, "") for name, value in self._flat(self.values, "")}
+        runs = list(self._runs(repeated))
+        before = dict(self._singles(day or {}, "prior"))
         number = prod(map(len, grid.values())) * len(runs)
         if number > CASES:
-            raise InputError(self.source, self.field, f"the grid has {number} places; {CASES} are allowed")
+            raise self.error("", f"the grid has {number} places; {CASES} are allowed")
         varied = [name for name, choices in grid.items() if len(choices) > 1]
         for place in product(*grid.values()):
             for run, (changes, changed) in enumerate(runs):
                 for name in changes:
                     if name in varied:
-                        where = join_path(self.field, f"runs[{run}]", name)
-                        raise InputError(self.source, where, "a list makes a grid of it already; not both")
+                        raise self.error(f"runs[{run}].{name}", "a list makes a grid of it already; not both")
                 values = dict(zip(grid, place, strict=True)) | changes
-                if isinstance(repeated, int):
-                    self._tell_apart(values)
+                if isinstance(repeated, int) and not any(map(_mentions_run, values.values())):
+                    if not self.is_seeded:
+                        raise self.error("runs", "no value has {run} in it: all runs are the same")
+                    values["seed"] = _longer(values, "run {run}")
                 counted = None if repeated is None else run
                 prior = None
                 if day is not None or changed:
-                    prior = self._numbered(self._another_day(values, before | changed), counted)
+                    # At least the seed is different, or it would have the tasks of the day itself.
+                    seed = {"seed": _longer(values, "yesterday")} if self.is_seeded else {}
+                    prior = self._numbered(seed | before | changed, counted)
                 yield Variant(self._numbered(values, counted), prior, varied, counted)
 
-    def _tell_apart(self, values: dict[str, Any]) -> None:
-        """Runs that differ in nothing get the number of the run into their seed."""
-        if any(map(_mentions_run, values.values())):
-            return
-        if not self._seeded:
-            raise InputError(
-                self.source, join_path(self.field, "runs"), "no value has {run} in it: all runs are the same"
-            )
-        values["seed"] = _longer(values, "run {run}")
-
-    def _another_day(self, values: Mapping[str, Any], prior: dict[str, Any]) -> dict[str, Any]:
-        """What is different in a prior: at least the seed, or it would have the tasks of the day itself."""
-        return {"seed": _longer(values, "yesterday"), **prior} if self._seeded else prior
-
-    @property
-    def _seeded(self) -> bool:
-        return any(key.name == "seed" for key in self.form.keys)
-
     def _numbered(self, values: Mapping[str, Any], run: int | None) -> dict[str, Any]:
+        """The values with the number of the run in the place of ``{run}``."""
         words = {} if run is None else {"run": str(run)}
-        return {name: self._fill(value, words, join_path(self.field, name)) for name, value in values.items()}
 
-    def _fill(self, value: Any, words: Mapping[str, str], field: str) -> Any:
-        if isinstance(value, list):
-            return [self._fill(each, words, field) for each in value]
-        return fill(value, words, self.source, field) if isinstance(value, str) else value
+        def filled(value: Any, name: str) -> Any:
+            if isinstance(value, list):
+                return [filled(part, name) for part in value]
+            return self._filled(value, words, name) if isinstance(value, str) else value
 
-    def _flat(self, table: Any, field: str) -> Iterator[tuple[str, Any]]:
+        return {name: filled(value, name) for name, value in values.items()}
+
+    def _filled(self, text: str, words: Mapping[str, str], place: str) -> str:
+        """The text with these words in the place of ``{NAME}``; InputError for a name that is none of them."""
+        for name in _PLACEHOLDER.findall(text):
+            if name not in words:
+                known = ", ".join(f"{{{word}}}" for word in words) or "none here"
+                raise self.error(place, f"{shorten(f'{{{name}}}')} stands for nothing; known: {known}")
+        return _PLACEHOLDER.sub(lambda match: words[match.group(1)], text)
+
+    def _flat(self, table: Any, place: str) -> Iterator[tuple[str, Any]]:
         """The table by the names of keys; of an unknown key also what is near of those that stand beside."""
         try:
-            yield from flatten(self.form.keys, table, self.source, field)
+            yield from flatten(self.form.keys, table, self.source, join_path(self.field, place))
         except InputError as error:
-            near = suggest_name(error.field.rpartition(".")[2], self.others)
+            near = suggest_name(error.field.rpartition(".")[2], InstanceTable.__struct_fields__)
             if "unknown key" not in error.problem or MEANT in error.problem or not near:
                 raise
             raise InputError(self.source, error.field, error.problem + near) from None
 
-    def _choices(self, name: str, value: Any, field: str) -> list[Any]:
+    def _choices(self, name: str, value: Any, place: str) -> list[Any]:
         """The values of a key in the grid: a list is several, unless it is one value by itself."""
         kind = next(key.kind for key in self.form.keys if key.name == name)
         found = [value]
-        if isinstance(value, list) and not (kind.lists and all(type(each) is int for each in value)):
+        if isinstance(value, list) and not (kind.lists and all(type(part) is int for part in value)):
             found = value
+        place = join_path(place, name)
         if not found:
-            raise InputError(self.source, join_path(field, name), "an empty list; at least one value is needed")
+            raise self.error(place, "an empty list; at least one value is needed")
         if isinstance(kind, Text) and kind.path:
-            return [file for each in found for file in self._files(each, join_path(field, name))]
+            return [file for part in found for file in self._files(part, place)]
         return found
 
-    def _files(self, value: Any, field: str) -> list[str]:
+    def _files(self, value: Any, place: str) -> list[str]:
         """The files that a path, a pattern or a folder stands for; instances are read to see that they are some."""
-        given = self.folder / Text(path=True).checked(self.source, field, value)
+        given = self.folder / Text(path=True).checked(self.source, join_path(self.field, place), value)
         if self.form is not FILE:
             return [str(given)]
         if os.path.isdir(given):
@@ -429,7 +425,7 @@ class Grid:
         else:
             paths = [given]
         if not paths or "\0" in str(given):
-            raise InputError(self.source, field, f"{shorten(value)}: there is no such file")
+            raise self.error(place, f"{shorten(value)}: there is no such file")
         for path in paths:
             data, source = read_bytes(path)
             document = load_json(data, source)
@@ -440,22 +436,21 @@ class Grid:
             self.family.parse(document, source)
         return [str(path) for path in paths]
 
-    def _runs(self, runs: Runs | None, field: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    def _runs(self, runs: Runs | None) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """What changes from run to run, of the recipe and of its prior."""
         if runs is None or isinstance(runs, int):
             yield from [({}, {})] * (runs or 1)
             return
         for j, table in enumerate(runs):
             own = {name: value for name, value in table.items() if name != "prior"}
-            prior = self._singles(table.get("prior", {}), f"{field}[{j}].prior")
-            yield dict(self._singles(own, f"{field}[{j}]")), dict(prior)
+            prior = self._singles(table.get("prior", {}), f"runs[{j}].prior")
+            yield dict(self._singles(own, f"runs[{j}]")), dict(prior)
 
-    def _singles(self, table: Any, field: str) -> Iterator[tuple[str, Any]]:
-        for name, value in self._flat(table, field):
-            choices = self._choices(name, value, field)
+    def _singles(self, table: Any, place: str) -> Iterator[tuple[str, Any]]:
+        for name, value in self._flat(table, place):
+            choices = self._choices(name, value, place)
             if len(choices) > 1:
-                problem = f"{shorten(value)}: one value is needed here, not a grid"
-                raise InputError(self.source, join_path(field, name), problem)
+                raise self.error(join_path(place, name), f"{shorten(value)}: one value is needed here, not a grid")
             yield name, choices[0]
 
 
@@ -471,15 +466,6 @@ def _mentions_run(value: Any) -> bool:
 def format_value(value: Any) -> str:
     """A value in a name."""
     return "-".join(map(format_value, value)) if isinstance(value, list) else text_of(value)
-
-
-def fill(text: str, words: Mapping[str, str], source: str, field: str) -> str:
-    """The text with these words in the place of ``{NAME}``; InputError for a name that is none of them."""
-    for name in _PLACEHOLDER.findall(text):
-        if name not in words:
-            known = ", ".join(f"{{{each}}}" for each in words) or "none here"
-            raise InputError(source, field, f"{shorten(f'{{{name}}}')} stands for nothing; known: {known}")
-    return _PLACEHOLDER.sub(lambda match: words[match.group(1)], text)
 
 
 def shorten_name(name: str, most: int = NAME) -> str:

@@ -18,8 +18,18 @@ import msgspec
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.standard import Entry, First, Record, StandardSet, interval_of, read_set, suite_of
-from ratiobench.bench.family.standard_runs import StoredRun, read_runs, write_runs
+from ratiobench.bench.family.standard import (
+    Entry,
+    First,
+    Record,
+    StandardSet,
+    StoredRun,
+    interval_of,
+    read_runs,
+    read_set,
+    suite_of,
+    write_runs,
+)
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.running.options import RunOptions
