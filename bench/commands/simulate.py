@@ -280,7 +280,6 @@ class _Simulation:
                 yield from shared.violation_lines(run)
 
     def _line(self, name: str, run: OnlineRun | Exception) -> dict[str, str]:
-        """A row of the table."""
         from ratiobench.bench.show import format_number, ratio_text
 
         family, cells = self.family, self._cells(name, run)
@@ -443,7 +442,6 @@ class _Audit:
 
     @property
     def ratio(self) -> ratios.Ratio | None:
-        """Of OPT and the run."""
         opt = self.reference
         return None if opt is None else ratios.ratio(opt.lower, opt.upper, self.run.welfare, self.family.sense)
 
@@ -462,7 +460,6 @@ class _Audit:
         return about | {"checks": [check.document() for check in self.checks]}
 
     def table(self) -> pd.DataFrame:
-        """A row per claim."""
         import pandas as pd
 
         rows = [

@@ -530,15 +530,6 @@ def _plots(
             if group not in groups:
                 problem = f"{shorten(group)} is not one of {_some(groups)}{suggest_name(group, groups)}"
                 raise InputError(source, f"{field}.groups", problem)
-        yield Plot(
-            name=table.name,
-            title=table.title or table.name,
-            kind=table.kind,
-            groups=table.groups or full,
-            axis=table.axis,
-            algorithms=table.algorithms,
-            printed=table.printed,
-            note=table.note,
-            hindsight=tuple((best.label, best.algorithms) for best in table.hindsight),
-            printed_means=table.printed_means,
-        )
+        hindsight = tuple((best.label, best.algorithms) for best in table.hindsight)
+        changes = {"title": table.title or table.name, "groups": table.groups or full, "hindsight": hindsight}
+        yield Plot(**(msgspec.structs.asdict(table) | changes))
