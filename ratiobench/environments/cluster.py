@@ -11,7 +11,7 @@ from ratiobench.environments.episodes import FamilyEnvironment
 from ratiobench.instances.cluster.model import make_costs
 from ratiobench.online.cluster.kernel import can_start, start_waiting
 from ratiobench.online.cluster.protocol import Job
-from ratiobench.online.cluster.run import ENVIRONMENT, PASS, Simulator, show_cluster
+from ratiobench.online.cluster.run import PASS, Simulator, show_cluster
 from ratiobench.online.cluster.state import NOW, RUNNING
 from ratiobench.online.referee.simulator import LogEntry, Question
 
@@ -123,10 +123,3 @@ class ClusterEnvironment(FamilyEnvironment):
                 seen[at + len(AHEAD) * q + x] = (free + freed) / (pool.nodes * pool.gpus)
         seen[-1] = len(self._candidates) / (1 + len(self._candidates))
         return np.clip(seen, 0.0, 1.0, out=seen)
-
-    def _judge(self) -> Any:
-        """The cost, recounted by the exact check."""
-        judged = ENVIRONMENT.judge(self._instance, self._log, ())
-        assert not judged.violations, judged.violations[0]
-        assert math.isclose(judged.value, self._value, rel_tol=1e-9)
-        return judged.value

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from ratiobench.environments.episodes import FamilyEnvironment
-from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job
 from ratiobench.online.edgeflow.protocol import CHANGE, Event, View
-from ratiobench.online.edgeflow.replay import replay
 from ratiobench.online.edgeflow.simulator import Simulator
 from ratiobench.online.referee.simulator import LogEntry, Question
 
@@ -149,13 +147,6 @@ class EdgeflowEnvironment(FamilyEnvironment):
             time = horizon * (b + 1) / TIMES
             seen[at + b] = load[due <= time].sum() / (view.gpus * time)
         return np.clip(seen, 0.0, 1.0, out=seen)
-
-    def _judge(self) -> int:
-        """The jobs met, recounted by the independent checker."""
-        report = check(self._instance, replay(self._instance, self._log))
-        assert not report.violations, report.violations[0]
-        assert report.value == self._value
-        return int(self._value)
 
 
 class _Simulator(Simulator):

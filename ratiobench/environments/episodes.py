@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
@@ -46,9 +47,9 @@ class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
     """An environment of one family, an instance per episode.
 
     The family gives `_size` (of an observation), `_begin` (lays out the instance, and asks), `_see` (the observation),
-    `_take` (does what an action means, and asks; the reward) and `_judge` (the value, recounted); for the questions of
-    its referee `_is_asked` (whether the agent answers it), `_answer` (what the others are answered) and
-    `_find_candidates`. An episode goes on in a generator, which cannot be copied: a copy takes its actions again.
+    `_take` (does what an action means, and asks; the reward), and for the questions of its referee `_find_candidates`
+    and `_answer` (of those that the agent is not asked). An episode goes on in a generator, which cannot be copied: a
+    copy takes its actions again.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
@@ -145,6 +146,19 @@ class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
         self._begin()
         for action in actions:
             self.step(action)
+
+    def _judge(self) -> Any:
+        """The value of the episode, recounted by the family's independent checker."""
+        environment = find_family(self._FAMILY).environment
+        assert environment is not None
+        judged = environment.judge(self._instance, self._log, ())
+        assert not judged.violations, judged.violations[0]
+        assert math.isclose(judged.value, self._value, rel_tol=1e-9)
+        return judged.value
+
+    def _is_asked(self, question: Question) -> bool:
+        """Whether the agent answers a question of the referee."""
+        return True
 
     def _ask(self) -> None:
         """Go on to the next question to the agent, and find its candidates; answer the others."""

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from ratiobench.environments.episodes import FamilyEnvironment
-from ratiobench.formulations.tenants.check import check
 from ratiobench.online.referee.simulator import LogEntry, Question
 from ratiobench.online.tenants.protocol import View
-from ratiobench.online.tenants.replay import replay
 from ratiobench.online.tenants.simulator import Simulator
 
 __all__ = ["TenantsEnvironment"]
@@ -56,9 +54,6 @@ class TenantsEnvironment(FamilyEnvironment):
         self._ask()
         return float(-added)
 
-    def _is_asked(self, question: Question) -> bool:
-        return True
-
     def _find_candidates(self, question: Question) -> list[tuple[int, int, Sequence[int]]]:
         """(added cost, GPU, its queue) of the places that add least, in the order of added cost."""
         view, job, public = question.view, question.arrivals[0], self._simulator.public
@@ -95,13 +90,6 @@ class TenantsEnvironment(FamilyEnvironment):
             seen[at + 2 * gpu] = (int(view.free[gpu]) - view.now) / horizon
             seen[at + 2 * gpu + 1] = len(queue) / max(1, len(view.waiting))
         return np.clip(seen, 0.0, 1.0, out=seen)
-
-    def _judge(self) -> int:
-        """The cost, recounted by the independent checker."""
-        report = check(self._instance, replay(self._instance, self._log))
-        assert not report.violations, report.violations[0]
-        assert report.cost == self._value
-        return int(self._value)
 
 
 def _planned(queue: Sequence[int], gpu: int, view: View, public: Any, jobs: dict[int, Any]) -> int:
