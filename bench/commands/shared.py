@@ -91,10 +91,10 @@ def amount_of(effort: int | None, seconds: float | None) -> int:
     return effort or (1 if seconds is None else UNLIMITED)
 
 
-def require_certificates(family: Family, source: str = "--certificate") -> Certificates:
+def require_certificates(family: Family) -> Certificates:
     """The family's certificates; InputError if it has none."""
     if family.certificates is None:
-        raise InputError(source, "", f"the family {family.name} has no certificates")
+        raise InputError("--certificate", "", f"the family {family.name} has no certificates")
     return family.certificates
 
 
@@ -127,9 +127,8 @@ def violation_lines(run: OnlineRun, most: int = VIOLATIONS) -> Iterator[str]:
 
 def require_writable(*paths: Path | None) -> None:
     """Refuse, before the work and not after it, files that cannot be written."""
-    for path in paths:
-        if path is not None:
-            check_writable(path)
+    for path in filter(None, paths):
+        check_writable(path)
 
 
 def write_solution(path: Path | None, family: Family, instance: Any, solution: Any) -> None:

@@ -250,7 +250,8 @@ def feedback_lines(found: Evaluation, worst: CaseResult | None) -> Iterator[str]
         if ran:
             yield f"Before that it ran on {len(ran)} instance{'s' * (len(ran) != 1)} without breaking a rule."
     for stage in found.stages if found.valid else ():
-        yield _stage_line(found, stage)
+        count = f"{stage.run} of {stage.instances}" if stage.run < stage.instances else str(stage.run)
+        yield f"Stage {stage.name}: {percent(stage.share)} of OPT on average, {count} instances."
     if found.stopped and found.valid:
         missing = sum(each.state == "not run" for each in found.results)
         yield f"The evaluation {found.stopped}; {missing} instances were not run and count as 0 in the score."
@@ -266,11 +267,6 @@ def feedback_lines(found: Evaluation, worst: CaseResult | None) -> Iterator[str]
         if rest:
             amount = sum(each.amount for each in rest)
             yield f"- {len(rest)} more such arrivals cost {amount:,} together (unit: {found.family.unit})."
-
-
-def _stage_line(found: Evaluation, stage: StageResult) -> str:
-    ran = f"{stage.run} of {stage.instances} instances" if stage.run < stage.instances else f"{stage.run} instances"
-    return f"Stage {stage.name}: {percent(stage.share)} of OPT on average, {ran}."
 
 
 def _headroom_lines(found: Evaluation) -> Iterator[str]:

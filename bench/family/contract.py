@@ -190,9 +190,7 @@ class Family:
         "instances.generate:generate", "(recipe): its instance, the same one on every machine."
     )
     recipe_forms: Part[Callable[[], Sequence[Form]]] = Part(
-        "instances.generate:recipes",
-        "The kinds of recipes that files and the command line can name; all families have `file`.",
-        lambda: (),
+        "instances.generate:recipes", "The kinds of recipes that can be named; all families have `file`.", lambda: ()
     )
     solution_document: Part[Callable[[Any], dict[str, Any]]] = Part(
         "instances.solution:solution_document", '(solution): JSON values, ``{"decisions": [...]}``.'
@@ -201,9 +199,7 @@ class Family:
         "instances.solution:parse_solution", "(data, source): the solution in a document; only its form is checked."
     )
     solution_formats: Part[Mapping[str, Callable[[Any, Any], str]]] = Part(
-        "instances.solution:FORMATS",
-        "(instance, solution): texts of a solution in other formats, by the suffix of their file.",
-        {},
+        "instances.solution:FORMATS", "(instance, solution): texts in other formats, by the suffix of the file.", {}
     )
     own_suites: Part[Callable[[], Sequence[Suite]]] = Part(
         "bench.suites:suites", "The suites that the family ships; `suites` adds those of the standard set."
@@ -223,9 +219,7 @@ class Family:
         "instances.arrivals:traces", "The traces that drive the family's generators, with summaries.", lambda: ()
     )
     constructions: Part[Callable[[], Names]] = Part(
-        "instances.constructions:constructions",
-        "The parametric families of instances, with summaries that have the parameters.",
-        lambda: (),
+        "instances.constructions:constructions", "Parametric families of instances, and their parameters.", lambda: ()
     )
     log_formats: Part[Names] = Part(
         "bench.commands:LOGS", "The formats of logs that the family's command `import` reads, with summaries.", ()
@@ -291,9 +285,7 @@ class Family:
         "it. The `document()` of the result is a mapping with ``valid violations admitted welfare`` at least.",
     )
     write_certificate: Part[Callable[..., None] | None] = Part(
-        "formulations.certificate:write",
-        "(certificate, path): the certificate of a report to a file, whole or not at all.",
-        None,
+        "formulations.certificate:write", "(certificate, path): writes a certificate, whole or not at all.", None
     )
     verify_certificate: Part[Callable[[Any, Any, str], Verdict[Any]] | None] = Part(
         "formulations.verify:verify",
@@ -306,7 +298,7 @@ class Family:
     )
     certificate_sum: Part[Callable[[Any, Any], str] | None] = Part(
         "formulations.verify:tell_sum",
-        "(instance, data): the sum by which a valid certificate proves its bound, in a line.",
+        "(instance, data): the sum that proves the bound of a certificate, in a line.",
         None,
     )
     join_certificates: Part[Callable[[Any, Any], dict[str, Any]] | None] = Part(
@@ -341,9 +333,7 @@ class Family:
         ),
     )
     printed_key: Part[Callable[[], str]] = Part(
-        "formulations.crosscheck:printed_key",
-        "Key of stored answers of `solve_printed`; empty where no program is printed.",
-        lambda: "",
+        "formulations.crosscheck:printed_key", "Key of stored answers of `solve_printed`; empty for none.", lambda: ""
     )
     solve_printed: Part[Callable[[Any], Sequence[CrossCheckRow]]] = Part(
         "formulations.crosscheck:solve_printed",
@@ -436,9 +426,7 @@ class Family:
     )
     bidding: Part[Bidding | None] = Part("bench.theory.bidder:BIDDING", "Algorithms that are auctions.", None)
     evaluation: Part[EvaluationSupport | None] = Part(
-        "bench.evaluation:EVALUATION",
-        "Instances and shipped algorithms for evaluations of policies, and where a run loses.",
-        None,
+        "bench.evaluation:EVALUATION", "Instances and algorithms to evaluate policies, and where a run loses.", None
     )
 
     def secret_types(self) -> list[type]:

@@ -23,11 +23,6 @@ class Source:
     kind: str = "conference-paper"
 
     @property
-    def anchor(self) -> str:
-        """What links to it on a page refer to."""
-        return f"source-{self.name.replace(' ', '-')}"
-
-    @property
     def by(self) -> str:
         """The authors in one line."""
         return ", ".join(self.authors)
