@@ -198,11 +198,11 @@ class _Search:
         if self.claim or found.instance is None:
             return
         set_current("proving OPT and explaining")
-        if witness is not None and family.certificates is not None:
-            report = family.certificates.solve(found.instance, SolveSettings(), None)
+        if witness is not None and family.has_certificates:
+            report = family.certify(found.instance, SolveSettings())
             if report.certificate is not None:
                 path = witness.with_name(f"{WORST}.certificate.json")
-                family.certificates.write(report.certificate, path)
+                family.write_certificate(report.certificate, path)
                 yield f"  {path}: proves OPT"
         if family.explainer is None or (is_json and witness is None):
             return

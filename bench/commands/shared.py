@@ -16,7 +16,6 @@ from ratiobench.instances.io.errors import InputError, explain_unknown_name, nam
 from ratiobench.instances.io.files import check_writable, load_json, read_bytes, write_atomically
 
 if TYPE_CHECKING:
-    from ratiobench.bench.family.capabilities import Certificates
     from ratiobench.bench.family.contract import Family
     from ratiobench.bench.family.suite import SolveSettings
     from ratiobench.bench.results import ratios
@@ -89,13 +88,6 @@ def amount_of(effort: int | None, seconds: float | None) -> int:
     from ratiobench.formulations.report import UNLIMITED
 
     return effort or (1 if seconds is None else UNLIMITED)
-
-
-def require_certificates(family: Family) -> Certificates:
-    """The family's certificates; InputError if it has none."""
-    if family.certificates is None:
-        raise InputError("--certificate", "", f"the family {family.name} has no certificates")
-    return family.certificates
 
 
 def interval_text(lower: Exact, upper: Exact, unit: str, text: str = "") -> str:

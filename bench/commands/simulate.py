@@ -222,7 +222,7 @@ class _Simulation:
             set_current("checking the certificate")
             data, source = read_bytes(str(self.certificate))
             document = family.load_document(self.instance, data, source)
-            verdict = shared.require_certificates(family).check(self.instance, document, source)
+            verdict = family.check_certificate(self.instance, document, source)
             if not verdict["valid"]:
                 raise InputError(source, "", f"NOT VALID: {verdict['problem']}")
             return _Interval(verdict["lower"], verdict["upper"], "by the certificate, verified")

@@ -106,10 +106,7 @@ def opt(
         if no_migration:
             given = family.without_migration(given)
         settings = shared.solve_settings(family, formulation, backend, gap, effort, seconds)
-        if certificate:
-            report = shared.require_certificates(family).solve(given, settings, None)
-        else:
-            report = family.solve(given, settings)
+        report = (family.certify if certificate else family.solve)(given, settings)
     decisions = family.solution_document(report.solution)
 
     def document() -> dict[str, Any]:
@@ -135,7 +132,7 @@ def opt(
         if certificate:
             if report.certificate is None:
                 raise NoCertificateError(f"{certificate}: not written, no certificate was found")
-            shared.require_certificates(family).write(report.certificate, certificate)
+            family.write_certificate(report.certificate, certificate)
 
     lines = _opt_lines(family, report, no_migration, certificate)
     return Outcome(lambda: report, lines, document, write_files)
@@ -396,12 +393,11 @@ def check(
         given = family.without_migration(given)
     explained = ""
     if proof:
-        certificates = shared.require_certificates(family)
-        verdict = certificates.check(given, document, source)
+        verdict = family.check_certificate(given, document, source)
         if explain:
-            has_sums = certificates.sum_text is not None and verdict["valid"]
-            sums = f"{certificates.sum_text(given, document)}\n" if has_sums else ""  # type: ignore[misc]
-            explained = f"the certificate proves: {certificates.proves}\n{sums}{text_of(document)}"
+            sum_text = family.certificate_sum if verdict["valid"] else None
+            sums = "" if sum_text is None else f"{sum_text(given, document)}\n"
+            explained = f"the certificate proves: {family.certificate_proves}\n{sums}{text_of(document)}"
     else:
         verdict = family.check(given, document, source)
 

@@ -29,9 +29,10 @@ from ratiobench.instances.io.plugins import CLAIMS, plugins_of
 from ratiobench.instances.io.recipe import PATH
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ratiobench.bench.family.capabilities import (
         Bidding,
-        Certificates,
         Claims,
         CounterexampleSearch,
         EvaluationSupport,
@@ -63,6 +64,7 @@ FILE = Form(
 Names = Iterable[tuple[str, str]]  # names, each with a sentence about it
 
 
+NO_CERTIFICATES = ("--certificate", "the family {family.name} has no certificates")
 T = TypeVar("T")
 _REQUIRED: Any = object()
 
@@ -284,14 +286,16 @@ class Family:
         "(instance, solution): verifies every constraint and recounts the value, exactly; `solver` shares no code with "
         "it. The `document()` of the result is a mapping with ``valid violations admitted welfare`` at least.",
     )
-    write_certificate: Part[Callable[..., None] | None] = Part(
-        "formulations.certificate:write", "(certificate, path): writes a certificate, whole or not at all.", None
+    write_certificate: Part[Callable[[Any, Path], None]] = Part(
+        "formulations.certificate:write",
+        "(certificate, path): writes the certificate of a report, whole or not at all.",
+        refusal=NO_CERTIFICATES,
     )
-    verify_certificate: Part[Callable[[Any, Any, str], Verdict[Any]] | None] = Part(
+    verify_certificate: Part[Callable[[Any, Any, str], Verdict[Any]]] = Part(
         "formulations.verify:verify",
         "(instance, data, source): exact verification of a decoded certificate, by code that shares nothing with "
         "`solver`; InputError if it is no certificate at all.",
-        None,
+        refusal=NO_CERTIFICATES,
     )
     certificate_proves: Part[str] = Part(
         "formulations.verify:PROVES", "What a valid certificate proves, in a sentence.", "lower <= OPT <= upper"
@@ -349,17 +353,22 @@ class Family:
         return self.solver(instance, **asdict(settings), start=start)
 
     @property
-    def certificates(self) -> Certificates | None:
-        """Writes and verifies certificates of intervals on OPT."""
-        from ratiobench.bench.family.capabilities import Certificates
+    def has_certificates(self) -> bool:
+        """Whether it writes and verifies certificates of intervals on OPT."""
+        verify: Any = self.verify_certificate
+        return not (isinstance(verify, partial) and verify.func is _refuse)
 
-        def solve(instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
-            return self.solver(instance, **asdict(settings), start=start, certified=True)
+    def certify(self, instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
+        """As `solve`, with the work that the report's `certificate` needs; None in it when none could be had."""
+        if not self.has_certificates:
+            _refuse(self, *NO_CERTIFICATES)
+        return self.solver(instance, **asdict(settings), start=start, certified=True)
 
-        write, verify = self.write_certificate, self.verify_certificate
-        if write is None or verify is None:
-            return None
-        return Certificates(solve, write, verify, self.certificate_proves, self.certificate_sum, self.join_certificates)
+    def check_certificate(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
+        """Verify a decoded certificate; ``valid lower upper``, and in ``problem`` the first error, None when valid."""
+        verdict = self.verify_certificate(instance, data, source)
+        ends = {"lower": verdict.certificate.lower, "upper": verdict.certificate.upper}
+        return {"valid": verdict.valid, **ends, "problem": verdict.problem or None}
 
     def solve_key(self, settings: SolveSettings) -> str:
         """Return a solve's part of a stored result's key: settings, code version, solvers' versions."""
@@ -382,9 +391,7 @@ class Family:
         from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 
         began = time.perf_counter()
-        if self.certificates is None:
-            raise InputError(source, "", f"the family {self.name} has no certificates")
-        verdict = self.certificates.verify(instance, data, source)
+        verdict = self.verify_certificate(instance, data, source)
         if not verdict.valid:
             raise InputError(source, "", f"not valid: {verdict.problem}")
         lower, upper = verdict.certificate.lower, verdict.certificate.upper
