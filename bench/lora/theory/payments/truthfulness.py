@@ -100,7 +100,7 @@ class BidderView:
         # Who comes after its deadline meets none of its reports.
         arrival = self.instance.arrival
         last = int((arrival <= max(arrival[self.only], self.instance.deadline[self.only])).sum())
-        return verify_offers(self.instance, self.run, until=last - 1, times=SEARCHED)
+        return verify_offers(self.instance, self.run, until=last, times=SEARCHED)
 
     @cached_property
     def confirmations(self) -> tuple[int, dict[str, Any] | None]:
