@@ -12,7 +12,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ratiobench.bench.lora.theory.basis.density import find_bbar_range
-from ratiobench.bench.lora.theory.basis.facts import Facts, Observations, find_facts, observe_run, sum_exactly
+from ratiobench.bench.lora.theory.basis.facts import (
+    Facts,
+    Observations,
+    find_facts,
+    find_outlay,
+    observe_run,
+    sum_exactly,
+)
 from ratiobench.formulations.report import Exact, SolveReport
 from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.online.lora.traces import Offer, PriceTrace
@@ -30,6 +37,16 @@ class Step(NamedTuple):
     # the first cell whose virtual load (of the tasks that moved prices) has reached a capacity, or None.
     full: Cell | None
     misfit: Cell | None  # the first cell on which the admitted tasks leave no room for it, or None
+
+
+class Booking(NamedTuple):
+    """An admitted task: its cells, b_il, S in samples and R in MB times slots."""
+
+    task: int
+    cells: tuple[Cell, ...]
+    net: int
+    work: int
+    use: int
 
 
 def replay_offers(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
@@ -115,6 +132,18 @@ class Case:
     def public(self) -> Public:
         """What everybody knows."""
         return self.instance.public("")
+
+    @cached_property
+    def bookings(self) -> list[Booking]:
+        """The admitted tasks, in order."""
+        instance, kind, bookings = self.instance, self.public.type_of_node.tolist(), []
+        for i, decision in enumerate(self.run.decisions):
+            if decision is not None:
+                net = int(instance.bid[i]) - find_outlay(instance, i, decision)
+                work = sum(int(instance.rate[i, kind[k]]) for k, _ in decision.cells)
+                use = int(instance.memory_mb[i]) * len(decision.cells)
+                bookings.append(Booking(i, decision.cells, net, work, use))
+        return bookings
 
     @cached_property
     def steps(self) -> list[Step]:

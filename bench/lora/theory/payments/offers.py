@@ -191,10 +191,10 @@ class _Replay:
         window = slice(menu.first - 1, menu.last)
         cost, usable = np.zeros(task.cost.shape, self._dtype), np.zeros(task.cost.shape, np.bool_)
         for g, rate in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
-            cells = slice(self._first_node[g], self._first_node[g + 1]), window
-            priced = self._lam[cells] * rate + self._phi[cells] * task.memory_mb
+            nodes = slice(self._first_node[g], self._first_node[g + 1]), window
+            priced = self._lam[nodes] * rate + self._phi[nodes] * task.memory_mb
             if self._rule is None or self._rule.tested:
-                fits = (rate <= self._compute[cells]) & (task.memory_mb <= self._memory[cells])
+                fits = (rate <= self._compute[nodes]) & (task.memory_mb <= self._memory[nodes])
                 priced = np.where(fits, priced, far)
             least = priced.min(axis=0, initial=far)
             usable[g, window] = least < far
@@ -207,7 +207,9 @@ class _Replay:
                 pass
             else:
                 return None if cover is None else cover.cost
-        table = np.where(usable[menu.types, window], cost[menu.types, window].astype(object), None).tolist()
+        cells = cost[menu.types, window].astype(object)
+        cells[~usable[menu.types, window]] = None
+        table = cells.tolist()
         unit = 1
         if self._number is Fraction:
             unit = math.lcm(1, *{Fraction(value).denominator for row in table for value in row if value is not None})
