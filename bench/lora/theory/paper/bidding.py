@@ -28,7 +28,7 @@ from ratiobench.bench.lora.theory.pdftsp.auction import Auction, cost_of, defici
 from ratiobench.bench.lora.theory.pdftsp.bids import explain_unfollowed, recompute_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
 from ratiobench.bench.lora.theory.pdftsp.misreports import find_best_misreport
-from ratiobench.bench.lora.theory.pdftsp.price_state import PriceState, SearchBudget, SearchLimitReached
+from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget, SearchLimitReached, first_state
 
 SEARCHES = 4000  # Most schedule searches that one check in an audit makes before it says `undecided`
 SEARCHES_OF_ONE = 500  # Most of them for the misreports of a single task
@@ -166,7 +166,7 @@ def theorem3_types(case: Case, task: int | None = None) -> Check:
             return leave_open(case, name, problem, figures)
         problem = "float prices: not every misreport is followed (arith=exact)"
         return _compare_tried(case, name, claim, problem, gain_by_type(case, task), figures)
-    before = PriceState(auction, SearchBudget(None))
+    before = first_state(auction)
     left, tried, every = SEARCHES, 0, True
     for i in range(case.instance.tasks if task is None else task + 1):
         if task in (None, i):
@@ -180,7 +180,7 @@ def theorem3_types(case: Case, task: int | None = None) -> Check:
                 shown = {"utility": str(truthful), "better_utility": str(found.utility)}
                 witness = {"task": i, **found.lie._asdict(), **shown}
                 return compare(case, name, found.utility - truthful, 0, claim, witness=witness, figures=figures)
-        before.follow(auction.tasks[i])
+        before = before.follow(auction.tasks[i])
     figures["misreports_tried"] = tried
     if not every:
         return leave_open(case, name, f"none of the {tried} misreports tried gains; not all were tried", figures)

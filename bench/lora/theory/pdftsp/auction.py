@@ -22,7 +22,7 @@ from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun, Source
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Auction:
     """A run of pdFTSP, seen as an auction."""
 
