@@ -62,12 +62,7 @@ def find_failing_assumptions(case: Case) -> list[Assumption]:
 
 def explain_outside_lemma3(case: Case) -> str:
     """The assumptions of Lemma 3: those of the proof of Theorem 5, of which it is a part."""
-    problem = (
-        explain_outside_paper(case)
-        or explain_negative_cost(case)
-        or explain_half_printed(case)
-        or explain_foreign_constants(case, smaller=False)
-    )
+    problem = _explain_outside_proof(case, smaller=False)
     if problem or case.observations is None:
         return problem
     least = case.least_bbar
@@ -78,13 +73,17 @@ def explain_outside_lemma3(case: Case) -> str:
 
 def explain_outside_selected(case: Case) -> str:
     """The assumptions of the proofs that need bbar >= 1 on the selected schedules only."""
-    problem = (
+    return _explain_outside_proof(case, smaller=True) or explain_small_bbar(case)
+
+
+def _explain_outside_proof(case: Case, *, smaller: bool) -> str:
+    """Costs >= 0, prices that move as line 7 says, and the constants of the paper."""
+    return (
         explain_outside_paper(case)
         or explain_negative_cost(case)
         or explain_half_printed(case)
-        or explain_foreign_constants(case, smaller=True)
+        or explain_foreign_constants(case, smaller=smaller)
     )
-    return problem or explain_small_bbar(case)
 
 
 def explain_outside_dual(case: Case) -> str:
