@@ -200,7 +200,7 @@ def theorem_a(case: Case) -> Check:
         "gamma_known_beforehand": max(Fraction(1), rule.growth) + rule.growth * constants["spread"] / rule.gain,
         "least_factor": find_least_factor(constants["spread"]),
     }
-    problem = _explain_cheap_cells(case)
+    problem = explain_cheap_cells(case, constants)
     share = settle_share("posted", constants)
     if not problem and not is_gain_below(rule.gain, 1 + rule.growth * share, (1 - share) / share):
         problem = "G is above (1 + B eps)^((1 - eps)/eps) - 1"
@@ -225,7 +225,7 @@ def theorem_b(case: Case) -> Check:
         "least_factor": find_least_factor(_find_spread(case, truth.cap_compute, truth.cap_memory)),
         "bbar_min": min(densities, default=None),
     }
-    problem = _explain_cheap_cells(case)
+    problem = explain_cheap_cells(case, constants)
     share = settle_share("minimal-edit", constants)
     assert rule.gain is not None
     if not problem and not is_gain_below(rule.gain, Fraction(2), 1 - share):
@@ -235,10 +235,9 @@ def theorem_b(case: Case) -> Check:
     return _settle_with_room(case, "theorem_b", "OPT <= D <= (1 + max{alpha, beta}) ALG", gamma, figures, problem)
 
 
-def _explain_cheap_cells(case: Case) -> str:
-    """Why full cells need not be too dear: eps, X_c or X_m are not what the proof needs."""
-    truth, constants = find_truth(case.instance), _trace_of(case).constants
-    share = constants["largest_share"]
+def explain_cheap_cells(case: Case, constants: Mapping[str, Fraction]) -> str:
+    """Why full cells need not be too dear: eps, X_c or X_m, as the run used them, are not what the proof needs."""
+    truth, share = find_truth(case.instance), constants["largest_share"]
     if truth.share >= 1:
         return FILLED
     if share >= 1:

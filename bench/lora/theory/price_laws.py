@@ -17,13 +17,12 @@ import numpy as np
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Booking, Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import sum_exactly
-from ratiobench.bench.lora.theory.guarantees import FILLED, find_truth, settle_dual
+from ratiobench.bench.lora.theory.guarantees import explain_cheap_cells, settle_dual
 from ratiobench.instances.lora.feasibility import first_slots, usable_types
 from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.online.lora.posted_prices import PostedTrace
 from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.public_constants import list_served, units_of
-from ratiobench.online.lora.roots import share_above
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
@@ -86,18 +85,11 @@ class _Bound(NamedTuple):
 
 def _compare(case: Case, name: str, claim: str, value: Fraction, bound: _Bound, figures: Figures) -> Check:
     """The dual value against the bound, where the constants are what the proof needs."""
-    terms, truth, (factor, loss, most) = case.run.trace.terms, find_truth(case.instance), bound
+    terms, (factor, loss, most) = case.run.trace.terms, bound
     least = _thousandths_of_log(most / loss) if loss else None
     figures = {**figures, "factor": factor, "loss": loss, "least_factor": least}
-    problem = terms.problem
-    # Why cells without room need not cost X: eps, X_c or X_m are not what the proof needs.
-    if not problem and truth.share >= 1:
-        problem = FILLED
-    elif not problem and (terms.share >= 1 or share_above(terms.share) >= 1):
-        problem = f"largest_share = {terms.share} was used, and prices were made for 1/2"
-    elif not problem:
-        caps = {"cap_compute": terms.caps[0], "cap_memory": terms.caps[1], "largest_share": terms.share}
-        problem = truth.missing(caps)
+    constants = {"cap_compute": terms.caps[0], "cap_memory": terms.caps[1], "largest_share": terms.share}
+    problem = terms.problem or explain_cheap_cells(case, constants)
     if problem:
         return Check(name, Verdict.NOT_APPLICABLE, value, None, problem, None, figures)
     return settle_dual(case, name, claim, value, factor * case.run.welfare + loss, figures)

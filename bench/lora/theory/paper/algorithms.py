@@ -16,7 +16,7 @@ from typing import Any
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
-from ratiobench.bench.lora.theory.pdftsp.auction import require_auction
+from ratiobench.bench.lora.theory.pdftsp.auction import auction_of_case
 from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget, SearchLimitReached, first_state
 from ratiobench.online.lora.registry import parse
 from ratiobench.online.lora.run import ENVIRONMENT
@@ -66,7 +66,7 @@ def ghost_updates(case: Case) -> Check:
 def algorithm2(case: Case) -> Check:
     """F of Algorithm 2's schedule is the largest, for every task at the prices that it met."""
     name, claim = "algorithm2", "largest F of a schedule less F of Algorithm 2's, for the task that loses most"
-    auction = require_auction(case)
+    auction = case.share(auction_of_case)
     if not auction.trace.exact:
         return leave_open(case, name, "float prices: schedules are compared in exact arithmetic only (arith=exact)")
     state, budget = first_state(auction), SearchBudget(SEARCHES)

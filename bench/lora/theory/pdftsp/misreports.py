@@ -23,7 +23,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
-from ratiobench.bench.lora.theory.pdftsp.auction import Auction, cost_of, fixed_curve
+from ratiobench.bench.lora.theory.pdftsp.auction import Auction, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.price_state import (
     Course,
     PriceState,
@@ -171,7 +171,7 @@ def find_best_misreport(
 
 def _is_settled(auction: Auction, i: int, rule: str, bidder: Bidder) -> bool:
     """Whether no lie can pay, without a search."""
-    cost, valuation = cost_of(auction, i), bidder.valuation
+    cost, valuation = auction.costs.get(i), bidder.valuation
     if cost is None:
         return True
     # (14) is the vendor's price, and prices of cells on top.
