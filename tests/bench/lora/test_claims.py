@@ -17,8 +17,7 @@ from ratiobench.bench.lora.counterexamples.tiny import instance as sketch_instan
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.facts import keep_by_content
 from ratiobench.bench.lora.theory.basis.verdicts import compare
-from ratiobench.bench.lora.theory.claim import Claim, ProofStatus
-from ratiobench.bench.lora.theory.claims import CLAIMS, THEORY, audit
+from ratiobench.bench.lora.theory.claims import CLAIMS, THEORY, Claim, ProofStatus, audit
 from ratiobench.bench.theory.claim import ClaimScope
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination

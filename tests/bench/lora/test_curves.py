@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.paper import bidding
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of, deficits
 from ratiobench.bench.lora.theory.pdftsp.bids import recompute_curve, utility_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
 from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Misreport
-from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget, SearchLimitReached
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import expected, named, path

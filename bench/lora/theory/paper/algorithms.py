@@ -15,9 +15,10 @@ from typing import Any
 
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of_case
-from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget, SearchLimitReached, first_state
+from ratiobench.bench.lora.theory.pdftsp.price_state import first_state
 from ratiobench.online.lora.registry import parse
 from ratiobench.online.lora.run import ENVIRONMENT
 from ratiobench.online.run import run_built

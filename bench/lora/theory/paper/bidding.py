@@ -15,7 +15,7 @@ from typing import Any
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.assumptions import explain_negative_cost
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
-from ratiobench.bench.lora.theory.basis.facts import ROUNDING
+from ratiobench.bench.lora.theory.basis.facts import ROUNDING, SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
 from ratiobench.bench.lora.theory.payments.truthfulness import (
     BY_BID,
@@ -28,7 +28,7 @@ from ratiobench.bench.lora.theory.pdftsp.auction import Auction, auction_of_case
 from ratiobench.bench.lora.theory.pdftsp.bids import explain_unfollowed, recompute_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
 from ratiobench.bench.lora.theory.pdftsp.misreports import find_best_misreport
-from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget, SearchLimitReached, first_state
+from ratiobench.bench.lora.theory.pdftsp.price_state import first_state
 
 SEARCHES = 4000  # Most schedule searches that one check in an audit makes before it says `undecided`
 SEARCHES_OF_ONE = 500  # Most of them for the misreports of a single task

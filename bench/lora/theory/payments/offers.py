@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.bench.lora.theory.basis.facts import ROUNDING, find_outlay
+from ratiobench.bench.lora.theory.basis.facts import ROUNDING, SearchBudget, SearchLimitReached, find_outlay
 from ratiobench.formulations.lora.covering.schedules import FAR, StateSpaceTooLarge, cheapest_cover, space
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
@@ -105,23 +105,6 @@ def list_offers(instance: Instance, run: OnlineRun) -> list[RecordedOffer]:
     return found
 
 
-class StepLimitReached(Exception):
-    """The allowance of additions, or of compiled searches, is used up."""
-
-
-class StepBudget:
-    """Counts additions."""
-
-    def __init__(self, left: int) -> None:
-        self._left = left
-
-    def spend(self, additions: int) -> None:
-        """So many more; StepLimitReached if they were not allowed any more."""
-        self._left -= additions
-        if self._left < 0:
-            raise StepLimitReached
-
-
 class Row(NamedTuple):
     """A node type in a task's window: its rate, and per slot the cost of its cheapest open cell, None without one."""
 
@@ -129,7 +112,7 @@ class Row(NamedTuple):
     costs: Sequence[Any]
 
 
-def find_least_cost(task: Task, rows: Sequence[Row], first: int, steps: StepBudget, unit: int = 1) -> Any:
+def find_least_cost(task: Task, rows: Sequence[Row], first: int, steps: SearchBudget, unit: int = 1) -> Any:
     """The least vendor price plus cell costs over all schedules, or None where no schedule does the work.
 
     From the last slot to the first, the pairs (work done, cost) that some choice of cells gives, less those that
@@ -178,10 +161,10 @@ class _Replay:
         self._lam, self._phi = (np.zeros(shape, self._dtype) for _ in range(2))
         self._capacity = [part[self._kind] for part in (self._public.compute, self._public.memory_mb)]
         self._compute, self._memory = (np.repeat(part[:, None], shape[1], axis=1) for part in self._capacity)
-        self._steps, self._tables = StepBudget(times * STEPS), StepBudget(times * TABLES)
+        self._steps, self._tables = SearchBudget(times * STEPS), SearchBudget(times * TABLES)
 
     def find_least_cost(self, task: Task) -> Cost | None:
-        """The least cost of a schedule with room; StepLimitReached if all searches together take too long.
+        """The least cost of a schedule with room; SearchLimitReached if all searches together take too long.
 
         In fractions by `find_least_cost`; in integers, where nothing has a price, and in doubles by compiled tables.
         """
@@ -200,7 +183,7 @@ class _Replay:
             usable[g, window] = least < far
             cost[g, window] = least + task.cost[g, window]
         if self._dtype.kind != "O":
-            self._tables.spend(1)
+            self._tables.spend()
             try:
                 cover = cheapest_cover(task, self._public, cost, usable, np.zeros(cost.shape, np.int64))
             except StateSpaceTooLarge:
@@ -268,7 +251,7 @@ def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = Non
     for offer, decision in zip(offers[:until], run.decisions[:until], strict=True):
         try:
             least = replay.find_least_cost(instance.task(offer.task))
-        except StepLimitReached:
+        except SearchLimitReached:
             reason = f"the offers of {len(costs)} of {instance.tasks} tasks were found again; the rest takes too long"
             return OfferVerification(costs, None, doubt or reason)
         costs.append(least)

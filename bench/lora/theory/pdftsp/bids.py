@@ -14,17 +14,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
+from ratiobench.bench.lora.theory.basis.facts import SearchBudget
 from ratiobench.bench.lora.theory.payments.offers import list_offers, records_offers, verify_offers
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, auction_of, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve, Line, Piece, make_threshold_curve
-from ratiobench.bench.lora.theory.pdftsp.price_state import (
-    Course,
-    History,
-    PastDecision,
-    Regime,
-    SearchBudget,
-    first_state,
-)
+from ratiobench.bench.lora.theory.pdftsp.price_state import Course, History, PastDecision, Regime, first_state
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance

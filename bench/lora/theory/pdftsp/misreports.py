@@ -23,12 +23,11 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
+from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.price_state import (
     Course,
     PriceState,
-    SearchBudget,
-    SearchLimitReached,
     changes_state,
     find_past_decision,
     first_state,

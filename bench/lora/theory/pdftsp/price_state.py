@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ratiobench.bench.lora.theory.basis.case import Cell, is_positive
+from ratiobench.bench.lora.theory.basis.facts import SearchBudget
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction
 from ratiobench.bench.lora.theory.pdftsp.curve import Line
 from ratiobench.formulations.lora.covering.schedules import Space
@@ -24,26 +25,6 @@ from ratiobench.instances.lora.model import IntArray, Task
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
 
 KEPT = 10**7  # Most prices of all states together, tasks times nodes times slots, with which states are kept
-
-
-class SearchLimitReached(Exception):
-    """The allowance of schedule searches is used up."""
-
-
-class SearchBudget:
-    """Counts schedule searches."""
-
-    def __init__(self, left: int | None) -> None:
-        self._left = left
-        self.spent = 0
-
-    def spend(self) -> None:
-        """One more search; SearchLimitReached if it was not allowed any more."""
-        if self._left is not None:
-            if self._left == 0:
-                raise SearchLimitReached
-            self._left -= 1
-        self.spent += 1
 
 
 class PastDecision(NamedTuple):
