@@ -70,15 +70,14 @@ TARIFF_DAYS = ("2017-05-08", "2017-02-02", "2017-07-12", "2017-09-04", "2017-12-
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How large the days are: nodes and arrivals are divided by this; so many runs; this much work on OPT."""
+    """How large the days are: nodes and arrivals are divided by this; so many runs."""
 
     divisor: int
     runs: int
-    solve: SolveSettings
 
 
-FULL = Scale(1, 5, SolveSettings(backend="none"))
-SMALL = Scale(10, 3, SolveSettings(backend="none"))
+FULL, SMALL = Scale(1, 5), Scale(10, 3)
+NO_SOLVER = SolveSettings(backend="none")  # Work on OPT of a day
 
 
 def prices(j: int) -> dict[str, str]:
@@ -135,7 +134,7 @@ def _case(scale: Scale, group: str, j: int, change: Mapping[str, Any], more: tup
     seed = ["paper", f"run {j}", *(f"{name} {value}" for name, value in size.items())]
     recipe = base | {"arrivals": today, "seed": seed, "name": f"{group}, run {j}"}
     prior = base | {"arrivals": before, "seed": [*seed, "yesterday"], "name": f"before {group}, run {j}"}
-    return Case(f"{group}, run {j}", recipe, (*ALGORITHMS, *more), scale.solve, group, prior)
+    return Case(f"{group}, run {j}", recipe, (*ALGORITHMS, *more), NO_SOLVER, group, prior)
 
 
 _LOADS = {"light, Poisson 30": 30, "medium, Poisson 50": 50, "high, Poisson 80": 80}

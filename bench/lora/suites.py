@@ -15,6 +15,7 @@ from ratiobench.bench.lora.paper_suites import (
     DAYS_BEFORE,
     EARLIEST,
     LEARNED,
+    NO_SOLVER,
     TRACE_RUNS,
     UNITS,
     WHICH,
@@ -44,7 +45,6 @@ _PAI_12 = {
     **_PART, "name": "pai_12", "seed": ["quick", "pai_12"], "arrivals": {"trace": "pai"}, "tasks": 12, "slots": 24,
     "nodes": {"a100": 1, "a40": 1},
 }  # fmt: skip
-_NO_SOLVER = SolveSettings(backend="none")
 # Work on OPT of a trace case: about five seconds of one core each
 _EFFORTS = {
     "pai_40": SolveSettings(effort=6),
@@ -228,7 +228,7 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
         )
         history = days_before(today, trace, days(trace)[j + 1], DAYS_BEFORE)
         rows = (*MECHANISMS, *LEARNED, *BASELINES)
-        yield Case(name, today, rows, _NO_SOLVER, f"{trace} {load}", prior=before, history=history)
+        yield Case(name, today, rows, NO_SOLVER, f"{trace} {load}", prior=before, history=history)
 
 
 def _learning(divisor: int) -> Iterator[Case]:
@@ -236,7 +236,7 @@ def _learning(divisor: int) -> Iterator[Case]:
 
     def case(name: str, group: str, today: dict[str, Any], before: list[dict[str, Any]], rows: tuple[str, ...]) -> Case:
         history = {"kind": "joined", "recipes": before}
-        return Case(name, today, rows, _NO_SOLVER, group, prior=before[-1], history=history)
+        return Case(name, today, rows, NO_SOLVER, group, prior=before[-1], history=history)
 
     rows = (LEARNED[0], "learned:guard=59,prior=history", PLAIN, "bbar-rule:prior=yesterday", "greedy")
     for load, tasks, nodes in _LOADS:
@@ -283,7 +283,7 @@ def _guards(divisor: int) -> Iterator[Case]:
         rows = (*GUARDS, SETTLED, *BASELINES)
         for name, group, history in histories:
             prior = history["recipes"][-1]
-            yield Case(f"{trace}, {name}", today, rows, _NO_SOLVER, group, prior=prior, history=history)
+            yield Case(f"{trace}, {name}", today, rows, NO_SOLVER, group, prior=prior, history=history)
 
 
 def _mechanism_plots() -> Iterator[Plot]:

@@ -117,11 +117,7 @@ def bbar(instance: Given, algorithm: str = READING) -> tuple[Fraction, Fraction]
     ------
     InputError : as of `theorem5_bound`.
     """
-    case = _case(instance, algorithm)
-    seen = case.facts if case.basis == "minimal" else case.observations
-    if case.rho is None or seen is None:
-        return None
-    return seen.bbar_min, seen.bbar_max
+    return _case(instance, algorithm).bbar_range
 
 
 def _case(instance: Given, algorithm: str) -> Case:

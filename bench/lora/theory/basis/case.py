@@ -231,33 +231,32 @@ class Case:
         return "minimal" if self.facts.unprofitable is None else "observed"
 
     @property
-    def rho(self) -> Fraction | None:
-        """rho of Lemma 3 over the schedules of the basis; None where it is undefined."""
+    def bbar_range(self) -> tuple[Fraction, Fraction] | None:
+        """Least and largest bbar over the schedules of the basis; None where there is none."""
         known, seen = self.facts, self.observations
         if self.basis == "minimal":
-            return 1 + known.bbar_max / known.bbar_min * known.spread if known.scheduled else None
-        return 1 + seen.bbar_max / seen.bbar_min * known.spread if seen is not None and seen.positive else None
+            return (known.bbar_min, known.bbar_max) if known.scheduled else None
+        return (seen.bbar_min, seen.bbar_max) if seen is not None and seen.positive else None
 
     @property
-    def least_bbar(self) -> Fraction | None:
-        """The least bbar over the schedules of the basis; None where there is none."""
-        if self.basis == "minimal":
-            return self.facts.bbar_min if self.facts.scheduled else None
-        return self.observations.bbar_min if self.observations is not None and self.observations.positive else None
+    def rho(self) -> Fraction | None:
+        """rho of Lemma 3 over the schedules of the basis; None where it is undefined."""
+        return self._rho(self.bbar_range)
+
+    def _rho(self, ends: tuple[Fraction, Fraction] | None) -> Fraction | None:
+        return None if ends is None else 1 + ends[1] / ends[0] * self.facts.spread
 
     def rhos(self) -> Figures:
         """rho over minimal, over observed and over all schedules, wasteful ones included."""
-        known, seen = self.facts, self.observations
-        observed_rho = every = None
-        if seen is not None and seen.positive:
-            observed_rho = 1 + seen.bbar_max / seen.bbar_min * known.spread
+        seen, every = self.observations, None
+        observed = (seen.bbar_min, seen.bbar_max) if seen is not None and seen.positive else None
         if self.trace is not None:
             every = find_bbar_range(self.instance, self.trace.money, self.trace.memory)
         return {
             "rho": self.rho,
             "rho_minimal": self.rho if self.basis == "minimal" else None,
-            "rho_observed": observed_rho,
-            "rho_all_covers": 1 + every[1] / every[0] * known.spread if every and every[0] > 0 else None,
+            "rho_observed": self._rho(observed),
+            "rho_all_covers": self._rho(every) if every and every[0] > 0 else None,
             "bbar_min_all_covers": every[0] if every else None,
             "bbar_max_all_covers": every[1] if every else None,
             "basis": self.basis,
