@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ratiobench.bench.family.capabilities import EvaluationSupport, Loss, LossReport, SizeRange
+from ratiobench.bench.lora.measures import count_samples
 from ratiobench.bench.lora.theory.basis.facts import find_outlay
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, find_reasons
 from ratiobench.instances.io.seeds import Stream
@@ -183,11 +184,10 @@ class _Comparison:
 
     def _efficiency(self, solution: Solution, worth: Sequence[int | None]) -> tuple[float, float]:
         """Percent of the compute that is used, and micro-dollars per 1,000 samples of admitted work."""
-        instance, kind = self.instance, self.instance.public("").type_of_node
-        taken = [(i, each) for i, each in enumerate(solution) if each is not None]
-        used = sum(int(instance.rate[i, kind[node]]) for i, each in taken for node, _ in each.cells)
-        work = sum(int(instance.work[i]) for i, _ in taken)
-        return 100 * (used / max(1, capacity(instance))), 1000 * sum(each or 0 for each in worth) / max(1, work)
+        instance = self.instance
+        used = count_samples(instance, solution) / max(1, capacity(instance))
+        work = sum(int(instance.work[i]) for i, each in enumerate(solution) if each is not None)
+        return 100 * used, 1000 * sum(each or 0 for each in worth) / max(1, work)
 
 
 def _span(slots: Sequence[int]) -> str:

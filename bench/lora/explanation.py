@@ -26,7 +26,7 @@ from ratiobench.bench.lora.theory.basis.facts import find_facts, find_outlay
 from ratiobench.bench.lora.theory.claims import CLAIMS, audit
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.lora.format import content_hash
-from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.model import Instance, IntArray, Task
 from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.online.lora.posted_prices import PostedCell, PostedTrace
 from ratiobench.online.lora.protocol import View
@@ -112,20 +112,24 @@ def _tasks(instance: Instance) -> Listing:
         if with_vendors:
             row.append("; ".join(f"{vendor.price}, {vendor.delay}" for vendor in task.vendors) or "-")
         if costly:
-            costs = sorted(set(task.cost.reshape(-1).tolist()))
-            row.append(str(costs[0]) if len(costs) == 1 else f"{costs[0]} to {costs[-1]}")
+            row.append(_range_text(task.cost))
         rows.append(row)
     return Listing("Tasks", head, rows)
 
 
 def _nodes(instance: Instance) -> Listing:
-    rows: list[list[Figure]] = []
-    for node in instance.node_types:
-        tariff = sorted(set(node.tariff.tolist()))
-        text = str(tariff[0]) if len(tariff) == 1 else f"{tariff[0]} to {tariff[-1]}"
-        rows.append([node.name, node.count, node.compute, node.memory_mb - instance.base_memory_mb, text])
     head = ["nodes", "number", "compute, samples a slot", "memory for tasks, MB", "energy, micro-dollars a Wh"]
+    base = instance.base_memory_mb
+    rows: list[list[Figure]] = [
+        [node.name, node.count, node.compute, node.memory_mb - base, _range_text(node.tariff)]
+        for node in instance.node_types
+    ]
     return Listing("Nodes", head, rows)
+
+
+def _range_text(values: IntArray) -> str:
+    low, high = values.min(), values.max()
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def _text(sentence: Sentence) -> str:
