@@ -17,7 +17,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.explanation import Figure, Sentence
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results import ratios
-from ratiobench.bench.results.row import Row, is_known
+from ratiobench.bench.results.row import Row
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import make_printable
 from ratiobench.instances.io.files import write_atomically
@@ -53,16 +53,15 @@ def rows_of(table: Any) -> list[Any]:
 
 def format_number(value: Any, *, up: bool = False) -> str:
     """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down, or up."""
-    return ratios.format_number(Fraction(value), up=up) if is_known(value) else "-"
+    return ratios.format_number(Fraction(value), up=up) if value is not None else "-"
 
 
 # Rows of results.
 
 
 def ratio_text(row: Row, sense: Sense = Sense.MOST) -> str:
-    """The ratio as the tables print it."""
-    if is_known(row.ratio_lower):
-        if not is_known(row.ratio_upper):
+    if row.ratio_lower is not None:
+        if row.ratio_upper is None:
             return ratios.open_text(row.ratio_lower)
         about = "about " if row.ratio_kind == ratios.Kind.ESTIMATE else ""
         return about + ratios.interval_text(row.ratio_lower, row.ratio_upper)
@@ -85,7 +84,7 @@ def expected_text(row: Row) -> str:
 
 def admitted_text(value: Any) -> str:
     """How many were admitted: a whole number, of a mean of runs at most three decimals."""
-    if not is_known(value):
+    if value is None:
         return "-"
     return format_number(value) if Fraction(value).denominator > 1 else str(value)
 
@@ -112,18 +111,16 @@ def check_text(row: Row, check: str) -> str:
     A check that separates a claim from the assumptions of its proof shows both, and the right side rounded up; the
     exact figures have columns of their own.
     """
-    if not is_known(row.verdict(check)):
+    if row.verdict(check) is None:
         return "-"
     failing, right = row.failing(check), row.checks[check].right
     if failing is None:
         return str(row.verdict(check))
-    bound = f"bound {bound_text(Fraction(right))}; " if isinstance(right, str) else ""
+    bound = ""
+    if isinstance(right, str):  # rounded up: to three decimals, from 1,000 on to a whole number
+        value = Fraction(right)
+        bound = f"bound {format_number(math.ceil(value) if value >= 1000 else value, up=True)}; "
     return f"{row.verdict(check)} ({bound}{assumptions_text(failing)})"
-
-
-def bound_text(value: Fraction) -> str:
-    """An upper bound rounded up: to three decimals, from 1,000 on to a whole number."""
-    return format_number(Fraction(math.ceil(value)) if value >= 1000 else value, up=True)
 
 
 def assumptions_text(failing: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ratiobench.instances.cluster.recipes import DATA
+from ratiobench.instances.cluster.generate import DATA
 from ratiobench.instances.io.files import write_atomically
 
 # Trace -> its table below the data folder, the columns (submit, seconds, GPUs), the first day, the first day after it

@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from ratiobench.bench.cluster.figures import compare
+from ratiobench.instances.cluster.generate import make
 from ratiobench.instances.cluster.logs import ClusterFile, LogPool, import_logs
 from ratiobench.instances.cluster.model import DAY, Instance
-from ratiobench.instances.cluster.recipes import make
 from ratiobench.online.cluster.algorithms import run_policy
 
 RIVAL = "easy:order=shortest"

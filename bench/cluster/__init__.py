@@ -38,8 +38,9 @@ FAMILY = Family(
     places={
         "identity": "instances.format:identity",
         "describe": "instances.report:describe",
-        "generate": "instances.recipes:make",
-        "recipe_forms": "instances.recipes:forms",
+        "generate": "instances.generate:make",
+        "recipe_forms": "instances.generate:forms",
+        "log_formats": "instances.logs:FORMATS",
         "check_solution": "formulations.check:check_solution",
     },
     solver=_solve,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +11,7 @@ from msgspec.structs import replace
 
 from ratiobench.bench.cluster import figures
 from ratiobench.bench.cluster.changes import change, list_changes
-from ratiobench.bench.cluster.figures import Difference, Figures, compare, measure
+from ratiobench.bench.cluster.figures import Difference, Figures, compare, list_days, measure
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.running.pool import SpawnPool
@@ -21,7 +19,7 @@ from ratiobench.formulations.report import UNLIMITED
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import content_hash
 from ratiobench.instances.cluster.model import Instance, Schedule, make_costs
-from ratiobench.instances.cluster.waits import PARTS, Flags, blocked, group_jobs
+from ratiobench.instances.cluster.waits import PARTS, blocked, group_jobs
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import knows_lengths
 from ratiobench.online.cluster.registry import REGISTRY
@@ -114,22 +112,26 @@ def run_backtest(
     `policies` are names with options, or import paths; `what_if` are changes of the cluster (`changes.GRAMMAR`).
     """
     changes = {text: change(instance, text) for word in what_if for text in list_changes(instance, word)}
-    with _enclosing(seconds) as enclose:
-        here = _Replays(instance, [today, *policies], enclose)
-        rows = [here.judge(name) for name in here.starts]
+    pool = SpawnPool(min(len(JUDGED_BY), usable_cores()) if seconds else 0)
+    try:
+        here = _Replays(instance, [today, *policies], pool, seconds)
+        rows = [here.judge(name) for name in here.schedules]
         rows.sort(key=lambda row: (row.name != today, row.figures.wait))
-        log = here.judge(LOG, instance.jobs.logged) if (instance.jobs.logged[instance.judged_jobs] >= 0).any() else None
+        logged = instance.jobs.logged
+        log = here.judge(LOG, logged) if (logged[instance.judged_jobs] >= 0).any() else None
         match = None if log is None else _match(instance, here.schedules[today])
         recommended = "" if match is not None and not match.matches else _recommend(rows)
-        choice = recommended or min(rows, key=lambda row: (row.oracle, row.figures.wait)).name
-        changed = {text: _Replays(other, [today, choice], enclose) for text, other in changes.items()}
+        best = recommended or min(rows, key=lambda row: (row.oracle, row.figures.wait)).name
+        changed = {text: _Replays(other, [today, best], pool, seconds) for text, other in changes.items()}
         set_current("looking for OPT")
         optima = here.optima()
         what_ifs = [replays.what_if(text) for text, replays in changed.items()]
-    shown: dict[str, IntArray] = {} if log is None else {LOG: instance.jobs.logged}
-    shown |= {name: here.starts[name] for name in (today, choice)}
-    if optima and not np.array_equal(best := here.best_known("wait"), shown[choice]):
-        shown["best schedule known"] = best
+    finally:
+        pool.stop()
+    shown = {} if log is None else {LOG: logged}
+    shown |= {name: here.schedules[name].start for name in (today, best)}
+    if optima and not np.array_equal(least := here.searches["wait"].result()[-1], shown[best]):
+        shown["best schedule known"] = least
     now = rows[0].costs
     return Backtest(
         format=FORMAT,
@@ -139,10 +141,10 @@ def run_backtest(
         judged=int(instance.judged_jobs.sum()),
         today=today,
         recommended=recommended,
-        best=choice,
+        best=best,
         log=log,
         policies=[
-            replace(row, shares={cost: _share(row.costs[cost], now[cost], each) for cost, each in optima.items()})
+            replace(row, shares={cost: _share(row.costs[cost], now[cost], opt) for cost, opt in optima.items()})
             for row in rows
         ],
         optima=optima,
@@ -150,96 +152,72 @@ def run_backtest(
         what_ifs=what_ifs,
         days=Days(
             {name: figures.wait_by_day(instance, start) for name, start in shown.items()},
-            {name: figures.utilisation_by_day(instance, start) for name, start in shown.items()},
+            {name: figures.list_utilisation(instance, start, list_days(instance)) for name, start in shown.items()},
         ),
     )
 
 
-Found = tuple[Fraction, Fraction, str, float, IntArray]  # Ends of OPT, proof, seconds, starts of the best schedule
-Enclose = Callable[[Instance, str, Schedule], "Future[Found] | None"]
-
-
-@contextmanager
-def _enclosing(seconds: float) -> Iterator[Enclose]:
-    """What looks for OPT in processes of its own, one for each cost as far as cores allow."""
-    if not seconds:
-        yield lambda instance, cost, start: None
-        return
-    pool = SpawnPool(min(len(JUDGED_BY), usable_cores()))
-    try:
-        yield lambda instance, cost, start: pool.submit(_enclose, instance, cost, seconds, start)
-    finally:
-        pool.stop()
-
-
-def _enclose(instance: Instance, cost: str, seconds: float, start: Schedule) -> Found:
+def _enclose(
+    instance: Instance, cost: str, seconds: float, start: Schedule
+) -> tuple[Fraction, Fraction, str, IntArray]:
+    """Ends of OPT, the proof of the lower one, starts of the best schedule."""
     from ratiobench.formulations.cluster.solve import solve
 
     report = solve(instance, cost, effort=UNLIMITED, seconds=seconds, start=start)
-    return Fraction(report.lower), Fraction(report.upper), str(report.proof), seconds, report.solution.start
+    return Fraction(report.lower), Fraction(report.upper), str(report.proof), report.solution.start
 
 
 class _Replays:
     """Replays of an instance under policies, the first one today's; OPT is looked for from the best of them on."""
 
-    def __init__(self, instance: Instance, names: Sequence[str], enclose: Enclose) -> None:
-        self.instance, self.today = instance, names[0]
+    def __init__(self, instance: Instance, names: Sequence[str], pool: SpawnPool, seconds: float) -> None:
+        self.instance, self.today, self.seconds = instance, names[0], seconds
         self.schedules = {name: _replay(instance, name) for name in dict.fromkeys(names)}
-        self.starts = {name: schedule.start for name, schedule in self.schedules.items()}
-        self._costs = {cost: make_costs(instance.jobs, cost) for cost in JUDGED_BY}
-        self._asked = {}
-        for cost, costs in self._costs.items():
+        self.costs = {cost: make_costs(instance.jobs, cost) for cost in JUDGED_BY}
+        self.searches = {}
+        for cost, costs in self.costs.items() if seconds else ():
             best = min(self.schedules.values(), key=lambda schedule: costs.total(schedule.start))
-            if (asked := enclose(instance, cost, best)) is not None:
-                self._asked[cost] = asked
+            self.searches[cost] = pool.submit(_enclose, instance, cost, seconds, best)
 
-    def judge(self, name: str, start: IntArray | None = None) -> Policy:
-        """The figures of a policy; of other starts, such as the log's, those that need no cost."""
-        instance, jobs = self.instance, self.instance.jobs
-        of_policy, start = start is None, self.starts[name] if start is None else start
-        judged = instance.judged_jobs & (start >= 0)
-        weights = {"wait": np.ones(len(jobs), dtype=np.int64), "wait-gpu-hours": jobs.width * jobs.run}
-
-        def groups(masks: dict[str, Flags]) -> dict[str, Figures]:
-            return {group: measure(instance, start, judged & mask) for group, mask in masks.items()}
-
+    def judge(self, name: str, logged: IntArray | None = None) -> Policy:
+        """The figures of a policy; of the starts in the log those that need no cost."""
+        instance = self.instance
+        start = self.schedules[name].start if logged is None else logged
+        judged, today = instance.judged_jobs & (start >= 0), self.schedules[self.today].start
+        accounts, widths = (
+            {group: measure(instance, start, judged & mask) for group, mask in masks.items()}
+            for masks in (figures.group_by_account(instance), dict(group_jobs(instance, "width")))
+        )
         return Policy(
             name=name,
             figures=measure(instance, start, judged),
-            costs={cost: costs.mean(start) for cost, costs in self._costs.items()} if of_policy else {},
+            costs={} if logged is not None else {cost: costs.mean(start) for cost, costs in self.costs.items()},
             shares={},
             differences={
-                cost: compare(instance, start, self.starts[self.today], weight, judged)
-                for cost, weight in weights.items()
+                cost: compare(instance, start, today, costs.weight, judged) for cost, costs in self.costs.items()
             },
-            accounts=groups(figures.group_by_account(instance)),
-            widths=groups(dict(group_jobs(instance, "width"))),
+            accounts=accounts,
+            widths=widths,
             utilisation=figures.utilisation(instance, start),
-            oracle=of_policy and REGISTRY.parse(name).entry is not None and knows_lengths(name),
+            oracle=logged is None and REGISTRY.parse(name).entry is not None and knows_lengths(name),
         )
 
     def optima(self) -> dict[str, Optimum]:
         """OPT of each cost as a mean; its upper end is at most the cost of every policy."""
-        found = {}
-        for cost, asked in self._asked.items():
-            costs, (lower, upper, proof, seconds, _) = self._costs[cost], asked.result()
-            least, weight = min([upper, *map(costs.total, self.starts.values())]), max(1, costs.total_weight)
-            found[cost] = Optimum(float(lower / weight), float(least / weight), proof, seconds)
-        return found
-
-    def best_known(self, cost: str) -> IntArray:
-        """Starts of the best schedule that the search for OPT found."""
-        return self._asked[cost].result()[-1]
+        optima = {}
+        for cost, search in self.searches.items():
+            lower, upper, proof, _ = search.result()
+            costs = self.costs[cost]
+            least = min([upper, *(costs.total(schedule.start) for schedule in self.schedules.values())])
+            weight = max(1, costs.total_weight)
+            optima[cost] = Optimum(float(lower / weight), float(least / weight), proof, self.seconds)
+        return optima
 
     def what_if(self, text: str) -> WhatIf:
         """The figures after a change."""
-        instance, starts = self.instance, self.starts
-        return WhatIf(
-            text,
-            {name: measure(instance, start, instance.judged_jobs) for name, start in starts.items()},
-            {name: figures.utilisation(instance, start) for name, start in starts.items()},
-            self.optima(),
-        )
+        rows = [self.judge(name) for name in self.schedules]
+        waits, utilisation = {row.name: row.figures for row in rows}, {row.name: row.utilisation for row in rows}
+        return WhatIf(text, waits, utilisation, self.optima())
 
 
 def _replay(instance: Instance, name: str) -> Schedule:
@@ -266,21 +244,17 @@ def _share(cost: float, today: float, optimum: Optimum) -> Span | None:
 def _match(instance: Instance, today: Schedule) -> Match:
     """Compare the blocked parts of the waits of all jobs that have a start in the log."""
     set_current("splitting the waits of log and replay")
-    known = instance.jobs.logged >= 0
-    log, exact = _split_log(instance)
-    replay = blocked(instance, today).means(known)
-    apart = abs(log["blocked"] - replay["blocked"])
-    return Match(log, replay, exact, apart <= max(APART_SECONDS, APART * log["blocked"]))
-
-
-def _split_log(instance: Instance) -> tuple[dict[str, float], bool]:
-    """The parts of the log's waits: as the import wrote them, which knows jobs that were left out, or from the jobs."""
-    log = instance.origin.get("log")
-    waits = log.get("waits") if isinstance(log, dict) else None
-    if isinstance(waits, dict) and all(isinstance(waits.get(name), float | int) for name in ("wait", *PARTS)):
-        return {name: float(waits[name]) for name in ("wait", *PARTS)}, waits.get("is_lower_bound") is False
-    found = blocked(instance, instance.jobs.logged)
-    return found.means(), found.exact
+    jobs, log = instance.jobs, instance.origin.get("log")
+    parts = log.get("waits") if isinstance(log, dict) else None  # as the import wrote them, which knows jobs left out
+    if isinstance(parts, dict) and all(isinstance(parts.get(name), float | int) for name in ("wait", *PARTS)):
+        means = {name: float(parts[name]) for name in ("wait", *PARTS)}
+        exact = parts.get("is_lower_bound") is False
+    else:
+        waits = blocked(instance, jobs.logged)
+        means, exact = waits.means(), waits.exact
+    replay = blocked(instance, today).means(jobs.logged >= 0)
+    apart = abs(means["blocked"] - replay["blocked"])
+    return Match(means, replay, exact, apart <= max(APART_SECONDS, APART * means["blocked"]))
 
 
 def _recommend(rows: list[Policy]) -> str:

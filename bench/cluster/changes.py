@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import document, parse
+from ratiobench.instances.cluster.log_lines import read_second
 from ratiobench.instances.cluster.model import Instance, Quota
 from ratiobench.instances.io.documents import read_document
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
@@ -21,6 +21,7 @@ from ratiobench.instances.io.numerals import seconds_of
 
 GRAMMAR = "nodes=+4, pool.NAME=+8, load=1.2, limits=true, maintenance=FROM..TO:N, quota=FILE"
 _LOAD, _NODES = re.compile(r"[0-9]{1,3}(\.[0-9]{1,6})?"), re.compile(r"[+-][0-9]{1,6}")
+_MAINTENANCE = re.compile(r"(.*?)\.\.(.*):0*([1-9][0-9]{0,8})")
 
 
 class _Quotas(msgspec.Struct, forbid_unknown_fields=True):
@@ -41,29 +42,40 @@ def change(instance: Instance, text: str) -> Instance:
     InputError : no such change, or jobs that could never start.
     """
     word, _, value = text.partition("=")
-    make = _CHANGES.get("pool" if word.startswith("pool.") else word)
-    if make is None or not value:
-        raise InputError("--what-if", "", f"{shorten(text)} is not one of {GRAMMAR}")
+    word = word if value else ""
     data = document(instance)
     data["jobs"].pop("logged", None)
     data["name"] = f"{instance.name}, {text}"[:200]
-    make(instance, data, word, value)
+    if word.startswith("pool."):
+        names = [pool.name for pool in instance.pools]
+        if (name := word.removeprefix("pool.")) not in names:
+            raise InputError("--what-if", word, explain_unknown_name(name, names))
+        if not _NODES.fullmatch(value):
+            raise _refuse(word, value, "is not a number of nodes such as +4 or -2")
+        data["pools"][names.index(name)]["nodes"] += int(value)
+    elif word == "load":
+        _change_load(instance, data, value)
+    elif word == "limits":
+        if value != "true":
+            raise _refuse(word, value, "is not true, which lets every job ask for the time that it runs")
+        data["jobs"]["limit"] = instance.jobs.run.tolist()
+    elif word == "maintenance":
+        _close_nodes(instance, data, value)
+    elif word == "quota":
+        data["quotas"] = msgspec.to_builtins(read_document(value, _Quotas, load_toml).quotas)
+    else:
+        raise InputError("--what-if", "", f"{shorten(text)} is not one of {GRAMMAR}")
     return parse(data, f"--what-if {text}")
 
 
-def _change_pool(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
-    name, names = word.removeprefix("pool."), [pool.name for pool in instance.pools]
-    if name not in names:
-        raise InputError("--what-if", word, explain_unknown_name(name, names))
-    if not _NODES.fullmatch(value):
-        raise InputError("--what-if", word, f"{shorten(value)} is not a number of nodes such as +4 or -2")
-    data["pools"][names.index(name)]["nodes"] += int(value)
+def _refuse(word: str, value: str, problem: str) -> InputError:
+    return InputError("--what-if", word, f"{shorten(value)} {problem}")
 
 
-def _change_load(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
+def _change_load(instance: Instance, data: dict[str, Any], value: str) -> None:
     """Submits come so many times as fast; run times, and what a release is after its submit, stay."""
     if not _LOAD.fullmatch(value) or not Fraction("0.1") <= Fraction(value) <= 10:
-        raise InputError("--what-if", word, f"{shorten(value)} is not a factor in 0.1..10 such as 1.2")
+        raise _refuse("load", value, "is not a factor in 0.1..10 such as 1.2")
     times, per = Fraction(value).as_integer_ratio()
     begin, jobs = instance.begin, instance.jobs
 
@@ -77,62 +89,34 @@ def _change_load(instance: Instance, data: dict[str, Any], word: str, value: str
         data["judged"] = move(np.array(instance.judged)).tolist()
 
 
-def _change_limits(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
-    """Every job asks for the time that it runs."""
-    if value != "true":
-        raise InputError("--what-if", word, f"{shorten(value)}: only true is known")
-    data["jobs"]["limit"] = instance.jobs.run.tolist()
-
-
-def _close_nodes(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
+def _close_nodes(instance: Instance, data: dict[str, Any], value: str) -> None:
     """Nodes of the largest pool are closed; policies know it from the beginning."""
-    span, _, count = value.rpartition(":")
-    first, dots, last = span.partition("..")
-    if not dots or not count.isascii() or not count.isdecimal() or not int(count[:9]):
-        problem = f"{shorten(value)} is not FROM..TO:N, such as 10d..11d:20 or 2024-03-01..2024-03-02:20"
-        raise InputError("--what-if", word, problem)
-    start, end = _second(instance, first), _second(instance, last)
+    match = _MAINTENANCE.fullmatch(value)
+    if not match:
+        problem = "is not FROM..TO:N, such as 10d..11d:20 or 2024-03-01..2024-03-02:20"
+        raise _refuse("maintenance", value, problem)
+    start, end, count = _second(instance, match[1]), _second(instance, match[2]), int(match[3])
     if not instance.begin <= start < end:
-        raise InputError("--what-if", word, f"{shorten(span)}: the end is not after the start, or it is before the log")
+        raise _refuse("maintenance", value, "needs an end after the start, both not before the log")
     q = max(range(len(instance.pools)), key=lambda q: instance.pools[q].nodes * instance.pools[q].gpus)
     pool, running = instance.pools[q], instance.running
     until = np.repeat(running.end, running.nodes)
     busy = {c.node for c in pool.closures if c.start < end and c.end > start}
     busy |= set((running.node[until > start] - instance.first_node[q]).tolist())
     free = [v for v in range(pool.nodes) if v not in busy]
-    if int(count) > len(free):
-        raise InputError("--what-if", word, f"{count} nodes; {pool.name} has {len(free)} that are in service then")
-    rows = [{"node": v, "start": start, "end": end, "announced": instance.begin} for v in free[: int(count)]]
+    if count > len(free):
+        problem = f"{count} nodes; {pool.name} has {len(free)} that are in service then"
+        raise InputError("--what-if", "maintenance", problem)
+    rows = [{"node": v, "start": start, "end": end, "announced": instance.begin} for v in free[:count]]
     data["pools"][q].setdefault("closures", []).extend(rows)
 
 
 def _second(instance: Instance, text: str) -> int:
     """A date or time (UTC), or a time from the beginning such as 10d."""
-    try:
+    with suppress(ValueError):
         return instance.begin + seconds_of(text)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        problem = f"{shorten(text)} is neither a date or time (2024-03-01T12:00) nor one from the beginning (10d)"
-        raise InputError("--what-if", "maintenance", problem) from None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-
-
-def _set_quotas(instance: Instance, data: dict[str, Any], word: str, value: str) -> None:
-    found = read_document(value, _Quotas, load_toml)
-    known = set(instance.accounts)
-    for i, quota in enumerate(found.quotas):
-        if quota.account not in known:
-            raise InputError(value, f"quotas[{i}].account", explain_unknown_name(quota.account, instance.accounts))
-    data["quotas"] = msgspec.to_builtins(found.quotas)
-
-
-_CHANGES: Mapping[str, Callable[[Instance, dict[str, Any], str, str], None]] = {
-    "pool": _change_pool,
-    "load": _change_load,
-    "limits": _change_limits,
-    "maintenance": _close_nodes,
-    "quota": _set_quotas,
-}
+    second, _ = read_second(text, None)
+    if second < 0:
+        problem = "is neither a date or time (2024-03-01T12:00) nor one from the beginning (10d)"
+        raise _refuse("maintenance", text, problem)
+    return second

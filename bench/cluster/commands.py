@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -16,17 +17,6 @@ if TYPE_CHECKING:
     from ratiobench.bench.cluster.backtest import Backtest
     from ratiobench.instances.cluster.model import Instance
     from ratiobench.instances.cluster.report import Report
-
-
-# The formats of logs, with a line each
-LOGS = (
-    ("swf", "Standard Workload Format of the Parallel Workloads Archive"),
-    ("sacct", "Slurm: sacct --parsable2"),
-    ("sacct-json", "Slurm: sacct --json"),
-    ("csv", "any table; --columns names its columns submit, duration, gpus, ..."),
-    ("kueue", "Kueue: kubectl get workloads.kueue.x-k8s.io -A -o json"),
-    ("k8s", "Kubernetes: kubectl get jobs -A -o json, or pods"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +65,19 @@ def import_logs(
     ------
     InputError : a file that cannot be read or written; names file, line, field and value.
     """
-    from ratiobench.instances.cluster.logs import write_import
+    from ratiobench.instances.cluster import logs as readers
+    from ratiobench.instances.cluster.format import write
 
     if not logs:
         raise InputError("import", "", "the following arguments are required: LOG")
-    made = Imported(*write_import(logs, str(cluster), str(out or ""), format or "", columns, skip_bad), out)
+    if out is not None and os.path.lexists(out):
+        raise InputError(str(out), "", "is there already; an import writes a new file")
+    if out is not None:
+        check_writable(out)
+    name = "log" if out is None else out.name.partition(".")[0] or "log"
+    made = Imported(*readers.import_logs(logs, str(cluster), format or "", columns, skip_bad, name), out)
+    if out is not None:
+        write(made.instance, out)
     file = f"instance: {out}" if out else "nothing was written (--out FILE writes the instance)"
     document = made.report.summary() | {"file": None if out is None else str(out)}
     return Outcome(lambda: made, [str(made.report), file], lambda: document)
@@ -153,13 +151,13 @@ def backtest(
 
 def _backtest_lines(result: Backtest) -> Iterator[str]:
     """The answer, the tables and what they rest on, for people."""
-    from ratiobench.bench.cluster.tables import list_answers, list_basis, list_tables
+    from ratiobench.bench.cluster.page import list_answers, list_basis, list_tables
     from ratiobench.bench.show import align_columns
 
     yield from list_answers(result)
-    for table in list_tables(result):
-        yield f"\n{table.title[0].upper()}{table.title[1:]}"
-        yield align_columns(table.rows).removesuffix("\n")
+    for title, rows in list_tables(result).items():
+        yield f"\n{title}"
+        yield align_columns(rows).removesuffix("\n")
     yield ""
     yield from list_basis(result)
 

@@ -25,18 +25,13 @@ def explain_loss(instance: Instance, decisions: Schedule, best: Schedule) -> Los
     more = (costs.numerators(decisions.start) - costs.numerators(best.start)) / costs.unit
     later = decisions.start - best.start
     losses = []
-    for j in np.argsort(-more, kind="stable").tolist():
-        if more[j] <= 0:
-            break
+    for j in np.argsort(-more, kind="stable")[: (more > 0).sum()].tolist():
         user = instance.users[jobs.user[j]] if jobs.user[j] >= 0 else ""
-        shape = f"{jobs.nodes[j]} x {jobs.gpus[j]} GPUs, runs {jobs.run[j]} s"
-        about = ", ".join(filter(None, (f"job {jobs.ids[j]}", user, shape)))
-        text = f"{about}: waits {later[j]} s longer than in the best known schedule."
-        figures = {
-            "user": user, "nodes": int(jobs.nodes[j]), "gpus": int(jobs.gpus[j]), "run": int(jobs.run[j]),
-            "start": int(decisions.start[j]), "best_start": int(best.start[j]),
-        }  # fmt: skip
-        losses.append(Loss(j, round(float(more[j])), text, figures))
+        about = ", ".join(filter(None, (f"job {jobs.ids[j]}", user, f"{jobs.nodes[j]} x {jobs.gpus[j]} GPUs")))
+        text = f"{about}, runs {jobs.run[j]} s: waits {later[j]} s longer than in the best known schedule."
+        figures = {column: int(getattr(jobs, column)[j]) for column in ("nodes", "gpus", "run")}
+        figures |= {"start": int(decisions.start[j]), "best_start": int(best.start[j])}
+        losses.append(Loss(j, round(float(more[j])), text, {"user": user, **figures}))
     gains = round(float(-more[more < 0].sum()))
     total = round(float(more[more > 0].sum()))
     summary = f"{len(losses)} jobs cost {total:,} more than in the best known schedule, the others {gains:,} less."

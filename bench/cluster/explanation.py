@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -49,11 +50,11 @@ def _groups(instance: Instance, waits: Waits, best: Waits) -> Iterator[Listing]:
     """By partition, user and width, for labels that tell jobs apart; the groups with the most GPU-hours."""
     head = ["jobs", "GPU-hours", "wait", "blocked", "behind a blocked job", "neither", "in the best known schedule"]
     for by in ("partition", "user", "width"):
-        groups, least = tabulate(instance, waits, by), {row.name: row.means for row in tabulate(instance, best, by)}
+        groups, least = tabulate(instance, waits, by), tabulate(instance, best, by)
         rows: list[list[Figure]] = []
-        for row in groups[:ROWS]:
-            means = [*(row.means[part] for part in ("wait", "blocked", "queue", "other")), least[row.name]["wait"]]
-            rows.append([row.name or "(none)", row.jobs, round(row.gpu_hours), *map(_minutes, means)])
+        for name, row in islice(groups.items(), ROWS):
+            means = [*(row[part] for part in ("wait", "blocked", "queue", "other")), least[name]["wait"]]
+            rows.append([name or "(none)", int(row["jobs"]), round(row["GPU-hours"]), *map(_minutes, means)])
         if len(groups) > 1:
             title = f"Mean wait of a job by {by}" + f", {ROWS} of {len(groups)}" * (len(groups) > ROWS)
             yield Listing(title, ["GPUs" if by == "width" else by, *head], rows)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from ratiobench.bench.results.intervals import quantile
 from ratiobench.instances.arrays import IntArray
@@ -88,51 +89,36 @@ def compare(instance: Instance, start: IntArray, today: IntArray, weight: IntArr
     return Difference(mean, mean - half, mean + half, count, unit)
 
 
-def days_of(instance: Instance) -> int:
-    """How many days the window of submits has, counted from the beginning."""
-    return int(max(0, int(instance.jobs.submit.max(initial=instance.begin)) - instance.begin)) // DAY + 1
+def list_days(instance: Instance) -> list[int]:
+    """Borders of the days of the window of submits, counted from the beginning."""
+    span = max(0, int(instance.jobs.submit.max(initial=instance.begin)) - instance.begin)
+    return [instance.begin + DAY * day for day in range(span // DAY + 2)]
 
 
 def wait_by_day(instance: Instance, start: IntArray) -> list[float | None]:
     """Mean wait of the jobs submitted on each day, seconds; None for a day without any."""
-    known = start >= 0
+    known, days = start >= 0, len(list_days(instance)) - 1
     day = np.maximum(0, instance.jobs.submit - instance.begin)[known] // DAY
-    count = np.bincount(day, minlength=days_of(instance))
-    total = np.bincount(day, weights=(start - instance.jobs.submit)[known], minlength=days_of(instance))
+    count = np.bincount(day, minlength=days)
+    total = np.bincount(day, weights=(start - instance.jobs.submit)[known], minlength=days)
     return [float(t / c) if c else None for t, c in zip(total, count, strict=True)]
-
-
-def utilisation_by_day(instance: Instance, start: IntArray) -> list[float]:
-    """GPU-seconds in use on each day of the window over those of nodes in service."""
-    return list(map(float, _utilisation(instance, start, instance.begin + DAY * np.arange(days_of(instance) + 1))))
 
 
 def utilisation(instance: Instance, start: IntArray) -> float:
     """GPU-seconds in use from the beginning to the last submit over those of nodes in service."""
-    end = int(instance.jobs.submit.max(initial=instance.begin))
-    return float(_utilisation(instance, start, np.array([instance.begin, end]))[0])
+    return list_utilisation(instance, start, [instance.begin, int(instance.jobs.submit.max(initial=instance.begin))])[0]
 
 
-def _utilisation(instance: Instance, start: IntArray, borders: IntArray) -> NDArray[np.float64]:
+def list_utilisation(instance: Instance, start: IntArray, borders: Sequence[int]) -> list[float]:
     """The share of GPU-seconds in use between neighbouring borders; jobs that ran at the beginning use theirs."""
-    jobs, running, closed, known = instance.jobs, instance.running, instance.closures, start >= 0
-    used = _gpu_seconds(
-        borders,
+    jobs, running, known = instance.jobs, instance.running, start >= 0
+    begins, ends = (
         np.concatenate([start[known], running.start]),
         np.concatenate([(start + jobs.run)[known], running.end]),
-        np.concatenate([jobs.width[known], running.nodes * running.gpus]),
     )
-    shut = _gpu_seconds(borders, closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]])
-    return np.asarray(used / np.maximum(1, instance.capacity * np.diff(borders) - shut))
-
-
-def _gpu_seconds(borders: IntArray, start: IntArray, end: IntArray, width: IntArray) -> IntArray:
-    """The GPU-seconds of these spans between neighbouring borders."""
-    total = np.zeros(len(borders), dtype=np.int64)
-    for moment, sign in ((start, 1), (end, -1)):
-        order = np.argsort(moment)
-        before = np.searchsorted(moment[order], borders)
-        widths = np.concatenate([[0], np.cumsum(width[order])])
-        areas = np.concatenate([[0], np.cumsum((width * moment)[order])])
-        total += sign * (widths[before] * borders - areas[before])
-    return np.diff(total)
+    width = np.concatenate([jobs.width[known], running.nodes * running.gpus])
+    shares = []
+    for low, high in pairwise(borders):
+        used = ((np.clip(ends, low, high) - np.clip(begins, low, high)) * width).sum()
+        shares.append(float(used / max(1, instance.gpu_seconds(low, high))))
+    return shares

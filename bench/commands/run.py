@@ -36,10 +36,7 @@ from ratiobench.online.user_algorithm import list_algorithms, name_algorithms
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ratiobench.bench.report.folders import Comparison
     from ratiobench.bench.report.notebook import Results
-
-_EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
 
 
 @command("getting ready", keeps=True)
@@ -154,7 +151,7 @@ def _report(
             yield from texts
 
     def document() -> dict[str, Any]:
-        from ratiobench.bench.report.document import results_document
+        from ratiobench.bench.report.write import results_document
 
         write(lambda text: None)
         return results_document(folder)
@@ -231,42 +228,11 @@ def compare(
             write_atomically(csv, folders.as_csv(comparison))
 
     return Outcome(
-        lambda: _comparison_table(comparison),
+        lambda: folders.as_frame(comparison),
         [folders.text(comparison, names=names)],
         lambda: folders.document(comparison),
         files,
     )
-
-
-def _comparison_table(found: Comparison) -> pd.DataFrame:
-    """The rows of both folders as a table of pandas."""
-    import pandas as pd
-
-    from ratiobench.bench.report.folders import SHOWN
-
-    columns: dict[str, Any] = {
-        "case": pd.Series([row.case for row in found.rows], dtype="string"),
-        "algorithm": pd.Series([row.algorithm for row in found.rows], dtype="string"),
-        "differs": pd.Series(["; ".join(row.differs) for row in found.rows], dtype="string"),
-    }
-    for name in SHOWN:
-        for side in "ab":
-            cells = [getattr(row, side).get(name) for row in found.rows]
-            if name in _EXACT or name == "seconds":
-                floats = [None if cell is None else float(cell) for cell in cells]
-                columns[f"{name}_{side}"] = pd.Series(floats, dtype="float64")
-            else:
-                columns[f"{name}_{side}"] = pd.Series(cells, dtype="string")
-            if name in _EXACT:
-                columns[f"{name}_{side}_exact"] = pd.Series(cells, dtype=object)
-    frame = pd.DataFrame(columns)
-    paces = [
-        (each.stage, each.algorithm, each.pairs, each.median, each.low, each.high, each.beyond_noise)
-        for each in found.paces
-    ]
-    names = ["stage", "algorithm", "pairs", "median", "low", "high", "beyond_noise"]
-    frame.attrs = {"unlike": list(found.unlike), "seconds": pd.DataFrame(paces, columns=names)}
-    return frame
 
 
 @command(json=False)

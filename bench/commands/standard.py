@@ -15,6 +15,7 @@ from ratiobench.bench.family.standard import MAIN, Entry, StandardSet, read_set
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.report import standard as tables
 from ratiobench.bench.running.heartbeat import set_current
+from ratiobench.bench.show import align_columns
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
 
@@ -81,7 +82,8 @@ def list_entries(
             rows.append(about | {"size": each.size, "recipe": each.recipe, "best": best})
         return {"set": chosen.name, "released": chosen.released, "sha256": chosen.digest, "entries": rows}
 
-    return Outcome(lambda: entries, (tables.terminal_text(each) for each in [entries]), document)
+    lines = tables.entry_lines(entries)
+    return Outcome(lambda: entries, [align_columns(lines).rstrip()] if lines else [], document)
 
 
 @command("checking")

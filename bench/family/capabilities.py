@@ -180,6 +180,7 @@ class Studies:
 
     # (instance, study, prior): its rows, all with the same keys, exact figures; InputError: it cannot be made.
     make: Callable[[Any, Study, Any], Sequence[Mapping[str, str]]]
+    draw: Callable[[Any, str, str], Any]  # (table of a study, name of the figure, unit): its picture
     # the kinds of studies, and whether one is about a single task; None: not known before a run.
     kinds: Mapping[str, bool] | None = None
 

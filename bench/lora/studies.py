@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from ratiobench.bench.family.capabilities import Studies
 from ratiobench.bench.family.suite import Study
+from ratiobench.bench.lora.bids import draw_study
 from ratiobench.bench.lora.theory.basis.facts import find_outlay
 from ratiobench.bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
@@ -64,4 +65,4 @@ def _charges(instance: Instance, played: OnlineRun) -> list[Charge]:
     ]
 
 
-STUDIES = Studies(study, KINDS)
+STUDIES = Studies(study, draw_study, KINDS)

@@ -8,11 +8,10 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from ratiobench.bench.family.registry import find_suite_if_any
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SWEEP
 from ratiobench.bench.report.claims import ClaimSummary, fallen_text
@@ -22,7 +21,7 @@ from ratiobench.bench.results import ratios
 from ratiobench.bench.results.means import IRREGULAR, group_shares, mean
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import is_user_algorithm
-from ratiobench.bench.results.row import Row, is_known
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.show import WIDTH, Lines, align_columns, count_text, list_names, rows_of
 from ratiobench.bench.storage.store import UNAUDITED
 from ratiobench.formulations.versions import list_unpinned
@@ -44,6 +43,12 @@ def take_shares(results: Results) -> pd.DataFrame:
     return group_shares(rows, results.sense)
 
 
+def group_words(results: Results) -> Mapping[str, str]:
+    """What the suite calls its groups, as far as it says."""
+    suite = find_suite_if_any(results.about)
+    return {} if suite is None else suite.groups
+
+
 def name_groups(shares: pd.DataFrame, words: Mapping[str, str]) -> dict[str, str]:
     """What groups are called: the suite's words, and the number of cases."""
     cases = {str(group): int(count) for group, count in shares.groupby("group", sort=False)["cases"].max().items()}
@@ -59,37 +64,29 @@ def share_lines(shares: pd.DataFrame, words: Mapping[str, str]) -> Lines:
     for algorithm in list_share_rows(shares):
         rows = [groups[algorithm, group] for group in called if (algorithm, group) in groups]
         line = {"Algorithm": f"{make_printable(rows[0].name, 80)}{' *' * any(row.oracle for row in rows)}"}
+        parts = rows[0].parts if len(called) == 1 else sorted(row.reached for row in rows if row.reached is not None)
+        ends = [ratios.share_percent(end) for end in (parts[0], parts[-1])] if parts else ["-", "-"]
         if len(called) <= GROUPS:
             for group, name in called.items():
                 row = groups.get((algorithm, group))
-                line[f"share of OPT: {name}"] = "-" if row is None else _share_text(row, most[group])
+                cell = "-"
+                if row is not None and row.reached is not None:
+                    partly = f" on {row.cases} of {most[group]}" if row.cases < most[group] else ""
+                    cell = ratios.share_text(row.lower, row.upper) + partly
+                line[f"share of OPT: {name}"] = cell
             if len(called) == 1:
-                parts = rows[0].parts
-                line["least case"] = ratios.share_percent(parts[0]) if parts else "-"
-                line["largest case"] = ratios.share_percent(parts[-1]) if parts else "-"
+                line |= dict(zip(("least case", "largest case"), ends, strict=True))
         else:
-            reached = sorted(row.reached for row in rows if row.reached is not None)
-            line["groups of cases"] = str(len(reached))
-            line["share of OPT, mean of groups"] = "-" if not reached else ratios.share_percent(mean(reached) or 0)
-            line["least group"] = ratios.share_percent(reached[0]) if reached else "-"
-            line["largest group"] = ratios.share_percent(reached[-1]) if reached else "-"
-        line["not in order"] = _irregular(rows)
+            line["groups of cases"] = str(len(parts))
+            line["share of OPT, mean of groups"] = ratios.share_percent(mean(parts) or 0) if parts else "-"
+            line |= dict(zip(("least group", "largest group"), ends, strict=True))
+        counts = {name: sum(getattr(row, name) for row in rows) for name in IRREGULAR}
+        line["not in order"] = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "-"
         lines.append(line)
     if all(line["not in order"] == "-" for line in lines):
-        lines = [{name: cell for name, cell in line.items() if name != "not in order"} for line in lines]
+        for line in lines:
+            del line["not in order"]
     return lines
-
-
-def _share_text(row: Any, most: int) -> str:
-    if row.reached is None:
-        return "-"
-    partly = f" on {row.cases} of {most}" if row.cases < most else ""
-    return ratios.share_text(row.lower, row.upper) + partly
-
-
-def _irregular(rows: Sequence[Any]) -> str:
-    counts = {name: sum(getattr(row, name) for row in rows) for name in IRREGULAR}
-    return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "-"
 
 
 # What to doubt.
@@ -121,7 +118,7 @@ def _doubts(results: Results) -> Iterator[str]:
         if count := names.total():
             are = "is" if count == 1 else "are"
             yield f"{count} of {count_text(len(rows), 'run')} {are} {words}: {list_names(list(names))}."
-    if unknown := list(dict.fromkeys(row.case for row in rows if not is_known(row.opt_lower))):
+    if unknown := list(dict.fromkeys(row.case for row in rows if row.opt_lower is None)):
         yield f"OPT is not known for {count_text(len(unknown), 'case')}: {list_names(unknown)}."
     charged = Counter(row.name for row in rows if row.remarks.overcharged)
     if charged:
@@ -148,13 +145,13 @@ def _doubts(results: Results) -> Iterator[str]:
 # The last screen of `run` and `report`.
 
 
-def answer_lines(results: Results, claims: Sequence[ClaimSummary], words: Mapping[str, str]) -> list[str]:
+def answer_lines(results: Results, claims: Sequence[ClaimSummary]) -> list[str]:
     """Shares of OPT, what to doubt, claims that fell; without files, for JSON and terminals."""
     lines = []
     if agreement := agreement_text(results.solvers):
         lines += textwrap.wrap(agreement, WIDTH, subsequent_indent="  ")
     shares = take_shares(results)
-    table = list(zip(list_share_rows(shares), share_lines(shares, words), strict=True))
+    table = list(zip(list_share_rows(shares), share_lines(shares, group_words(results)), strict=True))
     shown = [line for place, (name, line) in enumerate(table) if place < SHOWN or is_user_algorithm(name)]
     lines += align_columns(shown, width=WIDTH).splitlines() if shown else []
     if len(shown) < len(table):
@@ -162,9 +159,3 @@ def answer_lines(results: Results, claims: Sequence[ClaimSummary], words: Mappin
     for doubt in list_doubts(results):
         lines += textwrap.wrap(doubt, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     return [*lines, *fallen_text(claims)]
-
-
-def closing_lines(cited: str, folder: Path) -> list[str]:
-    """How the run is cited, and the page as a link."""
-    lines = textwrap.wrap(f"Cite:  {cited}", WIDTH, subsequent_indent="       ")
-    return [*lines, f"Page:  {(folder / 'report.html').resolve().as_uri()}", f"Table: {folder / 'results.csv'}"]

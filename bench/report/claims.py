@@ -17,7 +17,7 @@ from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.report.tables import Section, breakable, list_html, table_html
 from ratiobench.bench.results.read import Results
-from ratiobench.bench.results.row import Row, is_known
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.show import Lines, align_columns, check_title, format_number
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.instances.io.errors import make_printable
@@ -36,7 +36,6 @@ class ClaimSummary:
     # the violated row of the smallest instance by `sizes`, then by names, of an algorithm as it is, where there is one,
     # before those with options; rows on which the assumptions of the proof hold come before all others.
     witness: Row | None = None
-    place: int | None = None  # its place among all rows
     case: StoredCase | None = None
     # how many rows of each algorithm violate it, and of how many rows to which it applies.
     violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -59,7 +58,7 @@ class ClaimSummary:
         if self.witness is None:
             return None, None
         check = self.witness.checks[self.statement.name]
-        return (check.left if is_known(check.left) else None), (check.right if is_known(check.right) else None)
+        return check.left, check.right
 
     @property
     def violated_by(self) -> str:
@@ -68,7 +67,6 @@ class ClaimSummary:
 
     @property
     def applied(self) -> int:
-        """The rows to which it applies."""
         return sum(count for verdict, count in self.counts.items() if verdict is not Verdict.NOT_APPLICABLE)
 
     @property
@@ -97,42 +95,39 @@ def summarise_claims(results: Results, family: Family) -> list[ClaimSummary]:
 
     Those settled by proof stand among them; where no check is about any claim, nothing does.
     """
-    if family.claims is None:
-        return []
     cases = {case.name: case for case in results.cases}
-    statements = [each for each in family.statements() if each.proof or each.name in results.checks]
+    known = family.statements() if family.claims is not None else ()
+    statements = [statement for statement in known if statement.proof or statement.name in results.checks]
     if all(statement.proof for statement in statements):
         return []
-    return [
-        ClaimSummary(statement, Counter())
-        if statement.proof
-        else _summarise(statement, results.records, cases, family.size)
-        for statement in statements
-    ]
+    return [_summarise(statement, results.records, cases, family.size) for statement in statements]
 
 
 def _summarise(
     statement: Statement, rows: Sequence[Row], cases: Mapping[str, StoredCase], sizes: Sequence[str]
 ) -> ClaimSummary:
     name = statement.name
-    counts = Counter(Verdict(verdict) for row in rows if (verdict := row.verdict(name)) is not None)
-    asked = [names for row in rows if (names := row.failing(name)) is not None]
-    failing = sum(map(bool, asked)) if asked else None
-    violated = [place for place, row in enumerate(rows) if row.verdict(name) == Verdict.VIOLATED]
-    if not violated:
-        return ClaimSummary(statement, counts, sizes=sizes, failing=failing)
+    verdicts = [(row, Verdict(verdict)) for row in rows if (verdict := row.verdict(name)) is not None]
+    asked = [failing for row in rows if (failing := row.failing(name)) is not None]
+    violated = [row for row, verdict in verdicts if verdict is Verdict.VIOLATED]
 
-    def order(place: int) -> tuple[bool, bool, tuple[float, ...], str, str]:
-        row = rows[place]
+    def order(row: Row) -> tuple[bool, bool, tuple[float, ...], str, str]:
         size = tuple(float(cases[row.case].describe.get(figure, "inf")) for figure in sizes)
         return bool(row.failing(name)), ":" in row.algorithm, size, row.case, row.algorithm
 
-    place = min(violated, key=order)
-    applied = Counter(row.algorithm for row in rows if row.verdict(name) not in (None, Verdict.NOT_APPLICABLE))
-    counted = Counter(rows[place].algorithm for place in violated)
-    by = {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()}
-    sound = None if failing is None else sum(rows[place].failing(name) == [] for place in violated)
-    return ClaimSummary(statement, counts, rows[place], place, cases[rows[place].case], by, sizes, failing, sound)
+    witness = min(violated, key=order, default=None)
+    applied = Counter(row.algorithm for row, verdict in verdicts if verdict is not Verdict.NOT_APPLICABLE)
+    counted = Counter(row.algorithm for row in violated)
+    return ClaimSummary(
+        statement,
+        Counter(verdict for _, verdict in verdicts),
+        witness,
+        None if witness is None else cases[witness.case],
+        {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()},
+        () if statement.proof else sizes,
+        sum(map(bool, asked)) if asked else None,
+        sum(row.failing(name) == [] for row in violated) if asked and violated else None,
+    )
 
 
 def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
@@ -173,20 +168,15 @@ def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
 
 def claims_text(claims: Sequence[ClaimSummary]) -> str:
     """The claims as a short table for a terminal; empty without claims."""
-    if not claims:
-        return ""
-    lines = [
-        {
-            "Claim": claim.statement.name,
-            "Proof status": claim.statement.standing,
-            "Verdicts of these runs": claim.summary or "-",
-            "Smallest witness": "-"
-            if claim.witness is None
-            else f"{claim.witness.case} ({claim.size or 'size unknown'}), {claim.witness.algorithm}",
-        }
-        for claim in claims
-    ]
-    return "Claims, and the verdicts of these runs:\n" + align_columns(lines, indent="  ")
+    lines = []
+    for claim in claims:
+        line = {"Claim": claim.statement.name, "Proof status": claim.statement.standing}
+        line |= {"Verdicts of these runs": claim.summary or "-", "Smallest witness": "-"}
+        if claim.witness is not None:
+            size = claim.size or "size unknown"
+            line["Smallest witness"] = f"{claim.witness.case} ({size}), {claim.witness.algorithm}"
+        lines.append(line)
+    return "Claims, and the verdicts of these runs:\n" + align_columns(lines, indent="  ") if lines else ""
 
 
 # Those that fell.
@@ -306,10 +296,9 @@ def _tell(claim: ClaimSummary, family: Family) -> Iterator[Any]:
     left, right = claim.sides
     if left is not None:
         yield f"{_short(left)} > {_short(right)}"
-    limits = None if family.explainer is None else family.explainer.limits
     assert claim.case is not None
-    described = claim.case.describe
-    is_small = limits is not None and all(float(described.get(name, 0)) <= most for name, most in limits.items())
+    described, explainer = claim.case.describe, family.explainer
+    is_small = explainer is not None and all(described.get(name, 0) <= most for name, most in explainer.limits.items())
     yield Markup("<code>{}</code>").format(claim.command("explain" if is_small else "audit"))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import combinations
@@ -23,7 +23,7 @@ from ratiobench.bench.report.pictures import Picture, draw_profile
 from ratiobench.bench.results.ratios import format_decimal, is_better
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import is_user_algorithm
-from ratiobench.bench.results.row import Row, is_known
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.show import Lines, align_columns, count_text
 
 ALPHA = 0.05  # Level over all pairs: the chance to call any two different that are not
@@ -41,53 +41,48 @@ class Comparison:
 
     @cached_property
     def cases(self) -> list[str]:
-        """In the order of the suite."""
         return list(dict.fromkeys(case for case, _ in self.rows))
 
     @cached_property
     def algorithms(self) -> list[str]:
-        """In the order of the suite."""
         return list(dict.fromkeys(algorithm for _, algorithm in self.rows))
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """What the algorithms are called."""
         return {row.algorithm: row.name for row in self.rows.values()}
 
-    def value(self, case: str, algorithm: str) -> Fraction | None:
-        """The value of a valid run; None of any other."""
-        row = self.rows.get((case, algorithm))
-        return Fraction(row.welfare) if row is not None and row.state == "ok" and is_known(row.welfare) else None
+    @cached_property
+    def values(self) -> dict[tuple[str, str], Fraction]:
+        """The values of the valid runs, by case and algorithm."""
+        valid = {key: row for key, row in self.rows.items() if row.state == "ok" and row.welfare is not None}
+        return {key: Fraction(row.welfare) for key, row in valid.items()}
 
     @cached_property
     def best(self) -> dict[str, Fraction]:
         """The best value of each case with a valid run."""
         best: dict[str, Fraction] = {}
-        for case, algorithm in self.rows:
-            value = self.value(case, algorithm)
-            if value is not None and (case not in best or is_better(value, best[case], self.sense)):
+        for (case, _), value in self.values.items():
+            if case not in best or is_better(value, best[case], self.sense):
                 best[case] = value
         return best
 
     def factor(self, case: str, algorithm: str) -> Fraction | None:
-        """How many times a run is behind the best one of its case, exactly; None where no factor reaches it.
+        """How many times a valid run is behind the best one of its case, exactly; None where no factor reaches it.
 
         A quotient says nothing of values that are not positive: such a run is within a factor only if it is the best.
         """
-        value = self.value(case, algorithm)
-        if value is None or value == self.best[case]:
-            return value if value is None else Fraction(1)
-        if value <= 0 or self.best[case] <= 0:
+        value, best = self.values[case, algorithm], self.best[case]
+        if value == best:
+            return Fraction(1)
+        if value <= 0 or best <= 0:
             return None
-        return self.best[case] / value if self.sense is Sense.MOST else value / self.best[case]
+        return best / value if self.sense is Sense.MOST else value / best
 
     def ranks(self, case: str) -> dict[str, int]:
         """The places of the case's valid runs by their exact values: 0 is best, equal values have equal places."""
-        values = {name: value for name in self.algorithms if (value := self.value(case, name)) is not None}
-        ordered = {
-            value: place for place, value in enumerate(sorted(set(values.values()), reverse=self.sense is Sense.MOST))
-        }
-        return {name: ordered[value] for name, value in values.items()}
+        values = {name: self.values[case, name] for name in self.algorithms if (case, name) in self.values}
+        ordered = sorted(set(values.values()), reverse=self.sense is Sense.MOST)
+        return {name: ordered.index(value) for name, value in values.items()}
 
 
 def compare_runs(results: Results) -> Comparison | None:
@@ -116,49 +111,46 @@ class Profile:
 
     @property
     def cases(self) -> int:
-        """Those that count."""
         return len(self.factors) + self.endless + self.broken
 
     def within(self, factor: Fraction) -> int:
-        """The cases within a factor of the best run."""
-        return sum(each <= factor for each in self.factors)
+        return sum(value <= factor for value in self.factors)
 
 
 def take_profiles(comparison: Comparison) -> list[Profile]:
     """The profile of every algorithm over the cases that it was to run on."""
     profiles = []
     for name in comparison.algorithms:
-        rows = [comparison.rows[case, name] for case in comparison.cases if (case, name) in comparison.rows]
-        ran = [row.case for row in rows if comparison.value(row.case, name) is not None]
-        factors = sorted(factor for case in ran if (factor := comparison.factor(case, name)) is not None)
+        rows = [row for (_, algorithm), row in comparison.rows.items() if algorithm == name]
+        ran = [comparison.factor(row.case, name) for row in rows if (row.case, name) in comparison.values]
+        factors = sorted(factor for factor in ran if factor is not None)
         waiting = sum(row.state == "missing" for row in rows)
         profiles.append(Profile(name, factors, len(ran) - len(factors), len(rows) - len(ran) - waiting, waiting))
     return profiles
 
 
 def draw_profiles(comparison: Comparison, profiles: Sequence[Profile]) -> Picture:
-    """The picture of the profiles."""
-    drawn = [profile for profile in profiles if profile.cases]
-    factors = {comparison.names[each.algorithm]: [float(factor) for factor in each.factors] for each in drawn}
-    cases = {comparison.names[each.algorithm]: each.cases for each in drawn}
-    height = max(3.2, 0.8 + 0.15 * len(drawn))
-    return Picture("Performance profile", partial(draw_profile, profiles=factors, cases=cases), height, "profile")
+    drawn = {comparison.names[profile.algorithm]: profile for profile in profiles if profile.cases}
+    factors = {name: [float(factor) for factor in profile.factors] for name, profile in drawn.items()}
+    cases = {name: profile.cases for name, profile in drawn.items()}
+    draw = partial(draw_profile, profiles=factors, cases=cases)
+    return Picture("Performance profile", draw, max(3.2, 0.8 + 0.15 * len(drawn)), "profile")
 
 
 def list_profiles(comparison: Comparison, profiles: Sequence[Profile]) -> Lines:
     """The profiles as a table: cases within some factors, the largest factor, and those that none reaches."""
     return [
         {
-            "algorithm": comparison.names[each.algorithm],
-            "cases": str(each.cases),
-            "best": str(each.within(Fraction(1))),
-            **{f"within {float(factor):g}": str(each.within(factor)) for factor in FACTORS},
-            "largest factor": format_decimal(each.factors[-1], up=True) if each.factors else "-",
-            "unbounded": str(each.endless),
-            "invalid or failed": str(each.broken),
-            "not run yet": str(each.waiting),
+            "algorithm": comparison.names[profile.algorithm],
+            "cases": str(profile.cases),
+            "best": str(profile.within(Fraction(1))),
+            **{f"within {float(factor):g}": str(profile.within(factor)) for factor in FACTORS},
+            "largest factor": format_decimal(profile.factors[-1], up=True) if profile.factors else "-",
+            "unbounded": str(profile.endless),
+            "invalid or failed": str(profile.broken),
+            "not run yet": str(profile.waiting),
         }
-        for each in profiles
+        for profile in profiles
     ]
 
 
@@ -180,7 +172,7 @@ def count_wins(rows: Iterable[Row], sense: Sense) -> Lines:
         against = []
         for other in runs:
             pairs = [(row, runs[other][case]) for case, row in runs[own].items() if case in runs[other]]
-            valid = [pair for pair in pairs if all(row.state == "ok" and is_known(row.welfare) for row in pair)]
+            valid = [pair for pair in pairs if all(row.state == "ok" and row.welfare is not None for row in pair)]
             if other == own or not valid:
                 continue
             signs = Counter(_compare(*pair, sense) for pair in valid)
@@ -196,22 +188,18 @@ def count_wins(rows: Iterable[Row], sense: Sense) -> Lines:
 
 
 def _compare(mine: Row, other: Row, sense: Sense) -> int | None:
-    """1, -1 or 0: better, worse or equal; None where intervals leave it open."""
-    one, two = _ends(mine), _ends(other)
-    if one is None or two is None:
+    """1, -1 or 0: better, worse or equal; None where the 95 % intervals of means of runs leave it open."""
+    ends = []
+    for row in (mine, other):
+        values = (row.welfare_low, row.welfare_high) if row.is_mean else (row.welfare, row.welfare)
+        ends.append([Fraction(value) for value in values if value is not None])
+    one, two = ends
+    if len(one) < 2 or len(two) < 2:
         return None
     if one == two and one[0] == one[1]:
         return 0
     above = 1 if one[0] > two[1] else -1 if one[1] < two[0] else None
     return above if above is None or sense is Sense.MOST else -above
-
-
-def _ends(row: Row) -> Sequence[Fraction] | None:
-    """Within what the value of a run lies: exact; of a mean of runs the 95 % interval, None where there is none."""
-    if not row.is_mean:
-        return [Fraction(row.welfare)] * 2
-    low, high = row.welfare_low, row.welfare_high
-    return None if low is None or high is None else [Fraction(low), Fraction(high)]
 
 
 # Tests of pairs: Wilcoxon's signed-rank test with Holm's correction.
@@ -268,26 +256,6 @@ def least_cases(count: int) -> int:
     return cases
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two algorithms, the first with the better mean rank."""
-
-    a: str
-    b: str
-    a_better: int  # cases on which the exact value of a is better
-    b_better: int
-    equal: int
-    rank_a: Fraction  # exact mean ranks; 1 is best
-    rank_b: Fraction
-    p: float  # Wilcoxon's signed-rank test of the shares of OPT, two-sided
-    p_holm: float  # with Holm's correction for all pairs
-
-    @property
-    def differs(self) -> bool:
-        """Whether the test with Holm's correction tells them apart."""
-        return self.p_holm <= ALPHA
-
-
 @dataclass(frozen=True)
 class Significance:
     """The tests over the cases that all compared algorithms have."""
@@ -295,12 +263,13 @@ class Significance:
     algorithms: Sequence[str]  # those that are compared, in the order of the suite
     left_out: Sequence[str]  # algorithms that were not to run on all of these cases
     cases: int
-    skipped: int  # cases that are not compared, since a run is missing, or no algorithm has a valid run
     counterexamples: int
-    pairs: Sequence[Pair]  # all pairs, those of the algorithm with the best mean rank first; empty with too few cases
+    # all pairs, those of the algorithm with the best mean rank first, A before B; empty with too few cases. Columns:
+    # cases by exact values, exact mean ranks (1 is best), p of Wilcoxon's test of the shares of OPT, two-sided, p with
+    # Holm's correction for all pairs, and whether they differ.
+    pairs: Sequence[Mapping[str, Any]]
 
     def conclusion(self) -> str:
-        """What the tests say, in a sentence or two."""
         count = len(self.algorithms)
         size = f"N = {count_text(self.cases, 'case')}, {count} algorithms"
         if self.counterexamples:
@@ -310,35 +279,27 @@ class Significance:
                 f"{size}: too few cases, nothing can be concluded. With {count} algorithms Wilcoxon's test needs "
                 f"{least_cases(count)} cases to find any two different, even if one of them is better on every case."
             )
-        different = sum(pair.differs for pair in self.pairs)
+        different = sum(pair["differ"] == "yes" for pair in self.pairs)
         return (
             f"{size}. Of {count_text(len(self.pairs), 'pair')}, {different} differ by Wilcoxon's "
             "signed-rank test with Holm's correction, at 5 % over all pairs."
         )
 
     def lines(self, names: Mapping[str, str]) -> Lines:
-        """All pairs as a table."""
-        return [
-            {
-                "A": names.get(pair.a, pair.a),
-                "B": names.get(pair.b, pair.b),
-                "cases, A better": str(pair.a_better),
-                "cases, B better": str(pair.b_better),
-                "cases, equal": str(pair.equal),
-                "mean rank of A": f"{float(pair.rank_a):.2f}",
-                "mean rank of B": f"{float(pair.rank_b):.2f}",
-                "p": f"{pair.p:.2g}",
-                "p (Holm)": f"{pair.p_holm:.2g}",
-                "differ": "yes" if pair.differs else "no",
-            }
-            for pair in self.pairs
-        ]
+        lines = []
+        for pair in self.pairs:
+            line = {name: str(value) for name, value in pair.items()}
+            line |= {side: names.get(pair[side], pair[side]) for side in "AB"}
+            line |= {name: f"{float(pair[name]):.2f}" for name in ("mean rank of A", "mean rank of B")}
+            lines.append(line | {name: f"{pair[name]:.2g}" for name in ("p", "p (Holm)")})
+        return lines
 
     def text(self, names: Mapping[str, str]) -> str:
         """What a terminal shows: the conclusion, and the tests of the algorithm with the best mean rank."""
         lines = ["Significance (paired over cases, N is the number of cases):"]
         lines += wrap(self.conclusion(), 116, initial_indent="  ", subsequent_indent="  ")
-        best = [line for pair, line in zip(self.pairs, self.lines(names), strict=True) if pair.a == self.pairs[0].a]
+        table = zip(self.pairs, self.lines(names), strict=True)
+        best = [line for pair, line in table if pair["A"] == self.pairs[0]["A"]]
         return "\n".join([*lines, *([align_columns(best, indent="  ").rstrip()] if best else [])]) + "\n"
 
 
@@ -355,33 +316,32 @@ def take_significance(comparison: Comparison) -> Significance | None:
         return None
     keys: list[list[int]] = []
     shares: list[list[Fraction | None]] = []
-    skipped = 0
     for case in comparison.cases:
         rows = [comparison.rows.get((case, name)) for name in names]
         known = [row for row in rows if row is not None and row.state != "missing"]
         places = comparison.ranks(case)
-        if len(known) < len(names) or not places.keys() & set(names):
-            skipped += 1
-            continue
-        keys.append([places.get(name, len(places)) for name in names])
-        shares.append([row.reached if row.algorithm in places else Fraction(0) for row in known])
+        if len(known) == len(names) and places.keys() & set(names):
+            keys.append([places.get(name, len(places)) for name in names])
+            shares.append([row.reached if row.algorithm in places else Fraction(0) for row in known])
     left_out = [name for name in comparison.algorithms if name not in names]
     pairs = _test_pairs(names, keys, shares) if len(keys) >= least_cases(len(names)) else []
-    return Significance(names, left_out, len(keys), skipped, comparison.counterexamples, pairs)
+    return Significance(names, left_out, len(keys), comparison.counterexamples, pairs)
 
 
 def _test_pairs(
     names: Sequence[str], keys: Sequence[Sequence[int]], shares: Sequence[Sequence[Fraction | None]]
-) -> list[Pair]:
+) -> list[dict[str, Any]]:
     columns = zip(*map(mid_ranks, keys), strict=True)
     ranks = [sum(column, Fraction(0)) / len(keys) for column in columns]
     order = sorted(range(len(names)), key=ranks.__getitem__)
-    pairs: list[Pair] = []
+    pairs = []
     for i, j in combinations(order, 2):
+        better, worse = sum(row[i] < row[j] for row in keys), sum(row[i] > row[j] for row in keys)
+        pair: dict[str, Any] = {"A": names[i], "B": names[j], "cases, A better": better, "cases, B better": worse}
+        pair |= {"cases, equal": len(keys) - better - worse, "mean rank of A": ranks[i], "mean rank of B": ranks[j]}
         values = [(row[i], row[j]) for row in shares]
         p = signed_rank_test([a - b for a, b in values if a is not None and b is not None])
-        better, worse = sum(row[i] < row[j] for row in keys), sum(row[i] > row[j] for row in keys)
-        equal = len(keys) - better - worse
-        pairs.append(Pair(names[i], names[j], better, worse, equal, ranks[i], ranks[j], p, 1.0))
-    adjusted = adjust_holm([pair.p for pair in pairs])
-    return [replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
+        pairs.append(pair | {"p": p})
+    for pair, p in zip(pairs, adjust_holm([pair["p"] for pair in pairs]), strict=True):
+        pair |= {"p (Holm)": p, "differ": "yes" if p <= ALPHA else "no"}
+    return pairs

@@ -14,10 +14,10 @@ NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP", "gurobi": "Gurobi", "cp
 SENTENCE = 300  # Characters of a solver's sentence
 
 
-def crosscheck_lines(found: CrossCheck) -> list[dict[str, str]]:
+def crosscheck_lines(crosscheck: CrossCheck) -> list[dict[str, str]]:
     """One line of a table for each row: sizes, seconds, the solver's own words, what was verified, the verdict."""
     lines = []
-    for row, why in zip(found.rows, found.differs, strict=True):
+    for row, why in zip(crosscheck.rows, crosscheck.differs, strict=True):
         answer = row.answer
         lines.append(
             {
@@ -37,10 +37,10 @@ def crosscheck_lines(found: CrossCheck) -> list[dict[str, str]]:
     return lines
 
 
-def answer_lines(found: CrossCheck, unit: str) -> list[str]:
+def answer_lines(crosscheck: CrossCheck, unit: str) -> list[str]:
     """One sentence for each solver's answer for the program as printed, beside the interval on OPT."""
     lines = []
-    for row, why in zip(found.rows, found.differs, strict=True):
+    for row, why in zip(crosscheck.rows, crosscheck.differs, strict=True):
         verdict = f"differs: it {why}" if why else "agrees" if row.answer.answered else row.answer.message
         lines.append(make_printable(f"P as printed, {row.answer.text()} {unit}: {verdict}", SENTENCE))
     return lines
@@ -50,20 +50,20 @@ def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
     """On how many cases the solvers of the program as printed agree, in a sentence; empty where none were asked."""
     if not solvers:
         return ""
-    agree = sum(each.agree for each in solvers.values())
-    asked = dict.fromkeys(row.answer.backend for each in solvers.values() for row in each.rows)
+    agree = sum(result.agree for result in solvers.values())
+    asked = dict.fromkeys(row.answer.backend for result in solvers.values() for row in result.rows)
     named = " and ".join(NAMES.get(name, name) for name in asked)
-    proved = sum(each.optimal() == len(each.rows) for each in solvers.values())
+    proved = sum(result.optimal() == len(result.rows) for result in solvers.values())
     text = (
         f"P as printed, built with PuLP: {named} agree on {agree} of {len(solvers)} cases, and with the interval on OPT"
     )
     return f"{text}; on {proved} both end as optimal."
 
 
-def interval_of(found: CrossCheck) -> str:
+def interval_of(crosscheck: CrossCheck) -> str:
     """What all rows together say of OPT, in words."""
-    if found.lower is None or found.upper is None:
+    if crosscheck.lower is None or crosscheck.upper is None:
         return "no interval on OPT"
-    if found.lower == found.upper:
-        return f"OPT = {ratios.format_truncated(found.upper)}"
-    return f"OPT in [{ratios.format_number(found.lower)}, {ratios.format_number(found.upper, up=True)}]"
+    if crosscheck.lower == crosscheck.upper:
+        return f"OPT = {ratios.format_truncated(crosscheck.upper)}"
+    return f"OPT in [{ratios.format_number(crosscheck.lower)}, {ratios.format_number(crosscheck.upper, up=True)}]"

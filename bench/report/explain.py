@@ -73,13 +73,13 @@ def explain(
     result = [*explanation.result, ratio]
     about_another = check is not None and check.reason.startswith(ANOTHER)
     ending = explanation.ending if asked or not about_another else None
-    sources = [each for each in family.sources if ending is not None and each.name in ending.source]
+    sources = [source for source in family.sources if ending is not None and source.name in ending.source]
     whole = replace(explanation, result=result, ending=ending, sources=sources)
     return replace(whole, signs=find_used_signs(text(whole), family.notation()))
 
 
 def _require_claim(family: Family, claim: str) -> None:
-    known = [each.name for each in family.statements() if not each.proof]
+    known = [statement.name for statement in family.statements() if not statement.proof]
     if not known:
         raise InputError("--claim", "", f"the family {family.name} has no claims")
     if claim not in known:
@@ -100,7 +100,6 @@ def verdict_text(explanation: Explanation) -> Sentence:
 
 
 def text(explanation: Explanation) -> str:
-    """The explanation for a terminal."""
     ending = explanation.ending
     lines = [f"{make_printable(explanation.instance, SENTENCE)}: {make_printable(explanation.algorithm, SENTENCE)}"]
     verdict = sentence_text(verdict_text(explanation))
@@ -183,18 +182,27 @@ def render_explanation(explanation: Explanation) -> str:
 def explain_document(explanation: Explanation) -> dict[str, Any]:
     """The explanation as JSON values, for programs that read what happened."""
     ending = explanation.ending
-    claim = None
-    if ending is not None:
-        claim = {
-            "name": ending.claim,
-            "statement": ending.statement,
-            "source": ending.source,
-            "proof_status": ending.standing,
-            "verdict": ending.verdict.value,
-            "sides": sentence_text(ending.sides),
-            "steps": _texts(ending.steps),
-            "failing": None if ending.failing is None else list(ending.failing),
+    claim = ending and {
+        "name": ending.claim,
+        "statement": ending.statement,
+        "source": ending.source,
+        "proof_status": ending.standing,
+        "verdict": ending.verdict.value,
+        "sides": sentence_text(ending.sides),
+        "steps": _texts(ending.steps),
+        "failing": None if ending.failing is None else list(ending.failing),
+    }
+    arrivals = [
+        {
+            "arrival": moment.heading,
+            "asks": sentence_text(moment.said),
+            "candidates": None if moment.candidates is None else _table(moment.candidates),
+            "notes": _texts(moment.notes),
+            "decision": sentence_text(moment.decision),
+            "after": _texts(moment.after),
         }
+        for moment in explanation.moments
+    ]
     return {
         "instance": explanation.instance,
         "about": explanation.about,
@@ -202,17 +210,7 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
         "result": sentence_text(explanation.result),
         "tables": [_table(table) for table in explanation.tables],
         "remarks": _texts(explanation.remarks),
-        "arrivals": [
-            {
-                "arrival": moment.heading,
-                "asks": sentence_text(moment.said),
-                "candidates": None if moment.candidates is None else _table(moment.candidates),
-                "notes": _texts(moment.notes),
-                "decision": sentence_text(moment.decision),
-                "after": _texts(moment.after),
-            }
-            for moment in explanation.moments
-        ],
+        "arrivals": arrivals,
         "claim": claim,
         "signs": dict(explanation.signs),
         "sources": {source.name: source.citation for source in explanation.sources},

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -21,14 +21,13 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import LEADERBOARD, STUDIED, SWEEP, TAKEN, Plot
 from ratiobench.bench.report import pictures
-from ratiobench.bench.report.bids import draw_study, list_studies
 from ratiobench.bench.report.pictures import Picture
 from ratiobench.bench.results import intervals
 from ratiobench.bench.results.means import OPT_LABEL, QUANTITIES, CaseValues, find_quantity, mean, take_means
 from ratiobench.bench.results.ratios import format_decimal, interval_text
-from ratiobench.bench.results.read import Results
+from ratiobench.bench.results.read import Results, StudyTable
 from ratiobench.bench.results.remarks import label_of_runs, remarks_of_runs
-from ratiobench.bench.results.row import Row, is_known
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.show import Lines, align_columns, check_title, format_number, rows_of
 from ratiobench.instances.io.errors import InputError, make_printable, shorten
 
@@ -49,8 +48,6 @@ SWEPT = (
 
 @dataclass(frozen=True)
 class SuiteFigure:
-    """A figure that a suite asks for."""
-
     plot: Plot
     # exact data: ``means``, ``printed`` and ``printed_means`` (what a paper prints), ``leaderboard``, ``studies``
     frames: Mapping[str, pd.DataFrame]
@@ -67,7 +64,6 @@ class SuiteFigure:
 
 
 def make_figure(results: Results, plot: Plot, family: Family) -> SuiteFigure:
-    """The figure that a plot of the suite asks for."""
     known = (*QUANTITIES, *KINDS)
     if plot.kind not in known and results.measures and plot.kind not in results.measures:
         problem = f"{shorten(plot.kind)} is not one of {', '.join((*known, *results.measures))}"
@@ -85,23 +81,31 @@ def make_figure(results: Results, plot: Plot, family: Family) -> SuiteFigure:
 def _make_means(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     means = take_means(results, plot)
     printed, beside = _list_gains(results, plot), _list_printed_means(plot, means)
-    lines = _printed_lines(printed, beside)
-    parts: list[str | Lines] = []
-    if lines:
-        parts += [
-            "What the paper prints, and ours over the same cases; intervals of percentages by Fieller's theorem.",
-            lines,
-        ]
+    lines = [_printed_line(row, row.algorithm, str(row.paper), row.mean, ".6g") for row in rows_of(beside)] + [
+        _printed_line(row, f"{row.algorithm} over {row.than}", f"{row.paper_percent} %", row.percent, ".2f", " %")
+        for row in rows_of(printed)
+    ]
+    fieller = "What the paper prints, and ours over the same cases; intervals of percentages by Fieller's theorem."
     title = make_printable(plot.title, 200)
     return SuiteFigure(
         plot,
         {"means": means, "printed": printed, "printed_means": beside},
         list(draw_means(means, plot, family, results.sense)),
         METHOD,
-        parts,
+        [fieller, lines] if lines else [],
         _mean_lines(means),
         f"{title}: what the paper prints, and ours:\n{align_columns(lines, indent='  ')}" if lines else "",
     )
+
+
+def _printed_line(row: Any, algorithm: str, paper: str, ours: Any, form: str, unit: str = "") -> dict[str, str]:
+    return {
+        "group": row.group,
+        "algorithm": algorithm,
+        "paper": paper,
+        "ours": "-" if ours is None else f"{float(ours):.2f}{unit}",
+        "95 % interval": "-" if row.low is None or row.high is None else f"{row.low:{form}} to {row.high:{form}}",
+    }
 
 
 def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) -> Sequence[Picture]:
@@ -147,15 +151,12 @@ def _common_limits(drawn: pd.DataFrame, kind: str, scale: Fraction) -> tuple[flo
     start = 1.0 if kind == "ratio" else 0.0
     if kind != "reached" and max(tops) - start > APART * (min(tops) - start):
         return None
-    spans = [span for row in rows_of(drawn) if (span := pictures.interval_of(row)) is not None]
-    parts = [float(part) for parts in drawn["parts"] for part in parts]
-    least = min(map(float, drawn["mean_lower"]))
-    top, bottom = max(map(float, drawn["mean_upper"])), min(least, start)
+    spans = [end for row in rows_of(drawn) for end in pictures.interval_of(row) or ()]
+    beyond = [*spans, *(float(part) for parts in drawn["parts"] for part in parts)]
+    top, bottom = max(map(float, drawn["mean_upper"])), min(*map(float, drawn["mean_lower"]), start)
     size = top - bottom
-    high = max([top, *(min(high, top + size / 2) for _, high in spans), *(min(part, top + size / 2) for part in parts)])
-    low = min(
-        [bottom, *(max(low, bottom - size / 2) for low, _ in spans), *(max(part, bottom - size / 2) for part in parts)]
-    )
+    high = min(max([top, *beyond]), top + size / 2)
+    low = max(min([bottom, *beyond]), bottom - size / 2)
     margin = 0.03 * (high - low or 1)
     return float(scale) * (low - margin * (low < 0 or kind == "ratio")), float(scale) * (high + margin)
 
@@ -229,101 +230,50 @@ def _list_gains(results: Results, plot: Plot) -> pd.DataFrame:
         pairs = [(ours[case], others.get(case)) for case in ours]
         both = [(a[0], b[0]) for a, b in pairs if a is not None and b is not None]
         gain = intervals.improvement([a for a, _ in both], [b for _, b in both])
-        names = {"plot": plot.name, "group": printed.group, "algorithm": printed.algorithm, "than": printed.than}
-        gains = {"paper_percent": printed.percent, "cases": gain.cases, "percent": gain.mean}
-        lines.append({**names, **gains, "low": gain.low, "high": gain.high})
+        about = plot.name, printed.group, printed.algorithm, printed.than, printed.percent
+        lines.append((*about, gain.cases, gain.mean, gain.low, gain.high))
     columns = ["plot", "group", "algorithm", "than", "paper_percent", "cases", "percent", "low", "high"]
     return pd.DataFrame(lines, columns=columns, dtype=object)
 
 
 def _list_printed_means(plot: Plot, means: pd.DataFrame) -> pd.DataFrame:
-    """The means beside those that a paper prints."""
     ours = {(row.group, row.algorithm): row for row in rows_of(means)}
+    columns = ["plot", "group", "algorithm", "paper", "cases", "mean", "low", "high"]
     lines = [
-        {
-            "plot": plot.name,
-            "group": printed.group,
-            "algorithm": printed.algorithm,
-            "paper": printed.value,
-            "cases": row.cases,
-            "mean": row.mean_lower,
-            "low": row.low,
-            "high": row.high,
-        }
+        (plot.name, row.group, row.algorithm, printed.value, row.cases, row.mean_lower, row.low, row.high)
         for printed in plot.printed_means
         if (row := ours.get((printed.group, printed.algorithm))) is not None
     ]
-    columns = ["plot", "group", "algorithm", "paper", "cases", "mean", "low", "high"]
     return pd.DataFrame(lines, columns=columns, dtype=object)
-
-
-def _printed_lines(gains: pd.DataFrame, means: pd.DataFrame) -> Lines:
-    lines = [
-        {
-            "group": row.group,
-            "algorithm": row.algorithm,
-            "paper": row.paper,
-            "ours": _rounded(row.mean),
-            "95 % interval": _interval(row, ".6g"),
-        }
-        for row in rows_of(means)
-    ]
-    lines += [
-        {
-            "group": row.group,
-            "algorithm": f"{row.algorithm} over {row.than}",
-            "paper": f"{row.paper_percent} %",
-            "ours": "-" if row.percent is None else f"{_rounded(row.percent)} %",
-            "95 % interval": _interval(row, ".2f"),
-        }
-        for row in rows_of(gains)
-    ]
-    return lines
-
-
-def _rounded(value: Any) -> str:
-    return "-" if value is None else f"{float(value):.2f}"
-
-
-def _interval(row: Any, form: str) -> str:
-    return "-" if row.low is None or row.high is None else f"{row.low:{form}} to {row.high:{form}}"
 
 
 # Sweeps: ratios over the values of a parameter, and the bound of the family's main theorem.
 
 
 def _make_sweep(results: Results, plot: Plot, family: Family) -> SuiteFigure:
-    chosen = replace(plot, kind="ratio")
-    values = CaseValues(results, chosen)
+    chosen, ratio = replace(plot, kind="ratio"), results.sense.ratio
+    values, table = CaseValues(results, chosen), take_means(results, chosen)
+    if not len(table):
+        return SuiteFigure(plot, {"means": table})
     check = family.headline if family.headline in results.checks else ""
-    table = take_means(results, chosen)
-    bounds = [_bound(values.groups[row.group, row.algorithm], check) for row in rows_of(table)]
-    table = pd.concat([table, pd.DataFrame(bounds, columns=list(BOUND), dtype=object)], axis=1)
-    table["low"] = [None if least is None else float(least) for least in table["least_lower"]]
-    table["high"] = [None if worst is None else float(worst) for worst in table["worst_upper"]]
+    runs = [_over_runs(values.groups[row.group, row.algorithm], check) for row in rows_of(table)]
+    table = pd.concat([table, pd.DataFrame(runs, dtype=object)], axis=1)
+    for end, figure in (("low", "least_lower"), ("high", "worst_upper")):
+        table[end] = [None if value is None else float(value) for value in table[figure]]
     table["parts"] = [[] for _ in range(len(table))]
-    lines = _sweep_lines(table, plot, results.sense, check)
-    title, facts = make_printable(plot.title, 200), _sweep_facts(results, values)
-    return SuiteFigure(
-        plot,
-        {"means": table},
-        _draw_sweep(table, plot, family, results.sense, check),
-        SWEPT,
-        [facts] if lines else [],
-        lines,
-        f"{title}:\n{align_columns(lines, indent='  ')}{facts}\n" if lines else "",
-    )
+    drawn = table[[lower is not None for lower in table["mean_lower"]]]
+    groups = [group for group in plot.groups if group in set(table["group"])]
+    log = len(drawn) > 0 and max(map(float, drawn["mean_upper"])) > 4 and min(drawn["mean_lower"]) > 0
+    how = {"scale": Fraction(1), "title": f"mean of {ratio.replace('/', ' / ')}", "axis": plot.axis, "log": log}
 
+    def draw(axes: Any) -> None:
+        pictures.draw_mean_lines(axes, table, groups, **how)  # type: ignore[arg-type]
+        pictures.draw_bounds(axes, table, groups, f"bound of {check_title(check)}" if check else "")
 
-# Columns of a sweep behind those of its means
-BOUND = {
-    "verdicts": "of the family's main check, with the number of runs",
-    "bound_least": "exact: the least bound on OPT/ALG by that check over the runs; empty where it bounds none",
-    "bound_most": "exact: the largest",
-    "least_lower": "exact: the least ratio of a run, at least",
-    "worst_lower": "exact: the largest ratio of a run, at least",
-    "worst_upper": "exact: at most",
-}
+    lines, facts = list(_sweep_lines(table, plot, ratio, check)), _sweep_facts(results, values)
+    text = f"{make_printable(plot.title, 200)}:\n{align_columns(lines, indent='  ')}{facts}\n"
+    picture = [Picture(plot.title, draw, 4.2, plot.name)] if len(drawn) else []
+    return SuiteFigure(plot, {"means": table}, picture, SWEPT, [facts], lines, text)
 
 
 def bound_of(row: Row, check: str) -> Fraction | None:
@@ -334,12 +284,13 @@ def bound_of(row: Row, check: str) -> Fraction | None:
     return Fraction(result.right)
 
 
-def _bound(rows: Sequence[Row], check: str) -> dict[str, Any]:
-    bounds = [bound for row in rows if check and (bound := bound_of(row, check)) is not None]
-    counted = Counter(str(row.verdict(check)) for row in rows if check and is_known(row.verdict(check)))
-    ended = [row for row in rows if is_known(row.ratio_upper)]
+def _over_runs(rows: Sequence[Row], check: str) -> dict[str, Any]:
+    """Verdicts and bounds of the family's main check, and the least and the largest ratio, over runs; exact."""
+    bounds = [bound for row in rows if (bound := bound_of(row, check)) is not None]
+    counted = Counter(verdict for row in rows if (verdict := row.verdict(check)) is not None)
+    ended = [row for row in rows if row.ratio_upper is not None]
     return {
-        "verdicts": ", ".join(f"{count} {name}" for name, count in counted.items()),
+        "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in counted.items()),
         "bound_least": min(bounds, default=None),
         "bound_most": max(bounds, default=None),
         "least_lower": min((row.ratio_lower for row in ended), default=None),
@@ -348,63 +299,26 @@ def _bound(rows: Sequence[Row], check: str) -> dict[str, Any]:
     }
 
 
-def _draw_sweep(table: pd.DataFrame, plot: Plot, family: Family, sense: Sense, check: str) -> Sequence[Picture]:
-    drawn = table[[lower is not None for lower in table["mean_lower"]]]
-    if not len(drawn):
-        return []
-    groups = [group for group in plot.groups if group in set(table["group"])]
-    high = max(map(float, drawn["mean_upper"]))
-    ratio = f"mean of {sense.ratio.replace('/', ' / ')}"
-
-    def draw(axes: Any) -> None:
-        pictures.draw_mean_lines(
-            axes,
-            table,
-            groups,
-            scale=Fraction(1),
-            title=ratio,
-            axis=plot.axis,
-            log=high > 4 and min(drawn["mean_lower"]) > 0,
-        )
-        pictures.draw_bounds(axes, table, groups, f"bound of {check_title(check)}" if check else "")
-
-    return [Picture(plot.title, draw, 4.2, plot.name)]
-
-
-def _sweep_lines(table: pd.DataFrame, plot: Plot, sense: Sense, check: str) -> Lines:
-    places = dict(zip(plot.groups, pictures.shorten_groups(plot.groups), strict=True)) if plot.groups else {}
-    lines = []
+def _sweep_lines(table: pd.DataFrame, plot: Plot, ratio: str, check: str) -> Iterator[dict[str, str]]:
+    places = dict(zip(plot.groups, pictures.shorten_groups(plot.groups), strict=True))
     for row in rows_of(table):
-        mean = "-" if row.mean_lower is None else interval_text(row.mean_lower, row.mean_upper)
-        line = {
-            plot.axis.lower(): places[row.group],
-            "algorithm": f"{row.name}{' *' * row.oracle}",
-            f"mean {sense.ratio}": mean,
-            "least to largest": f"{_rough(row.least_lower)} to {_rough(row.worst_upper, up=True)}",
-            "runs": str(row.cases) + f" + {row.unbounded} unbounded" * bool(row.unbounded),
-        }
-        if check:
-            line |= {check_title(check): row.verdicts or "-", "bound": _bound_text(row.bound_least, row.bound_most)}
-        lines.append(line)
-    return lines
-
-
-def _rough(value: Fraction | None, up: bool = False) -> str:
-    return "-" if value is None else format_decimal(value, 2, up=up)
-
-
-def _bound_text(least: Fraction | None, most: Fraction | None) -> str:
-    """The least and the largest bound, rounded down and up to whole numbers."""
-    if least is None or most is None:
-        return "-"
-    low, high = least // 1, -(-most // 1)
-    return f"{format_number(low)} to {format_number(high)}" if high > low + 1 else format_number(low)
+        line = {plot.axis.lower(): places[row.group], "algorithm": f"{row.name}{' *' * row.oracle}"}
+        mean = spread = bound = "-"
+        if row.mean_lower is not None:
+            mean = interval_text(row.mean_lower, row.mean_upper)
+            spread = f"{format_decimal(row.least_lower, 2, up=False)} to {format_decimal(row.worst_upper, 2, up=True)}"
+        if row.bound_least is not None:
+            low, high = row.bound_least // 1, -(-row.bound_most // 1)
+            bound = f"{format_number(low)} to {format_number(high)}" if high > low + 1 else format_number(low)
+        line |= {f"mean {ratio}": mean, "least to largest": spread}
+        line["runs"] = str(row.cases) + f" + {row.unbounded} unbounded" * bool(row.unbounded)
+        yield line | ({check_title(check): row.verdicts or "-", "bound": bound} if check else {})
 
 
 def _sweep_facts(results: Results, values: CaseValues) -> str:
     """How well OPT is known on the instances, and how much work they were."""
     cases = {row.case: row for row in values.rows}
-    known = [row for row in cases.values() if is_known(row.opt_lower)]
+    known = [row for row in cases.values() if row.opt_lower is not None]
     if not known:
         return ""
     proved = sum(row.opt_lower == row.opt_upper for row in known)
@@ -449,7 +363,7 @@ def _leader(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any
     timed = [row for row in rows if row.state == "ok" and (row.case, algorithm) in values.deciding]
     seconds = sum(values.deciding[row.case, algorithm] for row in timed)
     decided = sum(int(values.tasks.get(row.case) or 0) for row in timed)
-    sources = {str(source) for row in rows if is_known(row.constants) for source in row.sources or ("none",)}
+    sources = {str(source) for row in rows if row.constants is not None for source in row.sources or ("none",)}
     remarks = [row.remarks for row in valid if row.reached]
     return {
         "algorithm": algorithm,
@@ -467,7 +381,7 @@ def _leader(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any
     }
 
 
-# Studies of bidders.
+# Studies of one algorithm on one instance, which the family draws.
 
 
 def _make_studies(results: Results, plot: Plot, family: Family) -> SuiteFigure:
@@ -483,9 +397,18 @@ def _make_studies(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     return SuiteFigure(
         plot,
         {"studies": list_studies(studies)},
-        [draw_study(study, plot.name, family.unit) for study in studies if study.rows],
+        [family.studies.draw(study, plot.name, family.unit) for study in studies if study.rows and family.studies],
         parts=[f"Without a figure: {'; '.join(missing)}."] if missing else [],
     )
+
+
+def list_studies(tables: Sequence[StudyTable]) -> pd.DataFrame:
+    """The rows of studies one below the other, with whose they are; one row with the reason for a study without."""
+    lines: list[dict[str, Any]] = []
+    for table in tables:
+        head = {"case": table.case, "group": table.group, "algorithm": table.study.algorithm}
+        lines += [head | dict(row) for row in table.rows] or [head | {"reason": table.reason}]
+    return pd.DataFrame(lines, dtype=object)
 
 
 Maker = Callable[[Results, Plot, Family], SuiteFigure]

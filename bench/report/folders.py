@@ -1,7 +1,7 @@
 """Two result folders side by side: versions of an algorithm, machines, efforts.
 
 Exact figures that differ are differences. Seconds are measurements: they differ always, so per algorithm and stage the
-cases of both folders are paired, and the ratio of their seconds is called different only beyond noise (`Pace`).
+cases of both folders are paired, and the ratio of their seconds is called different only beyond noise (`compare_pace`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,113 +17,56 @@ from typing import Any
 import pandas as pd
 
 from ratiobench.bench.report.tables import csv_of
-from ratiobench.bench.results.read import Results, read_results
-from ratiobench.bench.results.row import is_known
+from ratiobench.bench.results.read import Results, read_folder
 from ratiobench.bench.show import CELL, align_columns, count_text, format_number, ratio_text
-from ratiobench.bench.storage.store import EMPTY, STORE, Store
-from ratiobench.instances.io.errors import InputError, make_printable
+from ratiobench.instances.io.errors import make_printable
 
 # Columns of which any difference is one; verdicts of checks and the instance are compared as well
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
-# Columns that stand side by side in the CSV file, as NAME_a and NAME_b
+# Columns that stand side by side, as NAME_a and NAME_b; the first five are exact figures
 SHOWN = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper", "seconds", "state", "algorithm_key")
 SHORTEST = 0.001  # Seconds: pairs that are both shorter are all timer and no work
 CONFIDENCE = Fraction(95, 100)
+PACE = ("stage", "algorithm", "pairs", "median", "low", "high", "beyond_noise")  # Columns of seconds, B over A
 MARGIN = 1.05  # Ratios of seconds nearer to 1 than this are the same, however many cases say otherwise
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One algorithm on one case in both folders."""
-
-    case: str
-    algorithm: str
-    # names of what differs: columns of `EXACT`, ``instance``, names of checks, ``OPT contradiction`` (the intervals of
-    # one instance do not meet, so one of them is wrong), ``only A``, ``only B``.
-    differs: tuple[str, ...]
-    a: Mapping[str, Any]  # a, b: the columns of `SHOWN` in either, and the ratio in words; empty where it is missing
-    b: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Seconds of one stage of one algorithm, B over A, over the cases that both have.
-
-    The interval is that of the sign test for the median of the paired ratios: order statistics, exact at 95 % or more
-    whatever the distribution, from six pairs on. It is marked when all of it is more than 5 % away from 1. Pairs that
-    are exactly equal were measured once and shared; they are left out, and so are those below a millisecond.
-    """
-
-    stage: str
-    algorithm: str
-    pairs: int  # cases
-    median: float
-    low: float | None = None  # low, high: ends of the interval; None with too few pairs
-    high: float | None = None
-
-    @property
-    def beyond_noise(self) -> bool:
-        """Whether the whole interval is more than 5 % away from 1."""
-        return self.low is not None and self.high is not None and (self.low > MARGIN or self.high < 1 / MARGIN)
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two folders side by side."""
-
     a: str
     b: str
     suites: tuple[str, str]
     # what the runs had different: (what, in A, in B): machine, packages, versions of algorithms and of solves.
     unlike: Sequence[tuple[str, str, str]]
-    rows: Sequence[Row]  # all rows of either, in the order of A, then those of B alone
-    paces: Sequence[Pace] = field(default_factory=list)  # seconds by stage and algorithm
-
-    @property
-    def different(self) -> list[Row]:
-        """Rows in which something exact differs, or that only one folder has."""
-        return [row for row in self.rows if row.differs]
+    # a row per case and algorithm of either, in the order of A, then those of B alone: ``case``, ``algorithm``; in
+    # ``a`` and ``b`` the columns of `SHOWN` and the ``ratio`` in words, empty where it is missing; in ``differs`` the
+    # names of what differs: columns of `EXACT`, ``instance``, names of checks, ``OPT contradiction`` (the intervals of
+    # one instance do not meet, so one of them is wrong), ``only A``, ``only B``.
+    rows: Sequence[Mapping[str, Any]]
+    paces: Sequence[Mapping[str, Any]]  # seconds by ``stage`` and ``algorithm``, as `compare_pace` says
 
 
 def compare(a: Path, b: Path) -> Comparison:
-    """Read two result folders and put them side by side."""
-    left, right = _read(a), _read(b)
+    left, right = read_folder(a), read_folder(b)
     rows_a, rows_b = _rows(left), _rows(right)
     checks = [name for name in left.checks if name in right.checks]
-    rows = [
-        Row(
-            *address,
-            tuple(_differences(rows_a.get(address, {}), rows_b.get(address, {}), checks)),
-            _shown(rows_a.get(address, {})),
-            _shown(rows_b.get(address, {})),
-        )
-        for address in dict.fromkeys((*rows_a, *rows_b))
-    ]
+    rows = []
+    for address in dict.fromkeys((*rows_a, *rows_b)):
+        one, other = rows_a.get(address, {}), rows_b.get(address, {})
+        sides = [{name: row[name] for name in (*SHOWN, "ratio")} if row else {} for row in (one, other)]
+        differs = list(_differences(one, other, checks))
+        rows.append(dict(zip(("case", "algorithm", "differs", "a", "b"), (*address, differs, *sides), strict=True)))
     suites = (str(left.about["suite"]), str(right.about["suite"]))
     return Comparison(str(a), str(b), suites, list(_unlike(left, right)), rows, list(_paces(left, right)))
 
 
-def _read(folder: Path) -> Results:
-    with Store.open(folder / STORE, create=False) as store:
-        results = read_results(store)
-    if not results.about:
-        raise InputError(str(folder / STORE), "", EMPTY)
-    return results
-
-
 def _rows(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
     seconds = _seconds(results)
-    rows = {}
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row, cells in zip(results.records, results.exact.to_dict("records"), strict=True):
-        address = (row.case, row.algorithm)
-        rows[address] = {str(key): value if is_known(value) else None for key, value in cells.items()}
-        spent = seconds.get(("online", row.algorithm, row.case))
-        rows[address] |= {"seconds": spent, "ratio": ratio_text(row, results.sense)}
+        more = {"seconds": seconds.get(("online", row.algorithm, row.case)), "ratio": ratio_text(row, results.sense)}
+        rows[row.case, row.algorithm] = {**cells, **more}  # type: ignore[dict-item]
     return rows
-
-
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row.get(name) for name in (*SHOWN, "ratio")} if row else {}
 
 
 def _differences(a: Mapping[str, Any], b: Mapping[str, Any], checks: Sequence[str]) -> Iterator[str]:
@@ -140,33 +83,30 @@ def _differences(a: Mapping[str, Any], b: Mapping[str, Any], checks: Sequence[st
 
 
 def _unlike(a: Results, b: Results) -> Iterator[tuple[str, str, str]]:
-    for name in ("suite", "effort", "only", "rows"):
-        one, other = a.about.get(name), b.about.get(name)
-        if one != other:
-            yield name, _plain(one), _plain(other)
+    one, other = _circumstances(a), _circumstances(b)
+    for name in dict.fromkeys((*one, *other)):
+        both = name in one and name in other
+        if one.get(name) != other.get(name) and (both or not name.startswith("version of ")):
+            yield name, _plain(one.get(name)), _plain(other.get(name))
+
+
+def _circumstances(results: Results) -> dict[str, Any]:
+    """What two runs may have different; versions are the keys but for what belongs to a case (its yesterday)."""
+    about = {name: results.about.get(name) for name in ("suite", "effort", "only", "rows")}
     for part in ("code", "machine", "packages"):
-        one, other = (results.about.get("provenance", {}).get(part, {}) for results in (a, b))
-        for name in dict.fromkeys((*one, *other)):
-            if one.get(name) != other.get(name) and name != "free memory":
-                yield name, _plain(one.get(name)), _plain(other.get(name))
-    keys_a, keys_b = _versions(a), _versions(b)
-    for name in keys_a:
-        if name in keys_b and keys_a[name] != keys_b[name]:
-            yield f"version of {name}", " or ".join(keys_a[name]), " or ".join(keys_b[name])
+        about |= results.about.get("provenance", {}).get(part, {})
+    about.pop("free memory", None)
+    versions: dict[str, list[str]] = {}
+    for case in results.cases:
+        pairs = [(name, key.split(" | ")[0]) for name, key in case.algorithms]
+        for name, key in (*pairs, ("OPT", case.solve_key), ("audits", case.audits)):
+            known = versions.setdefault(f"version of {name}", [])
+            known += [key] if key not in known else []
+    return about | {name: " or ".join(keys) for name, keys in versions.items()}
 
 
 def _plain(value: Any) -> str:
     return "-" if value in (None, [], "") else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _versions(results: Results) -> dict[str, list[str]]:
-    """The keys of every algorithm, and of the solves, but for what belongs to a case (its yesterday)."""
-    keys: dict[str, dict[str, None]] = {}
-    for case in results.cases:
-        pairs = [(name, key.split(" | ")[0]) for name, key in case.algorithms]
-        for name, key in (*pairs, ("OPT", case.solve_key), ("audits", case.audits)):
-            keys.setdefault(name, {})[key] = None
-    return {name: list(versions) for name, versions in keys.items()}
 
 
 def _seconds(results: Results) -> dict[tuple[str, str, str], float]:
@@ -175,7 +115,11 @@ def _seconds(results: Results) -> dict[tuple[str, str, str], float]:
     return {(stage, algorithm, case): seconds for stage, algorithm, case, seconds in zip(*columns, strict=True)}
 
 
-def _paces(a: Results, b: Results) -> Iterator[Pace]:
+def _paces(a: Results, b: Results) -> Iterator[dict[str, Any]]:
+    """Seconds by stage and algorithm, B over A, over the cases of both that are the same instance.
+
+    Pairs that are exactly equal were measured once and shared; they are left out, and so are those below `SHORTEST`.
+    """
     left, right = _seconds(a), _seconds(b)
     instances = [{case.name: case.instance for case in results.cases} for results in (a, b)]
     pairs: dict[tuple[str, str], list[float]] = {}
@@ -186,11 +130,15 @@ def _paces(a: Results, b: Results) -> Iterator[Pace]:
         if max(seconds, other) >= SHORTEST and min(seconds, other) > 0:
             pairs.setdefault((stage, algorithm), []).append(other / seconds)
     for (stage, algorithm), ratios in pairs.items():
-        yield pace(stage, algorithm, ratios)
+        yield {"stage": stage, "algorithm": algorithm} | compare_pace(ratios)
 
 
-def pace(stage: str, algorithm: str, ratios: Sequence[float]) -> Pace:
-    """The median of paired ratios with the interval of the sign test."""
+def compare_pace(ratios: Sequence[float]) -> dict[str, Any]:
+    """The number of paired ratios, their median, and its interval by the sign test.
+
+    The interval is made of order statistics, exact at 95 % or more whatever the distribution; it needs six pairs. It is
+    beyond noise if all of it is more than 5 % away from 1.
+    """
     ordered = sorted(ratios)
     median = math.exp(statistics.median(map(math.log, ordered)))
     # The interval from the k-th smallest to the k-th largest misses with probability 2 P(Binomial(n, 1/2) < k).
@@ -198,8 +146,9 @@ def pace(stage: str, algorithm: str, ratios: Sequence[float]) -> Pace:
     while Fraction(2 * (missed + math.comb(count, left_out)), 2**count) <= 1 - CONFIDENCE:
         missed += math.comb(count, left_out)
         left_out += 1
-    ends = (ordered[left_out - 1], ordered[-left_out]) if left_out else (None, None)
-    return Pace(stage, algorithm, count, median, *ends)
+    low, high = (ordered[left_out - 1], ordered[-left_out]) if left_out else (None, None)
+    beyond_noise = low is not None and high is not None and (low > MARGIN or high < 1 / MARGIN)
+    return {"pairs": count, "median": median, "low": low, "high": high, "beyond_noise": beyond_noise}
 
 
 def text(comparison: Comparison, names: bool = False) -> str:
@@ -213,18 +162,18 @@ def text(comparison: Comparison, names: bool = False) -> str:
         parts.append("The runs are unlike in:")
         parts.append(_aligned([{"What": what, "A": one, "B": other} for what, one, other in comparison.unlike]))
     # A folder with a part of the other's cases: what stands alone is counted, and in the CSV file.
-    parts.append(_aligned([_line(row) for row in comparison.rows if row.a and row.b]))
+    both = [row for row in comparison.rows if row["a"] and row["b"]]
+    parts.append(_aligned([_line(row) for row in both]))
     alone = [line for side in "AB" for line in _alone(comparison, side, names)]
     parts += [*alone, *([] if names or not alone else ["  (--names says which)"]), *([""] if alone else [])]
     if comparison.paces:
         rule = "median over the cases of both, and its interval (sign test, at least 95 %), marked from 5 % on"
         parts.append(f"Seconds, B over A: {rule}:")
         parts.append(_aligned([_pace_line(pace) for pace in comparison.paces]))
-    different = comparison.different
-    count = sum(not (row.a and row.b) for row in different)
-    marked = sum(pace.beyond_noise for pace in comparison.paces)
+    different = sum(bool(row["differs"]) for row in both)
+    marked = sum(pace["beyond_noise"] for pace in comparison.paces)
     parts.append(
-        f"{len(comparison.rows)} rows: {len(different) - count} differ, {count} in one folder only. "
+        f"{len(comparison.rows)} rows: {different} differ, {len(comparison.rows) - len(both)} in one folder only. "
         f"Seconds: {marked} of {len(comparison.paces)} stages differ beyond noise."
     )
     return "\n".join(parts)
@@ -232,12 +181,11 @@ def text(comparison: Comparison, names: bool = False) -> str:
 
 def _alone(comparison: Comparison, side: str, names: bool) -> Iterator[str]:
     """What stands in one folder only: whole cases, and algorithms in cases that the other one has, too."""
-    here, there = ("a", "b") if side == "A" else ("b", "a")
-    other = {row.case for row in comparison.rows if getattr(row, there)}
-    rows = [row for row in comparison.rows if getattr(row, here) and not getattr(row, there)]
+    rows = [row for row in comparison.rows if row["differs"] == [f"only {side}"]]
+    other = {row["case"] for row in comparison.rows if row["b" if side == "A" else "a"]}
     for what, is_whole in (("case", True), ("algorithm", False)):
-        chosen = [row for row in rows if (row.case not in other) is is_whole]
-        called = list(dict.fromkeys(str(getattr(row, what)) for row in chosen))
+        chosen = [row for row in rows if (row["case"] not in other) is is_whole]
+        called = list(dict.fromkeys(row[what] for row in chosen))
         if called:
             shared = "" if is_whole else " in cases of both"
             listed = f": {', '.join(make_printable(name, CELL) for name in called)}" if names else ""
@@ -248,37 +196,55 @@ def _aligned(lines: Sequence[Mapping[str, str]]) -> str:
     return align_columns(lines, indent="  ") if lines else ""
 
 
-def _line(row: Row) -> dict[str, str]:
-    sides = (("A", row.a), ("B", row.b))
+def _line(row: Mapping[str, Any]) -> dict[str, str]:
+    sides = (("A", row["a"]), ("B", row["b"]))
     return {
-        "Case": row.case,
-        "algorithm": row.algorithm,
+        "Case": row["case"],
+        "algorithm": row["algorithm"],
         **{f"value {side}": format_number(cells["welfare"]) for side, cells in sides},
         **{f"ratio {side}": cells["ratio"] or "-" for side, cells in sides},
         **{f"seconds {side}": "-" if cells["seconds"] is None else f"{cells['seconds']:.3f}" for side, cells in sides},
-        "Differs": f"! {', '.join(row.differs)}" if row.differs else "",
+        "Differs": f"! {', '.join(row['differs'])}" if row["differs"] else "",
     }
 
 
-def _pace_line(pace: Pace) -> dict[str, str]:
-    interval = "too few pairs" if pace.low is None or pace.high is None else f"[{pace.low:.3g}, {pace.high:.3g}]"
+def _pace_line(pace: Mapping[str, Any]) -> dict[str, str]:
+    low, high = pace["low"], pace["high"]
     return {
-        "Stage": pace.stage,
-        "algorithm": pace.algorithm,
-        "pairs": str(pace.pairs),
-        "B/A": f"{pace.median:.3g}",
-        "interval": interval,
-        "Differs": ("! slower" if pace.low is not None and pace.low > 1 else "! faster") if pace.beyond_noise else "",
+        "Stage": pace["stage"],
+        "algorithm": pace["algorithm"],
+        "pairs": str(pace["pairs"]),
+        "B/A": f"{pace['median']:.3g}",
+        "interval": "too few pairs" if low is None else f"[{low:.3g}, {high:.3g}]",
+        "Differs": ("! slower" if low > 1 else "! faster") if pace["beyond_noise"] else "",
     }
 
 
-def as_csv(comparison: Comparison) -> bytes:
+def exact_frame(comparison: Comparison) -> pd.DataFrame:
     """One line per row: case, algorithm, differs, then every column of `SHOWN` of A and of B; exact fractions."""
     lines = []
     for row in comparison.rows:
-        cells = {f"{name}_{side}": part.get(name) for name in SHOWN for side, part in (("a", row.a), ("b", row.b))}
-        lines.append({"case": row.case, "algorithm": row.algorithm, "differs": "; ".join(row.differs), **cells})
-    return csv_of(pd.DataFrame(lines, dtype=object))
+        cells = {f"{name}_{side}": row[side].get(name) for name in SHOWN for side in "ab"}
+        lines.append(
+            {"case": row["case"], "algorithm": row["algorithm"], "differs": "; ".join(row["differs"]), **cells}
+        )
+    return pd.DataFrame(lines, dtype=object)
+
+
+def as_csv(comparison: Comparison) -> bytes:
+    return csv_of(exact_frame(comparison))
+
+
+def as_frame(comparison: Comparison) -> pd.DataFrame:
+    """The rows of both folders for a notebook: figures as float64, exact ones once more as ``NAME_exact``."""
+    exact, frame = exact_frame(comparison), pd.DataFrame()
+    for name in map(str, exact):
+        figure = name[:-2]
+        frame[name] = exact[name].astype("float64" if figure in SHOWN[:6] else "string")
+        if figure in SHOWN[:5]:
+            frame[f"{name}_exact"] = exact[name]
+    frame.attrs = {"unlike": list(comparison.unlike), "seconds": pd.DataFrame(comparison.paces, columns=PACE)}
+    return frame
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -292,16 +258,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "b": comparison.b,
         "suites": list(comparison.suites),
         "unlike": [{"what": what, "a": one, "b": other} for what, one, other in comparison.unlike],
-        "rows": [
-            {
-                "case": row.case,
-                "algorithm": row.algorithm,
-                "differs": list(row.differs),
-                "a": plain(row.a),
-                "b": plain(row.b),
-            }
-            for row in comparison.rows
-        ],
-        "seconds": [asdict(pace) | {"beyond_noise": pace.beyond_noise} for pace in comparison.paces],
-        "different": len(comparison.different),
+        "rows": [{**row, "a": plain(row["a"]), "b": plain(row["b"])} for row in comparison.rows],
+        "seconds": list(comparison.paces),
+        "different": sum(bool(row["differs"]) for row in comparison.rows),
     }

@@ -7,6 +7,7 @@ shows.
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -14,26 +15,60 @@ from dataclasses import fields
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
+from ratiobench.bench.report.answer import group_words, share_lines, take_shares
+from ratiobench.bench.report.claims import summarise_claims
 from ratiobench.bench.results import read as _tables
-from ratiobench.bench.results.frames import SECONDS, apply_types, make_frame
-from ratiobench.bench.results.means import IRREGULAR, group_shares
-from ratiobench.bench.results.remarks import with_remarks
-from ratiobench.bench.show import check_title, format_number, rows_of
-from ratiobench.bench.storage.store import EMPTY, STORE, Store
+from ratiobench.bench.results import repetitions
+from ratiobench.bench.results.read import COLUMNS, online_seconds
+from ratiobench.bench.show import check_title, count_text
 from ratiobench.instances.io.display import make_html
 from ratiobench.instances.io.errors import InputError, make_printable, shorten
 
 if TYPE_CHECKING:
     from ratiobench.bench.report.pictures import Picture
 
-SHOWN = 60  # Rows of the table that a notebook shows of results
+# Types of the columns of `Results.seconds`
+SECONDS = {"case": "string", "algorithm": "string", "stage": "string", "seconds": "float64"}
+# Columns of a frame, unless others are named; behind them the verdict of the family's headline, where it has one, and
+# what is known of means of runs, where there are some
+FEW = (
+    "case", "group", "algorithm", "state", "ratio_lower", "ratio_upper", "reached", "welfare", "admitted", "revenue",
+    "seconds",
+)  # fmt: skip
+ALL = "all"
+# Text that is one of a few in a run
+_NAMES = ("case", "group", "algorithm", "label", "opt_lower_source", "opt_formulation", "opt_backend")
+_TYPES = {
+    "state": "category",
+    "opt_status": "category",
+    "opt_proof": "category",
+    "ratio_kind": "category",
+    "constants_source": "category",
+    "arithmetic": "category",
+    "admitted": "Int64",
+    "repetitions": "Int64",
+    "opt_time_limited": "boolean",
+}
+_FIGURES = (
+    "opt_lower",
+    "opt_upper",
+    "welfare",
+    "true_welfare",
+    "revenue",
+    "ratio_lower",
+    "ratio_upper",
+    "reached",
+    "behind_lower",
+    "behind_upper",
+    "admitted",
+)
 
 
 class Results(_tables.Results):
@@ -101,51 +136,24 @@ class Results(_tables.Results):
     def _size(self) -> str:
         states = Counter(map(str, self.exact["state"]))
         counted = ", ".join(f"{count} {state}" for state, count in states.items())
-        cases = len(self.cases)
-        return f"{cases} case{'s' * (cases != 1)}, {len(self.exact)} rows ({counted or 'none'})"
+        return f"{count_text(len(self.cases), 'case')}, {len(self.exact)} rows ({counted or 'none'})"
 
     def __repr__(self) -> str:
         return f"<Results {self._name}: {self._size}>"
 
     def _repr_html_(self) -> str:
-        shares = group_shares(self.records, self.sense)
-        groups = list(dict.fromkeys(shares["group"]))
-        means = sorted(rows_of(shares), key=lambda row: (groups.index(row.group), *_best_first(row.reached)))
-        rows = [
-            (
-                row.group,
-                with_remarks(row.name, row.remarks) + " *" * row.oracle,
-                format_number(row.reached),
-                row.cases,
-                ", ".join(f"{count} {kind}" for kind in IRREGULAR if (count := getattr(row, kind))),
-            )
-            for row in means[:SHOWN]
+        lines = share_lines(take_shares(self), group_words(self))
+        claims = [] if self.family is None else summarise_claims(self, self.family)
+        shown = [
+            claim
+            for claim in claims
+            if claim.counts[Verdict.VIOLATED] or (self.family and claim.statement.name == self.family.headline)
         ]
-        facts = self._claims()
-        if len(means) > SHOWN:
-            facts["rows below"] = f"{SHOWN} of {len(means)}"
-        if any(row.oracle for row in means):
+        facts = {check_title(claim.statement.name): claim.summary for claim in shown}
+        if any(row.is_oracle for row in self.records):
             facts["*"] = "constants computed from the instance under test, future included (oracle)"
-        head = ("group", "algorithm", f"mean {self.sense.reached}", "cases", "not in order")
-        return make_html(f"{self._name}: {self._size}", facts, head, rows)
-
-    def _claims(self) -> dict[str, str]:
-        """The verdicts on the family's main claim, and which others fell."""
-        counts = {check: Counter(map(str, self.exact[check].dropna())) for check in self.checks}
-        headline = "" if self.family is None else self.family.headline
-        facts = {}
-        if headline in counts:
-            verdicts = [(verdict.value, counts[headline][verdict.value]) for verdict in Verdict]
-            facts[check_title(headline)] = ", ".join(f"{count} {verdict}" for verdict, count in verdicts if count)
-        fell = {check: each[Verdict.VIOLATED.value] for check, each in counts.items() if each[Verdict.VIOLATED.value]}
-        if fell:
-            facts["violated, in rows"] = ", ".join(f"{check_title(check)} {count}" for check, count in fell.items())
-        return facts
-
-
-def _best_first(mean: Fraction | None) -> tuple[bool, Fraction]:
-    """Sorts means, those that are not known at the end."""
-    return (True, Fraction(0)) if mean is None else (False, -mean)
+        rows = [list(line.values()) for line in lines]
+        return make_html(f"{self._name}: {self._size}", facts, list(lines[0]) if lines else (), rows)
 
 
 def results(folder: str | os.PathLike[str]) -> Results:
@@ -163,10 +171,72 @@ def results(folder: str | os.PathLike[str]) -> Results:
     ------
     InputError : there are no results in the folder.
     """
-    path = Path(folder) / STORE
-    with Store.open(path, create=False) as store:
-        found = _tables.read_results(store)
-    if not found.about:
-        raise InputError(str(path), "", EMPTY)
-    parts = {part.name: getattr(found, part.name) for part in fields(found)}
-    return Results(**parts | {"seconds": found.seconds.astype(SECONDS)})
+    stored = _tables.read_folder(Path(folder))
+    parts = {part.name: getattr(stored, part.name) for part in fields(stored)}
+    return Results(**parts | {"seconds": stored.seconds.astype(SECONDS)})
+
+
+def apply_types(results: _tables.Results) -> pd.DataFrame:
+    """`results.exact` with a type per column, whatever stands in it; columns and rows in the same order.
+
+    Figures are float64, empty ones NaN: the double nearest to the exact figure, which may lie on either side of it.
+    Whole numbers are Int64, yes or no is boolean, words of a fixed list are categories, all other text is string. Of
+    means of runs (`repeated`) the number of admitted tasks is float64, too.
+    """
+    meanings = COLUMNS | (repetitions.COLUMNS if len(results.repetitions) else {})
+    figures = {name for name, meaning in meanings.items() if meaning.startswith("float:")} | _exact_columns(results)
+    figures -= {"admitted"} if not len(results.repetitions) else set()
+    kinds = _TYPES | dict.fromkeys(results.checks, "category") | dict.fromkeys(figures, "float64")
+    columns = {}
+    for name in map(str, results.exact):
+        kind = kinds.get(name, "string")
+        cells: list[Any] = list(results.exact[name])
+        if kind == "float64":
+            cells = [None if value is None else _double(value) for value in cells]
+        columns[name] = pd.Series(cells, index=results.exact.index, dtype=kind)
+    return pd.DataFrame(columns, index=results.exact.index, columns=results.exact.columns)
+
+
+def _exact_columns(results: _tables.Results) -> set[str]:
+    sides = (f"{check}_{side}" for check in results.checks for side in ("left", "right"))
+    return {*_FIGURES, *results.measures, *results.accounts, *sides}
+
+
+def _double(value: Any) -> float:
+    try:
+        return float(value if isinstance(value, float) else Fraction(value))
+    except OverflowError:
+        return math.inf if Fraction(value) > 0 else -math.inf
+
+
+def make_frame(
+    results: _tables.Results, columns: str | Sequence[str] = (), exact: bool = False, headline: str = ""
+) -> pd.DataFrame:
+    """The rows for a notebook: names and verdicts are categories, in the order of the suite.
+
+    `columns`: names of columns of `rows`, or ``seconds``; ``"all"`` for all of them; `FEW` if none is named; `exact`:
+    behind every figure that is exact, ``NAME_exact`` has it as an integer or a fraction; `headline`: check whose
+    verdict stands behind `FEW`, with the assumptions of its proof that fail; empty for none.
+    """
+    rows = apply_types(results)
+    for name in _NAMES:
+        order = list(dict.fromkeys(value for value in results.exact[name] if value is not None))
+        rows[name] = rows[name].astype(pd.CategoricalDtype(order))
+    spent = online_seconds(results)
+    addresses = zip(results.exact["case"], results.exact["algorithm"], strict=True)
+    rows["seconds"] = pd.Series([spent.get(address) for address in addresses], index=rows.index, dtype="float64")
+    chosen = [columns] if isinstance(columns, str) and columns != ALL else list(columns)
+    if columns == ALL:
+        chosen = list(map(str, rows))
+    elif not chosen:
+        more = (headline, f"{headline}_failing", "repetitions", "welfare_low", "welfare_high")
+        chosen = [*FEW, *(name for name in more if name in rows)]
+    figures, made = _exact_columns(results), {}
+    for name in chosen:
+        if name not in rows:
+            raise InputError("columns", "", f"{shorten(name)} is not one of {', '.join(map(str, rows))}, nor {ALL!r}")
+        made[name] = rows[name]
+        if exact and name in figures:
+            values = [Fraction(value) if isinstance(value, str) else value for value in results.exact[name]]
+            made[f"{name}_exact"] = pd.Series(values, index=rows.index, dtype=object)
+    return pd.DataFrame(made, index=rows.index)

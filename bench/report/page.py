@@ -15,10 +15,9 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_suite_if_any
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import is_informed
-from ratiobench.bench.report.answer import list_doubts, name_groups, share_lines, take_shares
+from ratiobench.bench.report.answer import group_words, list_doubts, name_groups, share_lines, take_shares
 from ratiobench.bench.report.claims import ClaimSummary, claims_section, count_fallen, fallen_lines
 from ratiobench.bench.report.compare import (
-    Comparison,
     compare_runs,
     count_wins,
     draw_profiles,
@@ -63,15 +62,14 @@ def draw_share_picture(results: Results, group: str = "") -> Picture | None:
         shares = shares[shares["group"] == group]
     if not any(value is not None for value in shares["reached"]):
         return None
-    suite = find_suite_if_any(results.about)
-    shares = shares.assign(group=shares["group"].map(name_groups(shares, {} if suite is None else suite.groups)))
+    shares = shares.assign(group=shares["group"].map(name_groups(shares, group_words(results))))
     names = list(dict.fromkeys(shares["name"]))
     groups = shares["group"].nunique()
-    each = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
+    height = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
     legend = 0.2 * -(-groups // 3) if 1 < groups <= GROUPS else 0.0
     title = f"Share of OPT{f', {group}' if group else ''}"
     draw = partial(draw_shares, shares=shares)
-    return Picture(title, draw, height_of(names, each, 0.75 + legend), "share-of-opt")
+    return Picture(title, draw, height_of(names, height, 0.75 + legend), "share-of-opt")
 
 
 def list_pictures(results: Results, figures: Sequence[SuiteFigure]) -> list[Picture]:
@@ -94,31 +92,34 @@ def render_run(
 
     `pictures`: those that have files, by name; `cited`: how the run is cited.
     """
-    suite = find_suite_if_any(results.about)
-    words = {} if suite is None else suite.groups
     sections = [
         *_figure_sections(results, figures),
         *_comparison_sections(results, pictures),
         *claims_section(claims, family),
         *_row_sections(results, family),
-        *_about_sections(results, family, words, cited),
+        *_about_sections(results, family, cited),
     ]
+    suite = find_suite_if_any(results.about)
     if suite is not None and suite.verdicts_first:
         sections.sort(key=lambda section: section.name != "claims")
     title = f"{results.about.get('suite', '')}: share of the offline optimum"
-    return render_page(title, sections, list(_lead(results, claims, words, pictures)))
+    return render_page(title, sections, list(_lead(results, claims, pictures)))
 
 
-def _lead(
-    results: Results, claims: Sequence[ClaimSummary], words: Mapping[str, str], pictures: Mapping[str, Picture]
-) -> Iterator[Any]:
+def _lead(results: Results, claims: Sequence[ClaimSummary], pictures: Mapping[str, Picture]) -> Iterator[Any]:
     """The answer: shares of OPT, claims that fell, what to doubt."""
     shares = take_shares(results)
     if "share-of-opt" in pictures:
         yield pictures["share-of-opt"]
-        yield Markup('<p class="method">{}</p>').format(_how_shares_are_read(results, shares))
+        ratio = {Sense.MOST: "ALG over the proved bound on OPT", Sense.LEAST: "the proved bound on OPT over ALG"}
+        yield _method(
+            "A circle is the mean of a group, the line that of all groups; numbers are the least and the largest."
+            if shares["group"].nunique() > GROUPS
+            else f"A sign is the mean over the cases of a group of {ratio[results.sense]}, so at least this share is "
+            "reached. Thick: the certified interval of the mean. Thin: from the least to the largest case."
+        )
     if len(shares):
-        yield table_html(share_lines(shares, words), "Share of OPT by algorithm")
+        yield table_html(share_lines(shares, group_words(results)), "Share of OPT by algorithm")
     if fallen := count_fallen(claims):
         yield fallen
         if lines := fallen_lines(claims):
@@ -135,16 +136,6 @@ def _lead(
         yield f"Only {' and '.join(only)} of the suite."
 
 
-def _how_shares_are_read(results: Results, shares: Any) -> str:
-    if shares["group"].nunique() > GROUPS:
-        return "A circle is the mean of a group, the line that of all groups; numbers are the least and the largest."
-    bound = "ALG over the proved bound on OPT" if results.sense is Sense.MOST else "the proved bound on OPT over ALG"
-    return (
-        f"A sign is the mean over the cases of a group of {bound}, so at least this share is reached. Thick: the "
-        "certified interval of the mean. Thin: from the least to the largest case."
-    )
-
-
 def _figure_sections(results: Results, figures: Sequence[SuiteFigure]) -> Iterator[Section]:
     parts: list[Any] = []
     legends: dict[str, None] = {}
@@ -154,7 +145,7 @@ def _figure_sections(results: Results, figures: Sequence[SuiteFigure]) -> Iterat
         parts.append(Markup('<h3 id="figure-{}">{}</h3>').format(figure.plot.name, figure.plot.title))
         if figure.legend and figure.legend not in legends:
             legends[figure.legend] = None
-            parts.append(Markup('<p class="method">{}</p>').format(figure.legend))
+            parts.append(_method(figure.legend))
         parts += figure.pictures
         if not figure.pictures and not figure.parts:
             parts.append("Nothing has run yet.")
@@ -168,6 +159,10 @@ def _figure_sections(results: Results, figures: Sequence[SuiteFigure]) -> Iterat
         yield Section("Figures", parts, "figures")
 
 
+def _method(text: str) -> Markup:
+    return Markup('<p class="method">{}</p>').format(text)
+
+
 def _fold(summary: str, lines: Lines) -> Markup:
     return Markup("<details><summary>{}</summary>{}</details>").format(summary, table_html(lines, summary))
 
@@ -179,7 +174,7 @@ def _comparison_sections(results: Results, pictures: Mapping[str, Picture]) -> I
     profiles = take_profiles(comparison)
     parts: list[Any] = [
         pictures["profile"],
-        Markup('<p class="method">{}</p>').format(
+        _method(
             "In how many cases an algorithm is within a factor of the best run of the case (Dolan and Moré, 2002). "
             "Factors are exact quotients of values, without OPT; the best run may itself be far from OPT. Unbounded, "
             "invalid and failed runs are within no factor. Five lines have a colour: your own, then the best."
@@ -191,21 +186,14 @@ def _comparison_sections(results: Results, pictures: Mapping[str, Picture]) -> I
             "Your algorithm against every other one: cases in which its exact value is better, worse or equal.",
             wins,
         ]
-    yield Section("Algorithms against each other", [*parts, *_test_parts(comparison)], "compare")
-
-
-def _test_parts(comparison: Comparison) -> Iterator[Any]:
-    tests = take_significance(comparison)
-    if tests is None:
-        return
-    yield Markup('<h3 id="significance">Significance</h3>')
-    yield tests.conclusion()
-    yield Markup('<p class="method">{}</p>').format(_PAIRED)
-    if tests.left_out:
-        names = ", ".join(comparison.names.get(name, name) for name in tests.left_out)
-        yield f"Not compared, since they were to run on fewer cases: {names}."
-    if tests.pairs:
-        yield _fold(f"All {len(tests.pairs)} pairs", tests.lines(comparison.names))
+    if (tests := take_significance(comparison)) is not None:
+        parts += [Markup('<h3 id="significance">Significance</h3>'), tests.conclusion(), _method(_PAIRED)]
+        if tests.left_out:
+            names = ", ".join(comparison.names.get(name, name) for name in tests.left_out)
+            parts.append(f"Not compared, since they were to run on fewer cases: {names}.")
+        if tests.pairs:
+            parts.append(_fold(f"All {len(tests.pairs)} pairs", tests.lines(comparison.names)))
+    yield Section("Algorithms against each other", parts, "compare")
 
 
 def _row_sections(results: Results, family: Family) -> Iterator[Section]:
@@ -231,11 +219,11 @@ def _row_sections(results: Results, family: Family) -> Iterator[Section]:
         yield Section("All rows", [text, table_html(row_lines(results, family), "All rows", ids)], "rows")
 
 
-def _about_sections(results: Results, family: Family, words: Mapping[str, str], cited: str) -> Iterator[Section]:
+def _about_sections(results: Results, family: Family, cited: str) -> Iterator[Section]:
     if readings := family.readings:
         text = "The paper can be read in more than one way; the figures of this page use these readings:"
         yield Section("Readings of the paper", [text, list_html(readings)], "readings", folded=True)
-    yield Section("Terms", list(_terms(results, family, words)), "terms", folded=True)
+    yield Section("Terms", list(_terms(results, family)), "terms", folded=True)
     yield Section("Reproduce", list(_provenance(results, family, cited)), "reproduce", folded=True)
     if sources := family.sources:
         items = [
@@ -247,7 +235,7 @@ def _about_sections(results: Results, family: Family, words: Mapping[str, str], 
         yield Section("Sources", [list_html(items)], "sources", folded=True)
 
 
-def _terms(results: Results, family: Family, words: Mapping[str, str]) -> Iterator[Any]:
+def _terms(results: Results, family: Family) -> Iterator[Any]:
     """What the words of the page mean: terms, proofs, algorithms, groups."""
     sense, value = results.sense, family.objective
     used = [proof for proof in Proof if (results.exact["opt_proof"] == proof.value).any()]
@@ -264,7 +252,7 @@ def _terms(results: Results, family: Family, words: Mapping[str, str]) -> Iterat
         "rounding, leaves it open) or not applicable",
     }
     yield _definitions(terms)
-    known = {each.name: each.summary for each in family.algorithms()}
+    known = {entry.name: entry.summary for entry in family.algorithms()}
     heads: dict[str, str] = {}
     for name in results.exact["algorithm"]:
         own = is_user_algorithm(name)
@@ -272,6 +260,7 @@ def _terms(results: Results, family: Family, words: Mapping[str, str]) -> Iterat
         heads[head] = "yours" if own else re.split(r"; (?=\w+=)", known.get(head, "an algorithm"))[0]
     yield Markup("<h3>Algorithms</h3>")
     yield _definitions(heads)
+    words = group_words(results)
     cases: dict[str, list[str]] = {}
     for case in results.cases:
         cases.setdefault(case.group, []).append(case.name)
@@ -302,18 +291,14 @@ def _provenance(results: Results, family: Family, cited: str) -> Iterator[Any]:
         "Each case on its own, in the folder of the results, with NAME as the column `algorithm` of `results.csv` "
         "gives it. All random draws follow from the names in the recipe."
     )
-    yield Markup("<pre>{}</pre>").format("\n".join(_case_commands(family)))
+    timeline = " --timeline timeline.html" * (family.timeline is not None)
+    yield Markup("<pre>{}</pre>").format(
+        "CASE=instances/INSTANCE.json.gz\npython -m ratiobench opt $CASE SETTINGS\n"
+        f"python -m ratiobench simulate $CASE --algorithm NAME{timeline}\n"
+        "python -m ratiobench audit $CASE --algorithm NAME SETTINGS"
+    )
     if results.cases:
         yield [_case_line(case) for case in results.cases]
-
-
-def _case_commands(family: Family) -> Iterator[str]:
-    yield "CASE=instances/INSTANCE.json.gz"
-    yield "python -m ratiobench opt $CASE SETTINGS"
-    yield "python -m ratiobench simulate $CASE --algorithm NAME" + " --timeline timeline.html" * (
-        family.timeline is not None
-    )
-    yield "python -m ratiobench audit $CASE --algorithm NAME SETTINGS"
 
 
 def _case_line(case: StoredCase) -> dict[str, Any]:

@@ -51,7 +51,6 @@ class Picture:
     note: str = ""  # what stands below it on a page
 
     def figure(self) -> Figure:
-        """The drawing as a figure of matplotlib."""
         from matplotlib.figure import Figure
         from matplotlib.text import Text
 
@@ -116,14 +115,10 @@ class Picture:
 # What pictures have in common.
 
 
-def color_of(number: int) -> str:
-    return COLORS[number % len(COLORS)]
-
-
 def style_of(number: int) -> dict[str, Any]:
     """Colour, stroke and marker of a line: 36 lines differ in one of them."""
     other = (number + number // len(COLORS)) % len(MARKERS)
-    return {"color": color_of(number), "linestyle": DASHES[other], "marker": MARKERS[other]}
+    return {"color": COLORS[number % len(COLORS)], "linestyle": DASHES[other], "marker": MARKERS[other]}
 
 
 def break_name(name: str, width: int = 42) -> str:
@@ -136,10 +131,10 @@ def break_name(name: str, width: int = 42) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def height_of(names: Sequence[str], each: float = LINE, above: float = 0.75) -> float:
+def height_of(names: Sequence[str], height: float = LINE, above: float = 0.75) -> float:
     """Inches of a picture with a row per name."""
     lines = max((1 + break_name(name).count("\n") for name in names), default=1)
-    return above + len(names) * max(each, 0.06 + 0.12 * lines)
+    return above + len(names) * max(height, 0.06 + 0.12 * lines)
 
 
 def name_rows(axes: Axes, names: Sequence[str], own: Sequence[bool] = ()) -> None:
@@ -153,7 +148,6 @@ def name_rows(axes: Axes, names: Sequence[str], own: Sequence[bool] = ()) -> Non
 
 
 def write_right(axes: Axes, row: float, text: str, **style: Any) -> None:
-    """A text right of the axes, at the height of a row."""
     axes.text(1.015, row, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8, **style)
 
 
@@ -228,11 +222,18 @@ def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
     axes.axvline(100, color=OPT, linewidth=1)
     axes.set_xlabel("share of OPT, percent (100 is optimal)")
     if len(groups) > GROUPS:
-        _draw_many(axes, shares, place)
+        for name, line in place.items():
+            values = sorted(value for value in shares[shares["algorithm"] == name]["reached"] if value is not None)
+            for value in pick_quantiles(values):
+                _mark_share(axes, value, line, markersize=4, color=COLORS[0], marker="o", markerfacecolor="none")
+            if values:
+                middle = 100 * float(sum(values, Fraction(0)) / len(values))
+                axes.plot([middle, middle], [line - 0.32, line + 0.32], color=INK, linewidth=2)
+                write_right(axes, line, range_text(values[0], values[-1]))
         return
     apart = 0.72 / len(groups)
     for number, group in enumerate(groups):
-        style: dict[str, Any] = {"color": color_of(number)}
+        style: dict[str, Any] = {"color": COLORS[number]}
         for row in rows_of(shares[shares["group"] == group]):
             at = place[row.algorithm] + (number - (len(groups) - 1) / 2) * apart
             if row.reached is None:
@@ -256,28 +257,11 @@ def _mark_share(axes: Axes, share: Fraction, at: float, **style: Any) -> None:
     axes.plot(max(100 * float(share), LOSS + 1), at, **style)
 
 
-def _draw_many(axes: Axes, shares: pd.DataFrame, place: Mapping[str, int]) -> None:
-    for name in place:
-        part = shares[shares["algorithm"] == name]
-        values = sorted(value for value in part["reached"] if value is not None)
-        if not values:
-            continue
-        at = place[name]
-        for value in pick_quantiles(values):
-            _mark_share(axes, value, at, markersize=4, color=COLORS[0], marker="o", markerfacecolor="none")
-        middle = 100 * float(sum(values, Fraction(0)) / len(values))
-        axes.plot([middle, middle], [at - 0.32, at + 0.32], color=INK, linewidth=2)
-        write_right(axes, at, range_text(values[0], values[-1]))
-
-
 # Figures of means.
 
 
 def draw_mean_rows(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: str, log: bool, bars: bool) -> None:
-    """A row per algorithm of one group, in the order of the table: the mean with its number, and OPT as a band.
-
-    Thick: the certified interval of the mean; thin: its 95 % interval; of fixed cases a circle each.
-    """
+    """A row per algorithm of one group, in the order of the table: the mean with its number, and OPT as a band."""
     rows = rows_of(means)
     name_rows(axes, [f"{row.name}{' *' * row.oracle}" for row in rows], [is_user_algorithm(row.name) for row in rows])
     axes.set_xlabel(title)
@@ -298,23 +282,32 @@ def draw_mean_rows(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: s
             axes.barh(at, low, height=0.6, color=color, alpha=0.35)
         else:
             axes.plot((low * high) ** 0.5 if log else (low + high) / 2, at, "o", markersize=4, color=color)
-        if (span := interval_of(row)) is not None:
-            ends = [float(scale * Fraction(end)) for end in span]
-            axes.plot(ends, [at, at], color=INK, linewidth=0.9, marker="|", markersize=5)
-        parts = [float(scale * Fraction(part)) for part in pick_quantiles(row.parts)]
-        axes.plot(
-            parts, [at] * len(parts), "o", markersize=3.2, color=color, markerfacecolor="white", markeredgewidth=0.8
-        )
-        if low != high:
-            axes.plot([low, high], [at, at], color=color, linewidth=3.5, solid_capstyle="butt")
+        _draw_mean(axes, at, row, scale, color)
         beyond = f", {row.unbounded} unbounded" if row.unbounded else ""
-        write_right(axes, at, format_between(low, high) + beyond)
+        ends = list(dict.fromkeys(map(format_compactly, (low, high))))
+        write_right(axes, at, " to ".join(ends) + beyond)
     axes.margins(x=0.04)
     if bars and axes.get_xlim()[0] < 0 <= min(
-        [0.0, *(float(row.mean_lower) for row in rows if row.mean_lower is not None)]
+        (row.mean_lower for row in rows if row.mean_lower is not None), default=0
     ):
         axes.set_xlim(left=0)
     use_thousands(axes, "x")
+
+
+def _draw_mean(axes: Axes, at: float, row: Any, scale: Fraction, color: str, *, upright: bool = False) -> None:
+    """Beside the sign of a mean: thin its 95 % interval; thick the certified one; of fixed cases a circle each."""
+
+    def plot(values: Sequence[Any], **style: Any) -> None:
+        scaled, places = [float(scale * Fraction(value)) for value in values], [at] * len(values)
+        if scaled:
+            axes.plot(*((places, scaled) if upright else (scaled, places)), **style)
+
+    ink, marker = (color, "") if upright else (INK, "|")
+    plot(interval_of(row) or (), color=ink, linewidth=0.9, marker=marker, markersize=5)
+    circles = {"marker": "o", "linestyle": "", "markerfacecolor": "white", "markeredgewidth": 0.8}
+    plot(pick_quantiles(row.parts), color=color, markersize=2.8, **circles)
+    if row.mean_lower != row.mean_upper:
+        plot((row.mean_lower, row.mean_upper), color=color, linewidth=3.5, solid_capstyle="butt")
 
 
 def interval_of(row: Any) -> tuple[float, float] | None:
@@ -330,12 +323,6 @@ def format_compactly(value: float) -> str:
         if abs(value) >= least:
             return f"{value / size:.4g}{letter}"
     return f"{value:.4g}"
-
-
-def format_between(low: float, high: float) -> str:
-    """One number, or both ends where they read differently."""
-    one, other = format_compactly(low), format_compactly(high)
-    return one if one == other else f"{one} to {other}"
 
 
 def draw_mean_lines(
@@ -359,14 +346,8 @@ def draw_mean_lines(
         )
         heights = [math.sqrt(a * b) if log else (a + b) / 2 for a, b in zip(lows, highs, strict=True)]
         axes.plot(places, heights, markersize=4, linewidth=1.2, **style)
-        for place, low, high, row in zip(places, lows, highs, rows, strict=True):
-            if (span := interval_of(row)) is not None:
-                edge = [float(scale * Fraction(end)) for end in span]
-                axes.plot([place, place], edge, color=style["color"], linewidth=0.8)
-            parts = [float(scale * Fraction(part)) for part in pick_quantiles(row.parts)]
-            axes.plot([place] * len(parts), parts, "o", markersize=2.4, color=style["color"], markerfacecolor="white")
-            if low != high:
-                axes.plot([place, place], [low, high], color=style["color"], linewidth=3.5, solid_capstyle="butt")
+        for place, row in zip(places, rows, strict=True):
+            _draw_mean(axes, place, row, scale, style["color"], upright=True)
         ends.append((heights[-1], rows[0].name, style["color"]))
     axes.set_xticks(range(len(groups)), shorten_groups(groups))
     axes.set_xlim(-0.5, len(groups) - 0.5)
@@ -430,11 +411,7 @@ def draw_profile(axes: Axes, profiles: Mapping[str, Sequence[float]], cases: Map
     for name in reversed(ranked):
         factors, count = profiles[name], cases[name]
         number = coloured.index(name) if name in coloured else None
-        style = (
-            {"color": FAINT, "linestyle": "-"}
-            if number is None
-            else {k: v for k, v in style_of(number).items() if k != "marker"}
-        )
+        style = style_of(number) | {"marker": ""} if number is not None else {"color": FAINT, "linestyle": "-"}
         steps = [(1.0, sum(factor <= 1 for factor in factors) / count)]
         steps += [(factor, place / count) for place, factor in enumerate(factors, 1) if 1 < factor <= high]
         last = steps[-1][1]
@@ -446,21 +423,13 @@ def draw_profile(axes: Axes, profiles: Mapping[str, Sequence[float]], cases: Map
     axes.set_xlabel("factor of the best run of the case")
     axes.set_ylabel("share of cases, percent")
     axes.grid(color="#dddddd", linewidth=0.6)
-    use_factors(axes, high)
-    label_ends(axes, ends)
-
-
-def use_factors(axes: Axes, high: float) -> None:
-    """Round factors as numbers of a logarithmic axis that begins at 1."""
-    from matplotlib.ticker import NullLocator
-
-    known = (1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
     shown: list[float] = []
-    for value in known:
+    for value in (1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000):
         if value <= high and (not shown or math.log(value / shown[-1]) > math.log(high) / 12):
             shown.append(value)
     axes.set_xticks(shown, [f"{value:g}" for value in shown])
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks([], minor=True)
+    label_ends(axes, ends)
 
 
 def draw_times(axes: Axes, seconds: Mapping[str, Sequence[float]]) -> None:

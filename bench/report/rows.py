@@ -16,7 +16,7 @@ from ratiobench.bench.report.crosscheck import answer_lines
 from ratiobench.bench.results import ratios
 from ratiobench.bench.results.means import IRREGULAR, by_group, group_shares
 from ratiobench.bench.results.read import DECIDING, Results, online_seconds
-from ratiobench.bench.results.row import Row, is_known
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.show import (
     CELL,
     LAST_CELL,
@@ -36,14 +36,8 @@ from ratiobench.instances.io.errors import make_printable
 
 LISTED = 40  # Cases up to which the text for a terminal has a table for each
 ROWS = 2000  # Rows up to which the page has them all; more are in results.csv only
-_WHAT_MEANS = {
-    Sense.MOST: "How much of the upper bound on OPT each algorithm reaches, mean over the cases of a group:",
-    Sense.LEAST: "How near each algorithm comes to the lower bound, mean over the cases of a group:",
-}
-_WHAT_WINS = (
-    "Your algorithm against every other one, by exact values: number of cases in which yours is better, worse, ...:"
-)
-_WHAT_REPEATED = (
+WINS = "Your algorithm against every other one, by exact values: number of cases in which yours is better, worse, ...:"
+REPEATED = (
     "mean of N runs: the algorithm is randomised; its figures are means of runs with different seeds. A ratio with\n"
     "`about` is an estimate of OPT over E[ALG], which is not certified; the 95 % interval of E[ALG] is Student's t."
 )
@@ -56,14 +50,14 @@ def results_text(results: Results, family: Family) -> str:
     parts = [*_case_parts(results, family, head, spent), *_mean_parts(results, head)]
     if len(results.cases) > 1:
         if wins := count_wins(results.records, results.sense):
-            parts += [_WHAT_WINS, align_columns(wins, indent="  ")]
+            parts += [WINS, align_columns(wins, indent="  ")]
         comparison = compare_runs(results)
         tests = None if comparison is None else take_significance(comparison)
         if comparison is not None and tests is not None:
             parts.append(tests.text(comparison.names))
     parts += _reasons(results.records, head) if head else []
     if len(results.repetitions):
-        parts.append(_WHAT_REPEATED)
+        parts.append(REPEATED)
     if any(row.state == "ok" and (row.case, row.algorithm) not in spent for row in results.records):
         parts.append("seconds -: the run is stored with the standard set; with --rerun it is made here.")
     if any(row.is_oracle for row in results.records):
@@ -92,7 +86,6 @@ def _case_parts(results: Results, family: Family, head: str, spent: Mapping[tupl
 
 
 def size_text(described: Mapping[str, Any]) -> str:
-    """The figures of an instance in words."""
     return ", ".join(f"{key} {value}" for key, value in described.items() if isinstance(value, int | float))
 
 
@@ -117,24 +110,22 @@ def _mean_parts(results: Results, head: str) -> Iterator[str]:
         return
     rows = by_group(results.records)
     odd = [name for name in IRREGULAR if name == "unbounded" or shares[name].any()]
-    lines = [
-        {
-            "group": share.group,
-            "algorithm": share.label,
-            f"mean {results.sense.reached}": format_number(share.reached),
-            "cases": str(share.cases),
-            **{name: str(getattr(share, name)) for name in odd},
-            **({check_title(head): _verdicts(rows[share.group, share.algorithm], head)} if head else {}),
-        }
-        for share in rows_of(shares)
-    ]
-    yield _WHAT_MEANS[results.sense]
+    lines = []
+    for share in rows_of(shares):
+        line = {"group": share.group, "algorithm": share.label}
+        line |= {f"mean {results.sense.reached}": format_number(share.reached), "cases": str(share.cases)}
+        line |= {name: str(getattr(share, name)) for name in odd}
+        if head:
+            counts = Counter(row.verdict(head) for row in rows[share.group, share.algorithm])
+            verdicts = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+            line[check_title(head)] = verdicts or "-"
+        lines.append(line)
+    words = {
+        Sense.MOST: "How much of the upper bound on OPT each algorithm reaches",
+        Sense.LEAST: "How near each algorithm comes to the lower bound",
+    }
+    yield f"{words[results.sense]}, mean over the cases of a group:"
     yield align_columns(lines, indent="  ")
-
-
-def _verdicts(rows: Sequence[Row], check: str) -> str:
-    counts = Counter(row.verdict(check) for row in rows)
-    return ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict]) or "-"
 
 
 def _reasons(rows: Sequence[Row], check: str) -> Iterator[str]:
@@ -160,16 +151,18 @@ def row_lines(results: Results, family: Family) -> Lines:
     head = family.headline if family.headline in results.checks else ""
     sense, unit = results.sense, family.unit
     deciding = online_seconds(results, DECIDING)
-    is_paid = any(is_known(row.revenue) for row in rows)
+    is_paid = any(row.revenue is not None for row in rows)
     lines = []
     for row in rows:
-        seconds = deciding.get((row.case, row.algorithm))
+        seconds, share = deciding.get((row.case, row.algorithm)), None
+        if row.state == "ok" and row.opt_lower is not None:
+            share = ratios.share(row.opt_lower, row.opt_upper, row.welfare, sense)
         line: dict[str, Any] = {
             "Case": row.case,
             "Group": row.group,
             "Algorithm": f"{row.label}{' *' * row.is_oracle}",
             sense.ratio: ratio_text(row, sense),
-            "share of OPT": _share(row, sense),
+            "share of OPT": "-" if share is None else ratios.share_text(*share),
             f"{family.objective}, {unit}": format_number(row.welfare),
             "admitted": admitted_text(row.admitted),
             "State": row.state if not row.reason or row.state == "ok" else f"{row.state}: {row.reason}",
@@ -190,10 +183,3 @@ def row_lines(results: Results, family: Family) -> Lines:
         line["Constants"] = "+".join(sorted(row.sources)) or "none"
         lines.append(line)
     return lines
-
-
-def _share(row: Row, sense: Sense) -> str:
-    if row.state != "ok" or not is_known(row.opt_lower):
-        return "-"
-    share = ratios.share(row.opt_lower, row.opt_upper, row.welfare, sense)
-    return "-" if share is None else ratios.share_text(*share)

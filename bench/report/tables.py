@@ -22,8 +22,6 @@ Part = "str | Lines | Picture | Markup"  # A sentence, a table, a picture, or ma
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page."""
-
     title: str
     parts: Sequence[Any]  # each a `Part`
     name: str = ""  # its place on the page, which the list of contents names; empty: it is not in that list
@@ -53,7 +51,6 @@ def _load_template() -> Template:
 
 
 def part_html(part: Any) -> Markup:
-    """A part of a page as markup."""
     if isinstance(part, Markup):
         return part
     if isinstance(part, str):
@@ -93,7 +90,6 @@ def breakable(text: Any) -> Markup:
 
 
 def list_html(texts: Sequence[Any], css: str = "") -> Markup:
-    """Sentences as a list."""
     items = Markup("").join(Markup("<li>{}</li>").format(mark_code(text)) for text in texts)
     return Markup('<ul class="{}">{}</ul>').format(css, items)
 
@@ -103,14 +99,10 @@ def mark_code(text: Any) -> Markup:
     return text if isinstance(text, Markup) else Markup(re.sub("`(.*?)`", r"<code>\1</code>", str(escape(text))))
 
 
-def csv_cell(value: Any) -> Any:
-    """The value as a cell of CSV: a quotation mark before what a spreadsheet would run as a formula."""
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
-
-
 def csv_of(frame: pd.DataFrame) -> bytes:
-    """A table as CSV: names of suites, files and algorithms come from outside, and are no formulas."""
+    """A table as CSV; a quotation mark stands before names from outside that a spreadsheet would run as a formula."""
     printable = frame.copy(deep=False)
     for name in frame.select_dtypes(["object", "string"]).columns:
-        printable[name] = pd.Series([csv_cell(value) for value in frame[name]], index=frame.index, dtype=object)
+        cells = [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in frame[name]]
+        printable[name] = pd.Series(cells, index=frame.index, dtype=object)
     return printable.to_csv(index=False, lineterminator="\n").encode()

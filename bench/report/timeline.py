@@ -138,7 +138,7 @@ def draw_timeline(timeline: Timeline) -> list[Picture]:
 
 def draw_series(axes: Axes, timeline: Timeline, series: Sequence[TimeSeries], title: str) -> None:
     """A line of steps per quantity, a band from the least to the largest; without a title shares of capacity."""
-    short = [shorten_series(timeline, each) for each in series]
+    short = [shorten_series(timeline, quantity) for quantity in series]
     places = range(len(split_times(timeline)) + 1)
     scale = 1 if title else 100
     if not title and timeline.asked:
@@ -147,14 +147,14 @@ def draw_series(axes: Axes, timeline: Timeline, series: Sequence[TimeSeries], ti
         axes.stairs(demand, places, fill=True, color="#dddddd", label="asked for")
         axes.axhline(100, color=COLORS[1], linestyle="--", linewidth=0.8)
     ends = []
-    for number, each in enumerate(short):
+    for number, quantity in enumerate(short):
         style = {key: value for key, value in style_of(number).items() if key != "marker"}
-        values = [scale * float(value) for value in each.mean]
-        if each.low is not None and each.high is not None:
-            low, high = ([scale * float(value) for value in side] for side in (each.low, each.high))
+        values = [scale * float(value) for value in quantity.mean]
+        if quantity.low is not None and quantity.high is not None:
+            low, high = ([scale * float(value) for value in side] for side in (quantity.low, quantity.high))
             axes.stairs(high, places, baseline=low, fill=True, color=style["color"], alpha=0.15)
         axes.stairs(values, places, baseline=None, linewidth=1.2, **style)
-        ends.append((values[-1], each.name, style["color"]))
+        ends.append((values[-1], quantity.name, style["color"]))
     axes.set_ylim(bottom=min([0.0, *(end for end, _, _ in ends)]))
     axes.set_ylabel(title.rpartition(", ")[2] if title else "capacity used, percent\n(grey: asked for)")
     if title:
@@ -261,20 +261,18 @@ def draw_schedule(axes: Axes, gantt: Gantt) -> None:
 
 def list_times(timeline: Timeline) -> Lines:
     """The figures of the pictures, a row per place."""
-    counts = count_arrivals(timeline)
-    loads = [shorten_series(timeline, each) for each in timeline.loads]
-    prices = {title: [shorten_series(timeline, each) for each in series] for title, series in timeline.prices.items()}
-    lines = []
-    for place, name in enumerate(name_times(timeline)):
-        line = {_time_title(timeline): name}
-        line |= {f"load of {each.name}, percent": f"{100 * float(each.mean[place]):.4g}" for each in loads}
-        for title, series in prices.items():
-            for each in series:
-                sides = (("mean", each.mean), ("least", each.low or each.mean), ("most", each.high or each.mean))
-                for word, values in sides:
-                    line[f"{title.partition(',')[0]}, {each.name}, {word}"] = f"{float(values[place]):.6g}"
-        lines.append(line | {outcome: str(row[place]) for outcome, row in counts.items()})
-    return lines
+    columns = {_time_title(timeline): name_times(timeline)}
+    for load in timeline.loads:
+        shares = shorten_series(timeline, load).mean
+        columns[f"load of {load.name}, percent"] = [f"{100 * float(share):.4g}" for share in shares]
+    for title, prices in timeline.prices.items():
+        for price in prices:
+            short = shorten_series(timeline, price)
+            for word, values in (("mean", short.mean), ("least", short.low), ("most", short.high)):
+                name = f"{title.partition(',')[0]}, {price.name}, {word}"
+                columns[name] = [f"{float(value):.6g}" for value in values or short.mean]
+    columns |= {outcome: list(map(str, counts)) for outcome, counts in count_arrivals(timeline).items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def list_refusals(timeline: Timeline) -> Lines:

@@ -1,35 +1,41 @@
-"""The report of a folder of results: text tables, CSV files, pictures, and one self-contained HTML page."""
+"""The report of a folder of results: text tables, CSV files, pictures, one HTML page; and the same as JSON."""
 
 from __future__ import annotations
 
 import json
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.registry import families, find_suite_if_any
-from ratiobench.bench.report.answer import answer_lines, closing_lines
-from ratiobench.bench.report.citation import cite
+from ratiobench.bench.family.registry import families
+from ratiobench.bench.family.standard import read_set, shipped_sets
+from ratiobench.bench.report.answer import answer_lines
 from ratiobench.bench.report.claims import claims_frame, claims_text, summarise_claims
 from ratiobench.bench.report.figures import SuiteFigure, make_figure
 from ratiobench.bench.report.rows import results_text
 from ratiobench.bench.report.tables import csv_of
-from ratiobench.bench.results.read import Results, read_results, stages
-from ratiobench.bench.show import CELL, escape_lines
-from ratiobench.bench.storage.store import EMPTY, STORE, Store
+from ratiobench.bench.results.means import group_shares
+from ratiobench.bench.results.read import Results, stages
+from ratiobench.bench.results.read import read_folder as results_of
+from ratiobench.bench.results.row import Row
+from ratiobench.bench.show import CELL, WIDTH, escape_lines, rows_of
+from ratiobench.bench.storage.payload import json_number
+from ratiobench.bench.storage.store import STORE
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
 from ratiobench.instances.io.files import make_folder, write_atomically
 
 
 def read_folder(folder: Path, labels: Mapping[str, str] | None = None) -> tuple[Results, Family]:
     """The results of a folder, with algorithms called by their labels, and their family."""
-    with Store.open(folder / STORE, create=False) as store:
-        results = read_results(store)
-    if not results.about:
-        raise InputError(str(folder / STORE), "", EMPTY)
+    results = results_of(folder)
     name = results.about.get("family")
     if name not in families():
         raise InputError(str(folder / STORE), "family", f"{shorten(name)} is not one of {', '.join(families())}")
@@ -54,7 +60,6 @@ def label_rows(results: Results, labels: Mapping[str, str]) -> Results:
 
 
 def list_figures(results: Results, family: Family) -> list[SuiteFigure]:
-    """The figures that the suite asks for."""
     return [make_figure(results, plot, family) for plot in results.plots if plot.groups or plot.kind != "sweep"]
 
 
@@ -82,7 +87,12 @@ def write_report(
     write_atomically(folder / "results.csv", csv_of(results.exact))
     if claims:
         write_atomically(folder / "claims.csv", csv_of(claims_frame(claims)))
-    _write_provenance(folder, results)
+    about = {key: value for key, value in results.about.items() if key != "plots"} | {
+        "cases": len(results.cases),
+        "versions": sorted({key.partition(" | ")[0] for case in results.cases for _, key in case.algorithms}),
+        "solves": sorted({case.solve_key for case in results.cases}),
+    }
+    write_atomically(folder / "provenance.json", (json.dumps(about, indent=1, sort_keys=True) + "\n").encode())
     drawn = {picture.name: picture for picture in list_pictures(results, figures)}
     target = pictures or folder / "figures"
     make_folder(target)
@@ -97,9 +107,8 @@ def write_report(
     show(_stage_text(results, {"report": time.perf_counter() - started, **spent}))
     sys.stdout.flush()
     failed = _warn(results)
-    suite = find_suite_if_any(results.about)
-    words = {} if suite is None else suite.groups
-    lines = [*answer_lines(results, claims, words), *closing_lines(cited, folder)]
+    lines = [*answer_lines(results, claims), *textwrap.wrap(f"Cite:  {cited}", WIDTH, subsequent_indent=" " * 7)]
+    lines += [f"Page:  {(folder / 'report.html').resolve().as_uri()}", f"Table: {folder / 'results.csv'}"]
     show("\n" + escape_lines("\n".join(lines)))
     sys.stdout.flush()
     return 1 if failed else 0
@@ -108,32 +117,16 @@ def write_report(
 def _warn(results: Results) -> int:
     """Say which rows are missing, invalid or failed, on the error stream; the number of those that failed."""
     rows = results.exact
-    missing = int((rows["state"] == "missing").sum())
-    if missing:
-        print(f"ratiobench: {missing} of {len(rows)} rows are not run yet; `run` resumes", file=sys.stderr)
-    invalid = int((rows["state"] == "invalid").sum())
-    if invalid:
-        text = f"{invalid} of {len(rows)} rows are invalid: an algorithm broke a rule; the table says which"
-        print(f"ratiobench: {text}", file=sys.stderr)
-    without_opt = (rows["state"] == "ok") & (rows["opt_status"] == "failed")
-    failed = int((without_opt | (rows["state"] == "failed") | rows["reason"].str.contains("audit: ", na=False)).sum())
-    if failed:
-        print(
-            f"ratiobench: {failed} of {len(rows)} rows failed, or have no OPT; the reason is in the table",
-            file=sys.stderr,
-        )
-    return failed
-
-
-def _write_provenance(folder: Path, results: Results) -> None:
-    about = {key: value for key, value in results.about.items() if key != "plots"}
-    keys = sorted({key.partition(" | ")[0] for case in results.cases for _, key in case.algorithms})
-    about |= {
-        "cases": len(results.cases),
-        "versions": keys,
-        "solves": sorted({case.solve_key for case in results.cases}),
-    }
-    write_atomically(folder / "provenance.json", (json.dumps(about, indent=1, sort_keys=True) + "\n").encode())
+    state, audited = rows["state"], rows["reason"].str.contains("audit: ", na=False)
+    failed = (state == "failed") | ((state == "ok") & (rows["opt_status"] == "failed")) | audited
+    for chosen, text in (
+        (state == "missing", "are not run yet; `run` resumes"),
+        (state == "invalid", "are invalid: an algorithm broke a rule; the table says which"),
+        (failed, "failed, or have no OPT; the reason is in the table"),
+    ):
+        if chosen.any():
+            print(f"ratiobench: {chosen.sum()} of {len(rows)} rows {text}", file=sys.stderr)
+    return int(failed.sum())
 
 
 def _stage_text(results: Results, spent: Mapping[str, float]) -> str:
@@ -145,3 +138,69 @@ def _stage_text(results: Results, spent: Mapping[str, float]) -> str:
     if "run" in spent:
         lines.append(f"  {'this run, without the report':<40} {'':>12} {spent['run']:>10.2f} s by the clock")
     return "\n".join(lines)
+
+
+def cite(results: Results) -> str:
+    """One sentence with all that names the run; the commit and the hash of results.csv are cut to 12 digits."""
+    about, rows = results.about, results.exact
+    code, packages = (about.get("provenance", {}).get(part, {}) for part in ("code", "packages"))
+    where = ((packages, "ratiobench"), (code, "commit"), (about, "suite"), (about, "date"))
+    version, commit, suite, date = (make_printable(str(part.get(name, "")), CELL) for part, name in where)
+    program = f"ratiobench {version}".rstrip()
+    if commit:
+        program += f", commit {commit[:12]}{' with changes' * (code.get('changed since') == 'yes')}"
+    sets = []
+    for name in shipped_sets():
+        with suppress(InputError, OSError):
+            known = {entry.instance for entry in read_set(name).entries if entry.instance}
+            if count := sum(case.instance in known for case in results.cases):
+                sets.append(f"{count} of {len(results.cases)} cases are in set {name}")
+    suite += f" ({', '.join(sets)})" if sets else ""
+    digest = sha256(csv_of(rows)).hexdigest()[:12]
+    return f"{program}; suite {suite}, {date}, {len(rows)} rows, results.csv SHA-256 {digest}"
+
+
+def results_document(folder: Path) -> dict[str, Any]:
+    results, family = read_folder(folder)
+    claims = summarise_claims(results, family)
+    about = results.about
+    chosen = {name: about[name] for name in ("command", "date", "effort", "scale") if name in about}
+    return {
+        "suite": str(about.get("suite", "")),
+        "family": family.name,
+        "objective": family.objective,
+        "unit": family.unit,
+        "best": family.sense.best,
+        "folder": str(folder),
+        "page": str(folder / "report.html"),
+        "table": str(folder / "results.csv"),
+        "provenance": {**chosen, **about.get("provenance", {}), "cite": cite(results)},
+        "rows": [_row_document(row) for row in results.records],
+        "means": [
+            {name: getattr(share, name) for name in ("group", "algorithm", "cases", "invalid", "failed")}
+            | {"share": _number(share.reached)}
+            for share in rows_of(group_shares(results.records, results.sense))
+        ],
+        "claims": {claim.statement.name: {verdict.value: n for verdict, n in claim.counts.items()} for claim in claims},
+        "answer": answer_lines(results, claims),
+    }
+
+
+def _row_document(row: Row) -> dict[str, Any]:
+    same = ("case", "group", "instance", "algorithm", "label", "state", "reason", "repetitions")
+    ends = {"lower": row.ratio_lower, "upper": row.ratio_upper}
+    ratio = {name: None if end is None else str(end) for name, end in ends.items()}
+    return {name: getattr(row, name) for name in same} | {
+        "isolation": row.remarks.isolated or None,
+        "opt": {"lower": _number(row.opt_lower), "upper": _number(row.opt_upper), "proof": row.opt_proof},
+        "value": _number(row.welfare),
+        **{name: _number(getattr(row, name)) for name in ("revenue", "profit", "admitted")},
+        "ratio": None if row.ratio_kind is None else {"kind": row.ratio_kind, **ratio},
+        "share": _number(row.reached),
+        "oracle": row.is_oracle,
+        "claims": {name: check.verdict for name, check in row.checks.items()},
+    }
+
+
+def _number(value: Any) -> Any:
+    return None if value is None else json_number(Fraction(value))

@@ -21,7 +21,7 @@ from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.results import intervals, ratios
 from ratiobench.bench.results.read import DECIDING, Results, online_seconds
 from ratiobench.bench.results.remarks import label_of_runs, remarks_of_runs
-from ratiobench.bench.results.row import Row, is_known
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 
 # Columns of the shares of OPT
@@ -40,7 +40,7 @@ SHARES = {
     "invalid": "cases in which a rule was broken",
     "failed": "cases without an answer",
     "oracle": "whether constants come from the instance under test",
-    "remarks": "short remarks on the runs in the mean",
+    "said": "short remarks on the runs in the mean",
 }
 IRREGULAR = ("unbounded", "undefined", "invalid", "failed")  # Columns of counts of cases that are not in order
 # Columns of the means of a figure
@@ -81,28 +81,24 @@ def group_shares(rows: Iterable[Row], sense: Sense) -> pd.DataFrame:
         known = [row for row in usable if row.reached is not None]
         parts = sorted(Fraction(row.reached) for row in known)
         ends = [share_of(row, sense) for row in known]
-        remarks = [row.remarks for row in usable]
-        name = part[0].name
-        lines.append(
-            {
-                "group": group,
-                "algorithm": algorithm,
-                "name": name,
-                "label": label_of_runs(name, remarks),
-                "cases": len(parts),
-                "reached": mean(parts),
-                "lower": mean([low for low, _ in ends]),
-                "upper": mean([high for _, high in ends]),
-                "parts": parts,
-                "unbounded": sum(row.ratio_kind == ratios.Kind.UNBOUNDED for row in usable),
-                "undefined": len(usable) - len(known),
-                "invalid": sum(row.state == "invalid" for row in part),
-                "failed": sum(row.state == "failed" for row in part),
-                "oracle": any(row.is_oracle for row in part),
-                "remarks": remarks_of_runs(name, remarks),
-            }
-        )
+        line = {"group": group, "algorithm": algorithm, "cases": len(parts), "reached": mean(parts), "parts": parts}
+        line |= {"lower": mean([low for low, _ in ends]), "upper": mean([high for _, high in ends])}
+        line |= {"unbounded": sum(row.ratio_kind == ratios.Kind.UNBOUNDED for row in usable)}
+        line |= {"undefined": len(usable) - len(known)}
+        line |= {state: sum(row.state == state for row in part) for state in ("invalid", "failed")}
+        lines.append(line | _describe_runs(part, usable))
     return pd.DataFrame(lines, columns=list(SHARES), dtype=object)
+
+
+def _describe_runs(rows: Sequence[Row], shown: Sequence[Row]) -> dict[str, Any]:
+    """What an algorithm's runs are called; remarks are those on the runs that are shown."""
+    name, remarks = rows[0].name, [row.remarks for row in shown]
+    return {
+        "name": name,
+        "label": label_of_runs(name, remarks),
+        "oracle": any(row.is_oracle for row in rows),
+        "said": remarks_of_runs(name, remarks),
+    }
 
 
 def share_of(row: Row, sense: Sense) -> tuple[Fraction, Fraction]:
@@ -210,45 +206,36 @@ def choose_in_hindsight(rows: Sequence[Row], groups: Sequence[tuple[str, Sequenc
 
 def take_means(results: Results, plot: Plot) -> pd.DataFrame:
     """The means of a plot's quantity, a row per group and algorithm: columns `COLUMNS`, then `SHOWN`."""
-    values = CaseValues(results, plot)
-    lines = list(_mean_lines(values, _find_samples(results.cases)))
+    lines = list(_list_means(CaseValues(results, plot), _find_samples(results.cases)))
     return pd.DataFrame(lines, columns=[*COLUMNS, *SHOWN], dtype=object)
 
 
-def _mean_lines(values: CaseValues, samples: set[str]) -> Iterator[dict[str, Any]]:
-    kind = values.plot.kind
-    for group in values.plot.groups:
-        if kind == "welfare" and (cases := {row.case: row for row in values.rows if row.group == group}):
-            known = [row for row in cases.values() if is_known(row.opt_lower)]
+def _list_means(values: CaseValues, samples: set[str]) -> Iterator[dict[str, Any]]:
+    plot = values.plot
+    for group in plot.groups:
+        is_sample = group in samples
+        if plot.kind == "welfare" and (cases := {row.case: row for row in values.rows if row.group == group}):
+            known = [row for row in cases.values() if row.opt_lower is not None]
             figures = [(Fraction(row.opt_lower), Fraction(row.opt_upper)) for row in known]
             opt = {"algorithm": OPT_LABEL, "name": OPT_LABEL, "unbounded": 0, "left_out": len(cases) - len(known)}
-            yield _mean_line(values.plot, group, figures, samples) | opt | {"oracle": False, "said": "", "label": ""}
+            yield _mean_line(plot, group, figures, is_sample) | opt | {"oracle": False, "said": "", "label": ""}
         for algorithm in values.algorithms:
             rows = values.groups.get((group, algorithm), [])
             if not rows:
                 continue
-            unbounded = [row for row in rows if kind == "ratio" and row.ratio_kind in _ENDLESS]
-            valued = [(row, pair) for row in rows if (pair := values.value(row, kind)) is not None]
-            remarks = [row.remarks for row in (*(row for row, _ in valued), *unbounded)]
-            yield _mean_line(values.plot, group, [pair for _, pair in valued], samples) | {
-                "algorithm": algorithm,
-                "name": rows[0].name,
-                "unbounded": len(unbounded),
-                "left_out": len(rows) - len(unbounded) - len(valued),
-                "oracle": any(row.is_oracle for row in rows),
-                "said": remarks_of_runs(rows[0].name, remarks),
-                "label": label_of_runs(rows[0].name, remarks),
-            }
+            unbounded = [row for row in rows if plot.kind == "ratio" and row.ratio_kind in _ENDLESS]
+            valued = {row.case: pair for row in rows if (pair := values.value(row, plot.kind)) is not None}
+            shown = [*(row for row in rows if row.case in valued), *unbounded]
+            counts = {"unbounded": len(unbounded), "left_out": len(rows) - len(unbounded) - len(valued)}
+            line = _mean_line(plot, group, list(valued.values()), is_sample)
+            yield line | {"algorithm": algorithm} | counts | _describe_runs(rows, shown)
 
 
-def _mean_line(
-    plot: Plot, group: str, figures: Sequence[tuple[Fraction, Fraction]], samples: set[str]
-) -> dict[str, Any]:
+def _mean_line(plot: Plot, group: str, figures: Sequence[tuple[Fraction, Fraction]], is_sample: bool) -> dict[str, Any]:
     lower, upper = (intervals.mean([pair[end] for pair in figures]) for end in (0, 1))
     ends: list[Any] = [lower.mean, upper.mean]
     if find_quantity(plot.kind).timed:  # measured by a clock: digits beyond a float's say nothing
         ends = [None if end is None else float(end) for end in ends]
-    is_fixed = group not in samples and len(figures) > 1
     return {
         "plot": plot.name,
         "kind": plot.kind,
@@ -258,7 +245,7 @@ def _mean_line(
         "mean_upper": ends[1],
         "low": lower.low,
         "high": upper.high,
-        "parts": sorted(pair[0] for pair in figures) if is_fixed else [],
+        "parts": [] if is_sample or len(figures) < 2 else sorted(pair[0] for pair in figures),
     }
 
 

@@ -5,7 +5,6 @@ The one place that knows whether the most or the least of an objective is best.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -90,14 +89,14 @@ def _least_ratio(lower: Exact, upper: Exact, value: Exact) -> Ratio:
 
 def columns(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> dict[str, Any]:
     """What the rows of results say of ALG = value beside OPT in [lower, upper]: ratio, part reached, difference."""
-    found, part = ratio(lower, upper, value, sense), certain_share(lower, upper, value, sense)
+    interval, part = ratio(lower, upper, value, sense), certain_share(lower, upper, value, sense)
     least, most = shortfall(lower, upper, value, sense)
     return {
-        "ratio_kind": found.kind.value,
-        "ratio_lower": found.lower,
-        "ratio_upper": found.upper,
-        "ratio_lower_float": None if found.lower is None else float(found.lower),
-        "ratio_upper_float": None if found.upper is None else float(found.upper),
+        "ratio_kind": interval.kind.value,
+        "ratio_lower": interval.lower,
+        "ratio_upper": interval.upper,
+        "ratio_lower_float": None if interval.lower is None else float(interval.lower),
+        "ratio_upper_float": None if interval.upper is None else float(interval.upper),
         "reached": part,
         "reached_float": None if part is None else float(part),
         "behind_lower": least,
@@ -154,49 +153,6 @@ def share(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -
     if lower > 0:
         return (low, min(Fraction(1), Fraction(value) / lower)) if value > 0 else (Fraction(value) / lower, low)
     return (low, Fraction(1)) if value >= 0 else None
-
-
-def surplus(lower: Exact, upper: Exact, one: Exact, other: Exact, sense: Sense = Sense.MOST) -> Fraction | None:
-    """By how much the part of OPT that `one` reaches is certainly above that of `other`, both valid; None: unknown.
-
-    It is the least of the difference over OPT in [lower, upper], so it is sharper than the two parts' own intervals.
-    """
-    if one == other:
-        return Fraction(0)
-    if sense is Sense.MOST:
-        ends = [(Fraction(one) - other) / end for end in (lower, upper)] if lower > 0 else []
-    elif lower < 0:
-        ends = []
-    elif not one or not other:  # a cost of 0 is optimal: the other part is 0
-        return Fraction(1 if not one else -1)
-    else:
-        ends = [(1 / Fraction(one) - 1 / Fraction(other)) * end for end in (lower, upper)]
-    return min(ends, default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """Mean of the part that was certainly reached, over cases."""
-
-    value: Fraction | None  # the exact mean over the cases where `certain_share` is defined; None when there are none
-    cases: int  # how many those are
-    unbounded: int  # cases with an unbounded ratio (they are in the mean with their part <= 0)
-    undefined: int  # cases left out because the part is not defined
-
-
-def mean(results: Iterable[tuple[Exact, Exact, Exact]], sense: Sense = Sense.MOST) -> Mean:
-    """The mean of what is reached over (lower, upper, value) triples."""
-    parts: list[Fraction] = []
-    unbounded = undefined = 0
-    for lower, upper, value in results:
-        part = certain_share(lower, upper, value, sense)
-        unbounded += ratio(lower, upper, value, sense).kind is Kind.UNBOUNDED
-        if part is None:
-            undefined += 1
-        else:
-            parts.append(part)
-    average = sum(parts, Fraction(0)) / len(parts) if parts else None
-    return Mean(average, len(parts), unbounded, undefined)
 
 
 def interval_text(lower: Exact, upper: Exact, digits: int = 3) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from ratiobench.bench.results import ratios, repetitions
 from ratiobench.bench.results.row import Row, make_row
 from ratiobench.bench.storage.pieces import Audit, Failed, Online, Opt, Piece, Solvers, read_piece
 from ratiobench.bench.storage.pieces import Study as StudyPiece
-from ratiobench.bench.storage.store import Store, StoredCase
+from ratiobench.bench.storage.store import EMPTY, STORE, Store, StoredCase
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
 from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import InputError, shorten
@@ -97,7 +98,6 @@ class Results:
     exact: pd.DataFrame
     seconds: pd.DataFrame  # a row per piece of work: case, algorithm, stage, seconds
     checks: Sequence[str]  # names of the checks, in the order of the audits
-    asking: Sequence[str] = ()  # those of them that say which assumptions of the claim's proof fail
     measures: Sequence[str] = ()  # names of the family's measures
     accounts: Sequence[str] = ()  # the columns `ACCOUNTS`, or none where the family gives no accounts
     records: Sequence[Row] = ()  # the rows of `exact` for programs, with the facts behind them
@@ -158,20 +158,18 @@ def read_results(store: Store) -> Results:
         if (answers := reader.case_solvers(case)) is not None:
             solvers[case.name] = answers
     checks, measures = tuple(reader.checks), tuple(reader.measures)
-    asking = tuple(name for name in checks if any(f"{name}_failing" in row for row in rows))
     accounts = tuple(ACCOUNTS) if family is not None and family.accounts is not None else ()
     columns = [*COLUMNS, *measures]
     for name in checks:
-        parts = ("", "_left", "_right", "_reason", "_figures", *(["_failing"] if name in asking else []))
-        columns += [f"{name}{part}" for part in parts]
+        columns += [f"{name}{part}" for part in ("", "_left", "_right", "_reason", "_figures")]
+        columns += [f"{name}_failing"] if any(f"{name}_failing" in row for row in rows) else []
     columns += [*accounts, *(repetitions.COLUMNS if reader.runs else ())]
     return Results(
         about=about,
         cases=cases,
-        exact=pd.DataFrame(rows, columns=columns, dtype=object),
+        exact=pd.DataFrame([[row.get(name) for name in columns] for row in rows], columns=columns, dtype=object),
         seconds=pd.DataFrame(reader.seconds, columns=["case", "algorithm", "stage", "seconds"]),
         checks=checks,
-        asking=asking,
         measures=measures,
         accounts=accounts,
         records=[make_row(row, checks, measures) for row in rows],
@@ -179,6 +177,15 @@ def read_results(store: Store) -> Results:
         repetitions=pd.DataFrame(reader.runs, columns=repetitions.EACH, dtype=object),
         solvers=solvers,
     )
+
+
+def read_folder(folder: Path) -> Results:
+    """Read the tables of a folder in which a suite was run; InputError where there are none."""
+    with Store.open(folder / STORE, create=False) as store:
+        results = read_results(store)
+    if not results.about:
+        raise InputError(str(folder / STORE), "", EMPTY)
+    return results
 
 
 @dataclass(slots=True)
@@ -226,8 +233,7 @@ class _Reader:
         made, opt = self._get(case, "generate", case.name), self._get(case, "opt", case.solve_key)
         online = {key: self._get(case, "online", key, name) for name, _, key in case.runs()}
         every = [(name, run) for name, _, key in case.runs() if isinstance(run := online[key], Online)]
-        _check_bound(opt, every, self.sense, self.store, case)
-        head = {"case": case.name, "group": case.group, "instance": case.instance, **_reference(opt, every, self.sense)}
+        head = {"case": case.name, "group": case.group, "instance": case.instance, **self._reference(case, opt, every)}
         rows: list[list[dict[str, Any]]] = []
         for name, repetition, key in case.runs():
             row = head | {"algorithm": name, "label": name, "algorithm_key": key}
@@ -240,6 +246,39 @@ class _Reader:
             self.runs.extend(repetitions.list_runs(several) if len(several) > 1 else ())
         checks = tuple(self.checks)
         return [repetitions.mean_row(part, self.sense, checks) if len(part) > 1 else part[0] for part in rows]
+
+    def _reference(self, case: StoredCase, opt: Piece | None, runs: Iterable[tuple[str, Online]]) -> dict[str, Any]:
+        """The interval on OPT. A valid run is a verified solution too: the best one may move the verified end.
+
+        A run that is better than the bound on OPT is refused: one of the two must be wrong.
+        """
+        if not isinstance(opt, Opt):
+            reason = opt.reason if isinstance(opt, Failed) else "not solved yet"
+            return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}
+        ends, source = {"lower": Fraction(opt.lower), "upper": Fraction(opt.upper)}, "solve"
+        for name, run in runs:
+            if run.valid and ratios.beats_bound(opt.lower, opt.upper, run.welfare, self.sense):
+                where = f"case {shorten(case.name)}, online of {shorten(name)}, welfare"
+                beyond = "above" if self.sense is Sense.MOST else "below"
+                problem = (
+                    f"{shorten(run.welfare)} is {beyond} the bound {shorten(getattr(opt, self.sense.bound))} on OPT"
+                )
+                raise InputError(str(self.store.path), where, problem)
+            if run.valid and ratios.is_better(run.welfare, ends[self.sense.verified], self.sense):
+                ends[self.sense.verified], source = Fraction(run.welfare), name
+        lower, upper = ends["lower"], ends["upper"]
+        return {
+            "opt_status": "optimal" if lower == upper else "interval",
+            "opt_lower": lower,
+            "opt_lower_source": source,
+            "opt_upper": upper,
+            "opt_proof": opt.proof,
+            "opt_formulation": opt.formulation,
+            "opt_backend": opt.backend,
+            "opt_solver": (opt.solver or {}).get("solver", ""),
+            "opt_gap": ratios.gap(lower, upper),
+            "opt_time_limited": opt.time_limited,
+        }
 
     def _run(
         self, case: StoredCase, name: str, run: Piece | None, made: Piece | None, head: Mapping[str, Any]
@@ -275,44 +314,6 @@ class _Reader:
         return columns
 
 
-def _check_bound(
-    opt: Piece | None, runs: Iterable[tuple[str, Online]], sense: Sense, store: Store, case: StoredCase
-) -> None:
-    """Refuse a valid run that is better than the bound on OPT: one of the two must be wrong."""
-    if not isinstance(opt, Opt):
-        return
-    for name, run in runs:
-        if run.valid and ratios.beats_bound(opt.lower, opt.upper, run.welfare, sense):
-            where = f"case {shorten(case.name)}, online of {shorten(name)}, welfare"
-            beyond = "above" if sense is Sense.MOST else "below"
-            problem = f"{shorten(run.welfare)} is {beyond} the bound {shorten(getattr(opt, sense.bound))} on OPT"
-            raise InputError(str(store.path), where, problem)
-
-
-def _reference(opt: Piece | None, runs: Iterable[tuple[str, Online]], sense: Sense) -> dict[str, Any]:
-    """The interval on OPT. A valid online run is a verified solution too: the best one may move the verified end."""
-    if not isinstance(opt, Opt):
-        reason = opt.reason if isinstance(opt, Failed) else "not solved yet"
-        return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}
-    ends, source = {"lower": Fraction(opt.lower), "upper": Fraction(opt.upper)}, "solve"
-    for name, run in runs:
-        if run.valid and ratios.is_better(run.welfare, ends[sense.verified], sense):
-            ends[sense.verified], source = Fraction(run.welfare), name
-    lower, upper = ends["lower"], ends["upper"]
-    return {
-        "opt_status": "optimal" if lower == upper else "interval",
-        "opt_lower": lower,
-        "opt_lower_source": source,
-        "opt_upper": upper,
-        "opt_proof": opt.proof,
-        "opt_formulation": opt.formulation,
-        "opt_backend": opt.backend,
-        "opt_solver": (opt.solver or {}).get("solver", ""),
-        "opt_gap": ratios.gap(lower, upper),
-        "opt_time_limited": opt.time_limited,
-    }
-
-
 def _run_columns(run: Online, lower: Fraction | None, upper: Fraction | None, sense: Sense) -> dict[str, Any]:
     sources = frozenset(constant.source for constant in run.constants)
     row: dict[str, Any] = {
@@ -341,15 +342,12 @@ def _run_columns(run: Online, lower: Fraction | None, upper: Fraction | None, se
 
 def stages(seconds: pd.DataFrame) -> pd.DataFrame:
     """Seconds of work per stage, the online runs per algorithm: stage, pieces, seconds."""
-    if seconds.empty:
-        return pd.DataFrame(columns=["stage", "pieces", "seconds"])
     seconds = seconds[seconds["stage"] != DECIDING]  # a part of `online`
-    names = seconds["stage"].where(seconds["stage"] != "online", "online " + seconds["algorithm"])
-    grouped = seconds.groupby(names, sort=False)["seconds"].agg(["size", "sum"]).reset_index()
-    grouped.columns = pd.Index(["stage", "pieces", "seconds"])
     order = {stage: rank for rank, stage in enumerate(("generate", "opt", "solvers", "online", "audit", "study"))}
-    grouped["rank"] = [order[str(stage).split(" ")[0]] for stage in grouped["stage"]]
-    return grouped.sort_values("rank", kind="stable").drop(columns="rank").reset_index(drop=True)
+    names = seconds["stage"].where(seconds["stage"] != "online", "online " + seconds["algorithm"])
+    groups = seconds.assign(rank=seconds["stage"].map(order), stage=names).groupby(["rank", "stage"], sort=False)
+    table = groups["seconds"].agg(pieces="size", seconds="sum").reset_index().sort_values("rank", kind="stable")
+    return table[["stage", "pieces", "seconds"]]
 
 
 def online_seconds(results: Results, stage: str = "online") -> dict[tuple[str, str], float]:

@@ -21,7 +21,8 @@ def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
     """
     counted: dict[Remark, int] = {}
     for run in runs:
-        for remark in dict.fromkeys(_kind(each) if len(runs) > 1 else each for each in _beyond(algorithm, run)):
+        listed = _beyond(algorithm, run)
+        for remark in dict.fromkeys(map(_kind, listed) if len(runs) > 1 else listed):
             counted[remark] = counted.get(remark, 0) + 1
     gaps = [run.gap_ppm for run in runs if run.gap_ppm is not None]
     parts = []
@@ -36,34 +37,22 @@ def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
 
 
 def label_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
-    """An algorithm's name in a table of means: with the remarks on its runs, each with the number that have it."""
-    shown = _shown_options(algorithm, runs)
+    """An algorithm's name in a table of means: with the remarks on its runs, each with the number that have it.
+
+    ``NAME:key=value`` is ``NAME (key=value)`` where the runs have these options, and perhaps more, in brackets.
+    """
+    head, _, text = algorithm.partition(":")
+    options = set(text.split(",")) if text else set()
+    shown = next((run.options for run in runs if run.name == head and options and options <= set(run.options)), ())
     rest = [replace(run, options=()) if run.options == shown else run for run in runs]
-    return with_remarks(name_of_runs(algorithm, runs), remarks_of_runs(algorithm, rest))
-
-
-def name_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
-    """The name without remarks: ``NAME (key=value)`` for ``NAME:key=value`` where the runs have it in brackets."""
-    shown = _shown_options(algorithm, runs)
-    return f"{algorithm.partition(':')[0]} ({', '.join(shown)})" if shown else algorithm
-
-
-def _shown_options(algorithm: str, runs: Sequence[Remarks]) -> tuple[str, ...]:
-    """The options that runs have in brackets, where they contain those of the name; else none."""
-    head, _, options = algorithm.partition(":")
-    given = set(options.split(",")) if options else set()
-    return next((run.options for run in runs if run.name == head and given and given <= set(run.options)), ())
+    name, remarks = f"{head} ({', '.join(shown)})" if shown else algorithm, remarks_of_runs(algorithm, rest)
+    return f"{name} ({remarks})" if remarks else name
 
 
 def is_user_algorithm(algorithm: str) -> bool:
     """Whether the name is an import path, ``package.module:Class[:key=value,...]``: a user's algorithm."""
     attribute = algorithm.partition(":")[2].partition(":")[0]
     return bool(attribute) and "=" not in attribute
-
-
-def with_remarks(name: str, text: str) -> str:
-    """The name, and the remarks in brackets behind it."""
-    return f"{name} ({text})" if text else name
 
 
 def _kind(remark: Remark) -> Remark:

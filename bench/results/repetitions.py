@@ -58,10 +58,11 @@ def mean_row(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = ()) -> d
     counts: Counter[str] = Counter()
     for row in rows:
         counts.update(json.loads(row["counts"]))
+    admitted = _mean([row["admitted"] for row in rows])
     folded = {
         **first,
         **{figure: _mean([row.get(figure) for row in rows]) for figure in figures},
-        "admitted": _whole(_mean([row["admitted"] for row in rows])),
+        "admitted": admitted if admitted is None or admitted.denominator > 1 else admitted.numerator,
         "label": remarks.label,
         "remarks": remarks,
         "reason": reasons[0] if reasons else "",
@@ -93,10 +94,6 @@ def _common_remarks(name: str, runs: Sequence[Remarks]) -> Remarks:
 def _mean(values: Sequence[Any]) -> Fraction | None:
     """The exact mean; None where a value is missing."""
     return None if any(value is None for value in values) else sum(map(Fraction, values), Fraction(0)) / len(values)
-
-
-def _whole(value: Fraction | None) -> int | Fraction | None:
-    return value if value is None or value.denominator > 1 else value.numerator
 
 
 def _worst(rows: Sequence[Row], check: str) -> dict[str, Any]:

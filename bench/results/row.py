@@ -29,7 +29,7 @@ class CheckResult:
 class Row:
     """An algorithm on a case; figures that are not known are None.
 
-    Fields are the columns of results.csv (`ratiobench.bench.results.read.COLUMNS`) but for these.
+    Fields are those columns of results.csv (`ratiobench.bench.results.read.COLUMNS`) that reports show, and these.
     """
 
     case: str
@@ -38,7 +38,6 @@ class Row:
     remarks: Remarks  # the facts beside the algorithm's name; `label` renders them
     called: str = ""  # what a report calls the algorithm (`report --label`); empty for its name
     instance: str = ""
-    algorithm_key: str = ""
     state: str = "missing"
     reason: str = ""
     opt_status: str = "failed"
@@ -52,22 +51,16 @@ class Row:
     opt_gap: float | None = None
     opt_time_limited: bool | None = None
     welfare: Any = None
-    true_welfare: Any = None
     revenue: Any = None
     admitted: Any = None
     ratio_kind: str | None = None
     ratio_lower: Any = None
     ratio_upper: Any = None
-    ratio_lower_float: float | None = None
-    ratio_upper_float: float | None = None
     reached: Any = None
-    reached_float: float | None = None
     behind_lower: Any = None
     behind_upper: Any = None
     constants: str | None = None
     sources: frozenset[Source] = frozenset()  # where its constants come from
-    arithmetic: str | None = None
-    counts: str | None = None
     vendors: Any = None
     energy: Any = None
     bids: Any = None
@@ -75,19 +68,15 @@ class Row:
     repetitions: int | None = None
     welfare_low: float | None = None
     welfare_high: float | None = None
-    expected_ratio_low: float | None = None
-    expected_ratio_high: float | None = None
     measures: Mapping[str, Fraction | None] = field(default_factory=dict)  # the family's measures, by name
     checks: Mapping[str, CheckResult] = field(default_factory=dict)  # the checks' results, by name
 
     @property
     def name(self) -> str:
-        """What the algorithm is called."""
         return self.called or self.algorithm
 
     @property
     def label(self) -> str:
-        """The name with its remarks."""
         return self.remarks.label
 
     @property
@@ -109,11 +98,6 @@ class Row:
         """The assumptions of a claim's proof that fail on the run; None where its check does not say."""
         result = self.checks.get(check)
         return None if result is None else result.failing
-
-
-def is_known(value: Any) -> bool:
-    """Whether a cell holds something."""
-    return value is not None and not (isinstance(value, float) and value != value)
 
 
 _FIELDS = {field.name for field in fields(Row)} - {"measures", "checks"}

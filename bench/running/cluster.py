@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import importlib
 import logging
+import pickle
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -113,7 +114,7 @@ class DaskCluster(Executor):
         `ExecutorLost` if the cluster cannot run it.
         """
         handed: Future[T] = Future()
-        call = remote.pack_call(partial(fn, *args, **kwargs))
+        call = pickle.dumps(partial(fn, *args, **kwargs), pickle.HIGHEST_PROTOCOL)
         try:
             inner = self._executor.submit(remote.run, call, self.limit, remote.hash_code())
         except Exception as error:

@@ -50,24 +50,22 @@ class RunOptions:
 
     @property
     def folder(self) -> Path:
-        """The folder of the results, which is known when a suite is run."""
         if self.out is None:
             raise ValueError("`out` is not set")
         return self.out
 
     def context(self, family: Family) -> RunContext:
-        """The context of its online runs."""
         isolate = family.choose_isolation(self.isolate)
         return RunContext(isolate=isolate, own=self.own, hidden=(str(self.folder.absolute()),))
 
     def as_words(self) -> list[str]:
         """The options on which figures depend, where they are not at their defaults, as words of a command."""
         words: list[str] = []
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name in _BESIDE or value == each.default:
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.name in _BESIDE or value == option.default:
                 continue
-            flag = "--algorithm" if each.name == "algorithms" else f"--{each.name}"
+            flag = "--algorithm" if option.name == "algorithms" else f"--{option.name}"
             if isinstance(value, bool):
                 words.append(flag if value else flag.replace("--", "--no-", 1))
             else:

@@ -66,7 +66,6 @@ class SpawnPool(Executor):
         atexit.register(self.stop)
 
     def parallel(self) -> int:
-        """Pieces that can be in work at a time."""
         return self.workers
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -220,8 +219,8 @@ def _prepare(cores: int, left_out: Any, count: Any, environment: dict[str, str])
     def tell(total: float, since: float) -> None:
         left_out[:] = total, since
 
-    def tell_count(found: ArrivalCount | None) -> None:
-        count[:] = found or (0,) * len(count)
+    def tell_count(arrivals: ArrivalCount | None) -> None:
+        count[:] = arrivals or (0,) * len(count)
 
     timing.tell, work.listener = tell, tell_count
     own_group = hasattr(os, "setpgid")

@@ -47,7 +47,6 @@ class Progress:
             self.warn(f"... {so_far}; at work: {names}")
 
     def advance(self) -> None:
-        """A piece is there."""
         self._done += 1
         self._bar.update()
 
@@ -63,7 +62,6 @@ class Progress:
             print(text, file=self._stream, flush=True)
 
     def close(self) -> None:
-        """Leave the bar's line."""
         self._bar.close()
 
 

@@ -42,9 +42,9 @@ def _code() -> dict[str, str]:
 
 def _packages() -> dict[str, str]:
     """ratiobench, Python, and every package that ratiobench names as a requirement and that is installed."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        found["ratiobench"] = importlib.metadata.version("ratiobench")
+        versions["ratiobench"] = importlib.metadata.version("ratiobench")
     try:
         required = importlib.metadata.requires("ratiobench") or []
     except importlib.metadata.PackageNotFoundError:
@@ -53,8 +53,8 @@ def _packages() -> dict[str, str]:
         match = re.match(r"[A-Za-z0-9._-]+", requirement)
         if match:
             with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-                found[match.group()] = importlib.metadata.version(match.group())
-    return found | {f"plug-in {name}": version for name, version in plugin_packages().items()}
+                versions[match.group()] = importlib.metadata.version(match.group())
+    return versions | {f"plug-in {name}": version for name, version in plugin_packages().items()}
 
 
 def _machine() -> dict[str, str]:

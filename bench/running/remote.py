@@ -10,7 +10,6 @@ import hashlib
 import os
 import pickle
 import platform
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
@@ -39,17 +38,12 @@ def hash_code() -> str:
             family.name,
             family.audit_version,
             family.solve_key(SolveSettings()),
-            [family.algorithm_key(each.name) for each in family.algorithms()],
+            [family.algorithm_key(entry.name) for entry in family.algorithms()],
         )
         for family in families().values()
     ]
     packages = sorted(provenance.collect()["packages"].items())
     return hashlib.sha256(repr((ours, packages)).encode()).hexdigest()
-
-
-def pack_call(call: Callable[[], Any]) -> bytes:
-    """A call as bytes, with the data that it is about."""
-    return pickle.dumps(call, protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def run(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Exception | None]:

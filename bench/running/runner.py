@@ -6,12 +6,11 @@ content alone, so the numbers do not depend on the number of workers, on the ord
 
 from __future__ import annotations
 
-import contextlib
 import math
 import shlex
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -145,48 +144,45 @@ class _Sweep:
         self.store.put(StoredResult(GENERATE, "", case.name, True, {}, None, result.seconds))
         known = replace(case, instance=result.instance, describe=result.describe)
         known = _with_priors(known, *(other.instance if other else "" for other in (result.prior, result.history)))
-        position, planned = next((i, each) for i, each in enumerate(self.cases) if each.name == case.name)
+        position, planned = next((i, other) for i, other in enumerate(self.cases) if other.name == case.name)
         self.store.put_case(position, known)
         self._advance(known, MAKING, result.seconds)
 
-        def solve() -> partial[Any]:
-            about = self.family.name, self._data(known), known.instance
-            if not planned.certificate:
-                return partial(work.solve, *about, planned.solve, known.solve_key)
-            certificate, _ = read_bytes(find_certificate(planned.certificate))
-            return partial(work.certify, *about, planned.certificate, certificate, known.solve_key)
-
-        def answer() -> partial[Any]:
-            about = self.family.name, self._data(known), known.instance
-            return partial(work.solve_printed, *about, known.solvers_key)
-
-        self._add(_Piece(known, OPT_STAGE, OPT, known.solve_key, solve))
+        if planned.certificate:
+            call = partial(self._certify, known, planned.certificate)
+        else:
+            call = partial(self._call, work.solve, known, planned.solve, known.solve_key)
+        self._add(_Piece(known, OPT_STAGE, OPT, known.solve_key, call))
         if self.solvers_key:
-            self._add(_Piece(known, SOLVERS, SOLVERS, known.solvers_key, answer))
+            call = partial(self._call, work.solve_printed, known, known.solvers_key)
+            self._add(_Piece(known, SOLVERS, SOLVERS, known.solvers_key, call))
 
     def _measure(self, case: StoredCase, reference: StoredResult) -> None:
         """Plan the runs with their audits, and the studies, of a case whose OPT is known."""
         for name, repetition, key in case.runs():
             audit_key = case.audit_key(key)
-            own = {path: each for path, each in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
+            own = {path: user for path, user in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
             terms = replace(self.terms, own=own, repetition=repetition)
 
-            def run(
-                name: str = name, keys: tuple[str, str] = (key, audit_key), terms: RunContext = terms
-            ) -> partial[Any]:
-                about = self.family.name, self._data(case), case.instance, name
-                return partial(work.measure, *about, *keys, reference, self._prior(case, name), terms, self.audited)
-
-            slow = self.family.is_slow(name)
-            self._add(_Piece(case, AUDIT, name, audit_key, run, slow=slow), self._known_run(case, name, key, audit_key))
+            call = partial(self._play, work.measure, case, name, name, key, audit_key, reference, terms, self.audited)
+            piece = _Piece(case, AUDIT, name, audit_key, call, slow=self.family.is_slow(name))
+            self._add(piece, self._known_run(case, name, key, audit_key))
         for kind, algorithm, task, key in case.studies:
             study = Study(kind, algorithm, task)
+            call = partial(self._play, work.study, case, algorithm, study, key, self.terms)
+            self._add(_Piece(case, STUDY, study.name, key, call))
 
-            def make(study: Study = study, key: str = key) -> partial[Any]:
-                about = self.family.name, self._data(case), case.instance, study, key
-                return partial(work.study, *about, self._prior(case, study.algorithm), self.terms)
+    def _call(self, work_of: Callable[..., Any], case: StoredCase, *args: Any) -> partial[Any]:
+        return partial(work_of, self.family.name, self._data(case), case.instance, *args)
 
-            self._add(_Piece(case, STUDY, study.name, key, make))
+    def _certify(self, case: StoredCase, source: str) -> partial[Any]:
+        return self._call(work.certify, case, source, read_bytes(find_certificate(source))[0], case.solve_key)
+
+    def _play(self, work_of: Callable[..., Any], case: StoredCase, algorithm: str, *args: Any) -> partial[Any]:
+        """The same with the file of the case's prior or history, if the algorithm asks for it."""
+        asked = case.find_prior(is_informed(algorithm))
+        prior = read_bytes(self.path(asked))[0] if asked else None
+        return partial(self._call(work_of, case, *args), prior=prior)
 
     def _known_run(self, case: StoredCase, name: str, key: str, audit_key: str) -> list[StoredResult]:
         """A run and its audit from the store, or from those that are stored with a standard set; empty: not known."""
@@ -197,8 +193,8 @@ class _Sweep:
         known = self.stored.get((case.name, name))
         if online is None and known is not None and (known.instance, known.key) == (case.instance, key):
             online = StoredResult(ONLINE, case.instance, key, True, known.run)
-            found = {"checks": [], "measures": known.measures}
-            audit = StoredResult(AUDIT, case.instance, audit_key, True, found)
+            measured = {"checks": [], "measures": known.measures}
+            audit = StoredResult(AUDIT, case.instance, audit_key, True, measured)
             self.store.put(online, audit)
         return [online, audit] if online is not None and audit is not None else []
 
@@ -209,7 +205,7 @@ class _Sweep:
 
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key, with its solver's version; one's own in a sandbox is kept apart."""
-        shipped = algorithm.partition(":")[0] in {each.name for each in self.family.algorithms()}
+        shipped = algorithm.partition(":")[0] in {entry.name for entry in self.family.algorithms()}
         isolated = _ISOLATED.get(str(self.terms.isolate), "") if self.family.runs_user_code(algorithm) else ""
         parts = [self.family.algorithm_key(algorithm), self.family.solver_key(algorithm) if shipped else "", isolated]
         return " | ".join(filter(None, parts))
@@ -220,18 +216,13 @@ class _Sweep:
     def _data(self, case: StoredCase) -> bytes:
         return read_bytes(self.path(case.instance))[0]
 
-    def _prior(self, case: StoredCase, algorithm: str) -> bytes | None:
-        """The file of the case's prior or history, if the algorithm asks for it."""
-        asked = case.find_prior(is_informed(algorithm))
-        return read_bytes(self.path(asked))[0] if asked else None
-
     # 2. From one piece to the next.
 
     def _add(self, piece: _Piece, known: Sequence[StoredResult] | None = None) -> None:
         """Queue a piece, unless its results are stored, or those of one with the same content are awaited."""
         if known is None:
-            found = self.store.get(*piece.address)
-            known = [] if found is None else [found]
+            stored = self.store.get(*piece.address)
+            known = [] if stored is None else [stored]
         if known:
             self._arrived(piece, known, None)
         elif piece.address in self.same:
@@ -242,7 +233,6 @@ class _Sweep:
             self.queue.append(piece)
 
     def _done(self, piece: _Piece, results: Any) -> None:
-        """A worker has made a piece."""
         if piece.stage == GENERATE:
             self._made(piece.case, results)
             return
@@ -257,7 +247,7 @@ class _Sweep:
         """A piece has failed in a way that its function could not catch."""
         case = piece.case
         if piece.stage == GENERATE:
-            self.store.put_case([each.name for each in self.cases].index(case.name), case)
+            self.store.put_case([other.name for other in self.cases].index(case.name), case)
             self.store.put(work.make_failed(GENERATE, "", case.name, error))
             for what in list(self.left[case.name].elements()):
                 self._advance(case, what, None)
@@ -332,7 +322,7 @@ class _Sweep:
                 piece = self.next([piece for piece, _ in at_work.values()])
                 if piece is None:
                     break
-                self.started.update(each.case.name for each in self.same.get(piece.address, [piece]))
+                self.started.update(same.case.name for same in self.same.get(piece.address, [piece]))
                 at_work[pool.submit(piece.call())] = piece, time.monotonic()
             finished, _ = wait(at_work, min(1.0, POLL), FIRST_COMPLETED)
             now = time.monotonic()
@@ -360,12 +350,12 @@ def _case_table(family: Family, store: Store, name: str) -> str:
     from ratiobench.bench.report.rows import results_text
     from ratiobench.bench.results.read import read_results
 
-    found = read_results(store)
-    case = next(case for case in found.cases if case.name == name)
-    if case.group in list_sweep_groups(found):
+    results = read_results(store)
+    case = next(case for case in results.cases if case.name == name)
+    if case.group in list_sweep_groups(results):
         return ""
-    records = [row for row in found.records if row.case == name]
-    return results_text(replace(found, cases=[case], records=records), family).partition("\n\n")[0]
+    records = [row for row in results.records if row.case == name]
+    return results_text(replace(results, cases=[case], records=records), family).partition("\n\n")[0]
 
 
 def list_work_kinds(case: Case, repeats: Mapping[str, int], crosscheck: bool = False) -> list[str]:
@@ -393,46 +383,42 @@ def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
 
 def filter_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
     """The cases whose names fit one of the patterns, of one of the tiers (groups); all, where there is none."""
+    known = dict.fromkeys(case.group for case in suite.cases)
     for tier in tiers:
-        if tier not in (known := dict.fromkeys(case.group for case in suite.cases)):
+        if tier not in known:
             raise InputError("--tier", "", explain_unknown_name(tier, known))
-    for pattern in patterns:
-        if not any(fnmatchcase(case.name, pattern) for case in suite.cases):
-            some = ", ".join(case.name for case in suite.cases[:5]) + (", ..." if len(suite.cases) > 5 else "")
-            raise InputError("--only", "", f"{shorten(pattern)} fits no case of {suite.name}: {some}")
-    chosen = [
-        case
-        for case in suite.cases
-        if (not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns))
-        and (not tiers or case.group in tiers)
-    ]
+    _require_fitting("--only", patterns, [case.name for case in suite.cases], f"case of {suite.name}")
+    chosen = [case for case in suite.cases if _fits(case.name, patterns) and case.group in (tiers or known)]
     if not chosen:
         raise InputError("--tier", "", f"no case of {', '.join(tiers)} fits {shorten(', '.join(patterns))}")
     return chosen
 
 
-def _with_rows(suite: Suite, cases: list[Case], patterns: Sequence[str]) -> list[Case]:
-    """The cases with those algorithms and studies whose names fit, if any do; all, where there is no pattern."""
-    if not patterns:
-        return cases
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
-    def fits(name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in patterns)
 
-    known = dict.fromkeys(name for case in cases for name in case.algorithms)
+def _require_fitting(option: str, patterns: Sequence[str], names: Sequence[str], what: str) -> None:
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in known):
-            some = ", ".join(list(known)[:5]) + (", ..." if len(known) > 5 else "")
-            raise InputError("--rows", "", f"{shorten(pattern)} fits no algorithm of {suite.name}: {some}")
+        if not any(fnmatchcase(name, pattern) for name in names):
+            some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            raise InputError(option, "", f"{shorten(pattern)} fits no {what}: {some}")
+
+
+def _filter_rows(suite: Suite, options: RunOptions) -> list[Case]:
+    """The cases that the options choose, with those algorithms and studies whose names fit `--rows`, if any do."""
+    cases, patterns = filter_cases(suite, options.only, options.tier), options.rows
+    names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
+    _require_fitting("--rows", patterns, names, f"algorithm of {suite.name}")
     selection = [
         replace(
             case,
-            algorithms=tuple(filter(fits, case.algorithms)),
-            studies=tuple(study for study in case.studies if fits(study.algorithm)),
+            algorithms=tuple(name for name in case.algorithms if _fits(name, patterns)),
+            studies=tuple(study for study in case.studies if _fits(study.algorithm, patterns)),
         )
         for case in cases
     ]
-    return [case for case in selection if case.algorithms]
+    return [case for case in selection if case.algorithms or not patterns]
 
 
 def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
@@ -440,8 +426,7 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
     if options.algorithms and options.rows:
         problem = "chooses of the suite's algorithms, of which none runs beside those of --algorithm"
         raise InputError("--rows", "", f"{problem}; --add NAME runs one beside them")
-    chosen = _with_rows(suite, filter_cases(suite, options.only, options.tier), options.rows)
-    named = options.named
+    chosen, named = _filter_rows(suite, options), options.named
     if not any(case.algorithms or named for case in chosen):
         raise InputError(suite.file or suite.name, "algorithms", "nothing is to be run: name some, or --algorithm NAME")
     for case in chosen if suite.file else ():
@@ -453,29 +438,20 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
         if not any(case.is_served(name) for case in chosen):
             option = "--algorithm" if name in options.algorithms else "--add"
             raise InputError(option, "", f"{shorten(name)}: {_no_other_day(suite, chosen, name)}")
-    return [
-        replace(
-            case,
-            algorithms=algorithms,
-            studies=tuple(each for each in case.studies if not options.algorithms or each.algorithm in named),
-            solve=replace(case.solve, effort=case.solve.effort * options.effort),
-            certificate="" if options.solve or options.effort > 1 else case.certificate,
-            prior=case.prior if _is_any_informed(case, algorithms) else None,
-        )
-        for case in chosen
-        if (algorithms := _choose_algorithms(case, options)) or not named
-    ]
-
-
-def _is_any_informed(case: Case, algorithms: Sequence[str]) -> bool:
-    """Whether a run or a study of the case asks for another day, which need not be made otherwise."""
-    return any(map(is_informed, (*algorithms, *(study.algorithm for study in case.studies))))
-
-
-def _choose_algorithms(case: Case, options: RunOptions) -> tuple[str, ...]:
-    """Those of the case and those of the command; of these none that asks for another day, which the case lacks."""
-    own = () if options.algorithms else case.algorithms
-    return tuple(dict.fromkeys((*own, *filter(case.is_served, options.named))))
+    cases = []
+    for case in chosen:
+        # Of those of the command none that asks for another day, which the case lacks
+        own = () if options.algorithms else case.algorithms
+        algorithms = tuple(dict.fromkeys((*own, *filter(case.is_served, named))))
+        studies = tuple(study for study in case.studies if not options.algorithms or study.algorithm in named)
+        informed = any(map(is_informed, (*algorithms, *(study.algorithm for study in case.studies))))
+        certificate = "" if options.solve or options.effort > 1 else case.certificate
+        solve = replace(case.solve, effort=case.solve.effort * options.effort)
+        prior = case.prior if informed else None  # which need not be made otherwise
+        if algorithms or not named:
+            changed = replace(case, algorithms=algorithms, studies=studies, solve=solve)
+            cases.append(replace(changed, prior=prior, certificate=certificate))
+    return cases
 
 
 def _no_other_day(suite: Suite, chosen: Sequence[Case], name: str) -> str:
@@ -495,7 +471,7 @@ def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
 
     Suites leave out such rows as well, where a case has no earlier day.
     """
-    chosen = _with_rows(suite, filter_cases(suite, options.only, options.tier), options.rows)
+    chosen = _filter_rows(suite, options)
     lines = []
     for name in options.named:
         without = [case.name for case in chosen if not case.is_served(name)]
@@ -506,17 +482,6 @@ def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
     return lines
 
 
-@contextlib.contextmanager
-def _in_file(suite: Suite, named: bool) -> Iterator[None]:
-    """An `InputError` about an algorithm that the suite's file names is about the file."""
-    try:
-        yield
-    except InputError as error:
-        if not (suite.file and named):
-            raise
-        raise InputError(suite.file, "algorithms", str(error).removeprefix("algorithm: ")) from None
-
-
 def require_shown(suite: Suite, added: Sequence[str]) -> None:
     """That the figures of a file show algorithms that are run; `added` are those of the command."""
     run = [name for case in suite.cases for name in (*case.algorithms, *(study.algorithm for study in case.studies))]
@@ -525,8 +490,8 @@ def require_shown(suite: Suite, added: Sequence[str]) -> None:
         named = {
             "algorithms": plot.algorithms,
             "hindsight": [name for _, names in plot.hindsight for name in names],
-            "printed": [name for each in plot.printed for name in (each.algorithm, each.than)],
-            "printed_means": [each.algorithm for each in plot.printed_means],
+            "printed": [name for printed in plot.printed for name in (printed.algorithm, printed.than)],
+            "printed_means": [printed.algorithm for printed in plot.printed_means],
         }
         for field_, names in named.items():
             for name in names:
@@ -538,7 +503,6 @@ def require_shown(suite: Suite, added: Sequence[str]) -> None:
 
 
 def scale_suite(suite: Suite, scale: str) -> Suite:
-    """The suite with its cases at the scale."""
     if scale not in SCALES:
         raise InputError("--scale", "", f"{shorten(scale)} is not one of {', '.join(SCALES)}")
     if scale == SCALES[0]:
@@ -568,8 +532,12 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     with run_context(terms):
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
         for name in dict.fromkeys([*names, *studied]):
-            with _in_file(suite, name not in options.named):
+            try:
                 require_algorithms(family, [name])
+            except InputError as error:
+                if not suite.file or name in options.named:
+                    raise
+                raise InputError(suite.file, "algorithms", str(error).removeprefix("algorithm: ")) from None
         repeat = max(options.repeat, suite.repeat)
         drawing = [name for name in names if repeat > 1 and family.is_randomised(name)]
     repeats = dict.fromkeys(drawing, repeat)
@@ -583,7 +551,9 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         with _open_store(options.folder) as store:
             folder = make_folder(options.folder / "instances")
             audited = suite.audited if options.audits is None else options.audits
-            stored = {} if options.rerun or audited or repeats else _stored_runs(cases)
+            stored: dict[tuple[str, str], StoredRun] = {}  # those of the standard sets, by entry and algorithm
+            for name in sorted({case.certificate.partition("/")[0] for case in cases if case.certificate}):
+                stored |= {} if options.rerun or audited or repeats else read_runs(read_set(name))
             if options.fresh or options.retry_failed:
                 store.clear(failed_only=not options.fresh)
             made_by = {"workers": pool.parallel(), "provenance": provenance.collect(isolation)}
@@ -614,7 +584,6 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
 
 
 def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, Any]:
-    """What the store says of a run: what was asked for."""
     rows = options.named if options.algorithms else options.rows
     about: dict[str, Any] = {
         "suite": suite.name,
@@ -634,12 +603,6 @@ def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, An
     return about | ({"rows": list(rows)} if rows else {})
 
 
-def _stored_runs(cases: Iterable[Case]) -> dict[tuple[str, str], StoredRun]:
-    """The stored runs of the standard sets that the cases are of, by entry and algorithm."""
-    sets = {case.certificate.partition("/")[0] for case in cases if case.certificate}
-    return {address: run for name in sorted(sets) for address, run in read_runs(read_set(name)).items()}
-
-
 def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:
     """The folders of the suite's own file and of the files that its recipes name."""
     given = {path for case in cases for path in work.paths_of(case.recipe, case.prior, case.history)}
@@ -654,7 +617,6 @@ def command(suite: Suite, options: RunOptions) -> str:
 
 
 def _open_store(results: Path) -> Store:
-    """The store of a folder of results; nothing is written where the folder cannot be used."""
     folder = results / "instances"
     if folder.exists() and not folder.is_dir():
         raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
@@ -677,13 +639,12 @@ def generate_suite(
     with fill_folder(out) as beside:
         for case in filter_cases(suite, only, tiers):
             made = work.make(family.name, case.recipe, case.prior, None, case.history)
-            described = [(case.name, f"{case.name}.json.gz", made, made.describe)]
-            if made.prior is not None:
-                described.append((f"{case.name}, prior", f"{case.name}_yesterday.json.gz", made.prior, {}))
-            if made.history is not None:
-                described.append((f"{case.name}, history", f"{case.name}_history.json.gz", made.history, {}))
-            for name, file, each, about in described:
-                write_atomically(beside / file, each.data)
-                notes = {"notes": list(each.notes)} if each.notes else {}
-                written.append({"case": name, "file": str(out / file), "instance": each.instance, **about, **notes})
+            others = ((", prior", "_yesterday", made.prior), (", history", "_history", made.history))
+            for word, suffix, part in (("", "", made), *others):
+                if part is not None:
+                    file = f"{case.name}{suffix}.json.gz"
+                    write_atomically(beside / file, part.data)
+                    about = {"case": f"{case.name}{word}", "file": str(out / file), "instance": part.instance}
+                    about |= part.describe if part is made else {}
+                    written.append(about | ({"notes": list(part.notes)} if part.notes else {}))
     return written

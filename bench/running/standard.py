@@ -49,9 +49,9 @@ def make_entry(entry: Entry) -> tuple[Family, Any]:
     if family is None:
         raise InputError(entry.name, "family", f"{shorten(entry.family)} is not one of {', '.join(families())}")
     instance = family.make(entry.recipe)
-    found = family.identity(instance)
-    if entry.instance and found != entry.instance:
-        problem = f"the recipe makes another instance here: {found}, not {entry.instance}"
+    identity = family.identity(instance)
+    if entry.instance and identity != entry.instance:
+        problem = f"the recipe makes another instance here: {identity}, not {entry.instance}"
         raise InputError(entry.name, "instance", problem)
     return family, instance
 
@@ -59,8 +59,8 @@ def make_entry(entry: Entry) -> tuple[Family, Any]:
 def read_certificate(chosen: StandardSet, entry: Entry, record: Record) -> tuple[bytes, str]:
     """The file of an entry's certificate, and its name; InputError where it is not the one of the record."""
     data, source = read_bytes(chosen.certificate(entry))
-    if (found := sha256(data).hexdigest()) != record.certificate:
-        raise InputError(source, "", f"SHA-256 {found}, not {record.certificate} as the manifest says")
+    if (digest := sha256(data).hexdigest()) != record.certificate:
+        raise InputError(source, "", f"SHA-256 {digest}, not {record.certificate} as the manifest says")
     return data, source
 
 
@@ -91,15 +91,11 @@ def check_entry(chosen: StandardSet, entry: Entry) -> EntryCheck:
 
 def check_set(chosen: StandardSet, entries: Sequence[Entry], workers: int | None) -> Iterator[EntryCheck]:
     """Check entries side by side, large ones first; as they get done."""
-    order = sorted(entries, key=lambda each: -_file_size(chosen, each))
+    sizes = {file.name: file.stat().st_size for file in chosen.folder.glob("*")}
+    order = sorted(entries, key=lambda entry: -sizes.get(chosen.certificate(entry).name, 0))
     with SpawnPool(min(workers or usable_cores(), max(1, len(order)))) as pool:
         for future in as_completed([pool.submit(check_entry, chosen, entry) for entry in order]):
             yield future.result()
-
-
-def _file_size(chosen: StandardSet, entry: Entry) -> int:
-    path = chosen.certificate(entry)
-    return path.stat().st_size if path.exists() else 0
 
 
 class Improvement(NamedTuple):
@@ -111,7 +107,6 @@ class Improvement(NamedTuple):
 
     @property
     def moved(self) -> bool:
-        """Whether an end did."""
         return self.before != self.after
 
 
@@ -164,14 +159,15 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     first = entry.first
     if first is None and known is None:
         first = First(record.lower, record.upper, record.seconds)
-    size = _size_of(family, instance)
-    found = msgspec.structs.replace(entry, instance=family.identity(instance), size=size, first=first, best=record)
+    described = family.describe(instance)
+    size = {name: described[name] for name in dict.fromkeys((*family.size, "load")) if name in described}
+    improved = msgspec.structs.replace(entry, instance=family.identity(instance), size=size, first=first, best=record)
     make_folder(chosen.folder)
     write_atomically(chosen.certificate(entry), content)
-    changed = read_set(chosen.path).replace_entry(found)  # another process may have written it meanwhile
+    changed = read_set(chosen.path).replace_entry(improved)  # another process may have written it meanwhile
     changed.write()
     if before != after:
-        changed.add_to_history(found)
+        changed.add_to_history(improved)
     return Improvement(changed, before, after)
 
 
@@ -179,7 +175,7 @@ def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping
     """A certificate with the best solution of several valid ones and the best bound: neither depends on the other."""
     if len(documents) == 1:
         return dict(documents[0])
-    reports = [family.read_certified(instance, dict(each), "certificate") for each in documents]
+    reports = [family.read_certified(instance, dict(document), "certificate") for document in documents]
     least, most = (
         min(range(len(reports)), key=lambda k: reports[k].upper),
         max(range(len(reports)), key=lambda k: reports[k].lower),
@@ -207,7 +203,11 @@ def store_runs(
         suite = suite_of(chosen, name, family.day_before)
         assert suite is not None  # the family has entries
         policies = () if family.evaluation is None else family.evaluation.policies
-        algorithms = dict.fromkeys((*chosen.algorithms.get(name, ()), *policies, *_runnable(family)))
+        algorithms = dict.fromkeys((*chosen.algorithms.get(name, ()), *policies))
+        for algorithm in family.algorithms():
+            with contextlib.suppress(InputError):  # it needs something named
+                family.validate_algorithm(algorithm.name)
+                algorithms[algorithm.name] = None
         only = tuple(entry.name for entry in entries if entry.family == name)
         out = folder / name
         tell(f"{len(algorithms)} algorithms of {name} on {len(only)} instances")
@@ -215,20 +215,12 @@ def store_runs(
             algorithms=tuple(algorithms), only=only, audits=False, rerun=True, out=out, workers=workers
         )
         run_suite(family, suite, options)
-        found = [each for each in _runs_of(out) if each.entry in only]
+        made = [run for run in _runs_of(out) if run.entry in only]
         stored = {address: run for address, run in stored.items() if run.entry not in only}
-        stored |= {(run.entry, run.algorithm): run for run in found}
-        counts[name] = len(found)
+        stored |= {(run.entry, run.algorithm): run for run in made}
+        counts[name] = len(made)
     write_runs(chosen, stored.values())
     return counts
-
-
-def _runnable(family: Family) -> Iterator[str]:
-    """The algorithms that need nothing named."""
-    for each in family.algorithms():
-        with contextlib.suppress(InputError):
-            family.validate_algorithm(each.name)
-            yield each.name
 
 
 def _runs_of(folder: Path) -> Iterator[StoredRun]:
@@ -243,12 +235,6 @@ def _runs_of(folder: Path) -> Iterator[StoredRun]:
                     yield StoredRun(
                         case.name, case.instance, algorithm, key, {**run.payload, "seconds": None}, measures
                     )
-
-
-def _size_of(family: Family, instance: Any) -> dict[str, Any]:
-    described = family.describe(instance)
-    selection = [*family.size, *(["load"] if "load" in described and "load" not in family.size else [])]
-    return {key: described[key] for key in selection if key in described}
 
 
 def fetch(chosen: StandardSet, entries: Sequence[Entry], folder: Path, tell: Callable[[str], None]) -> list[Path]:

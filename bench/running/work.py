@@ -86,22 +86,22 @@ def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
 
     What cannot be read is not there: whoever makes the instance says so.
     """
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for path in paths_of(*recipes):
         with contextlib.suppress(InputError):
-            found[path] = found.get(path) or read_bytes(path)[0]
-    return found
+            files[path] = files.get(path) or read_bytes(path)[0]
+    return files
 
 
 def paths_of(*recipes: Mapping[str, Any] | None) -> list[str]:
     """The instance files that recipes name."""
-    return [path for recipe in recipes if recipe is not None for path in _paths(recipe)]
-
-
-def _paths(recipe: Mapping[str, Any]) -> list[str]:
-    if recipe.get("kind") == "file":
-        return [str(recipe.get("path", ""))]
-    return [path for each in (recipe["recipes"] if recipe.get("kind") == "joined" else ()) for path in _paths(each)]
+    paths: list[str] = []
+    for recipe in recipes:
+        if recipe is not None and recipe.get("kind") == "file":
+            paths.append(str(recipe.get("path", "")))
+        elif recipe is not None and recipe.get("kind") == "joined":
+            paths += paths_of(*recipe["recipes"])
+    return paths
 
 
 def _generate(family: Family, recipe: Mapping[str, Any], given: Mapping[str, bytes]) -> Any:
@@ -139,8 +139,6 @@ def _result(
 
 
 def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key: str) -> StoredResult:
-    """OPT or its interval."""
-
     def find(contract: Family) -> tuple[dict[str, Any], bytes]:
         return _encoded(contract, contract.solve(_instance(family, data), settings))
 
@@ -196,9 +194,9 @@ def measure(
     online_key: str,
     audit_key: str,
     reference: StoredResult,
-    prior: bytes | None = None,
     terms: RunContext = FREE,
     audited: bool = True,
+    prior: bytes | None = None,
 ) -> tuple[StoredResult, StoredResult]:
     """One online run and its audit against the reference; the audit checks nothing if not asked."""
     run: OnlineRun
@@ -223,11 +221,11 @@ def measure(
             document = json.loads(gzip.decompress(reference.solution or b""))
             solution = contract.parse_solution(document, "reference")
             checks += contract.audit(instance, run, restore_report(reference, solution))
-        found: dict[str, Any] = {"checks": [check.document() for check in checks]}
+        payload: dict[str, Any] = {"checks": [check.document() for check in checks]}
         if contract.measures is not None:
             values = contract.measures(instance, run, checks)
-            found["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
-        return found, None
+            payload["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
+        return payload, None
 
     with run_context(terms):
         load = partial(_same_code, algorithm=algorithm, key=online_key)
@@ -247,11 +245,9 @@ def study(
     identity: str,
     wanted: Study,
     key: str,
-    prior: bytes | None = None,
     terms: RunContext = FREE,
+    prior: bytes | None = None,
 ) -> StoredResult:
-    """A table for a figure."""
-
     def tabulate(contract: Family) -> tuple[dict[str, Any], None]:
         if contract.studies is None:
             raise InputError("suite", wanted.name, f"the family {family} makes no studies")

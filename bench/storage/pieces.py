@@ -93,8 +93,6 @@ class Accounts(Struct):
 
 
 class Online(Struct):
-    """A run of an algorithm."""
-
     algorithm: str
     label: str
     remarks: Remarks
@@ -148,9 +146,9 @@ def read_piece(piece: StoredResult, store: Path, case: StoredCase, *, whole: boo
 
     def decode(_: Any, value: Any) -> Value:
         text = isinstance(value, str) and not whole and re.fullmatch(_FRACTION, value)
-        if not (text or type(value) is int) or abs(found := Value(value)) > _LARGEST or str(found) != str(value):
+        if not (text or type(value) is int) or abs(number := Value(value)) > _LARGEST or str(number) != str(value):
             raise InputError("", "", f"{shorten(value)} is not {'an integer' if whole else 'a figure'} in its range")
-        return found
+        return number
 
     where = f"case {shorten(case.name)}, {piece.stage}"
     content = convert(piece.payload, _STAGES[piece.stage] if piece.ok else Failed, str(store), where, decode)

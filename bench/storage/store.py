@@ -62,7 +62,6 @@ class StoredResult:
 
     @property
     def address(self) -> tuple[str, str, str]:
-        """What identifies the piece."""
         return self.stage, self.instance, self.key
 
 
@@ -159,7 +158,6 @@ class Store:
         return row
 
     def close(self) -> None:
-        """Close the file."""
         self.connection.close()
 
     def __enter__(self) -> Store:
@@ -211,12 +209,6 @@ class Store:
             raise InputError(str(self.path), shorten(what), f"{shorten(text)} is not a JSON object as `run` stores it")
         return value
 
-    def has(self, stage: str, instance: str, key: str) -> bool:
-        """Whether there is a piece at this address."""
-        query = "SELECT 1 FROM pieces WHERE stage = ? AND instance = ? AND key = ?"
-        with _plain_words(self.path):
-            return self.connection.execute(query, (stage, instance, key)).fetchone() is not None
-
     def clear(self, *, failed_only: bool = False) -> None:
         """Forget all pieces, or all failed ones."""
         with self._transaction():
@@ -239,7 +231,6 @@ class Store:
         return {} if row is None else self._object(row[0], "about")
 
     def put_case(self, position: int, case: StoredCase) -> None:
-        """Write or replace a case."""
         content = json.dumps({name: getattr(case, name) for name in StoredCase.__slots__})
         with self._transaction():
             self.connection.execute("INSERT OR REPLACE INTO cases VALUES (?, ?, ?)", (case.name, position, content))

@@ -76,16 +76,10 @@ def as_lp(model: LinearModel) -> highspy.HighsLp:
     return lp
 
 
-def solve(
-    model: LinearModel, limits: Limits, start: FloatArray | None = None, *, restart: bool = True
-) -> BackendResult:
-    """Maximise the model; see `ratiobench.formulations.backends.solve`.
-
-    restart : HiGHS may begin its search anew, which small models of a local search do not repay.
-    """
+def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -> BackendResult:
+    """Maximise the model; see `ratiobench.formulations.backends.solve`."""
     began = time.perf_counter()
     solver = new_solver(limits)
-    solver.setOptionValue("mip_allow_restart", restart)
     if solver.passModel(as_lp(model)) == highspy.HighsStatus.kError:
         return BackendResult(Termination.ERROR, message="HiGHS does not take the model")
     if start is not None:

@@ -54,7 +54,7 @@ from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "27"  # Version of everything that can change a report's figures; part of the key of stored results
+VERSION = "28"  # Version of everything that can change a report's figures; part of the key of stored results
 
 ENUMERATE = "enumerate"
 TINY_COLUMNS = 400  # Up to this many columns of `tight`, a solve runs to proven optimality, whatever the effort

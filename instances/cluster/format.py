@@ -6,113 +6,40 @@ that is later), limits and labels with -1 (none). In the file `pools` of a job i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from ratiobench.instances.arrays import IntArray, freeze
 from ratiobench.instances.cluster.model import (
     NONE,
-    Count,
-    Gpus,
     Instance,
+    InstanceDocument,
     Jobs,
-    Limit,
-    Name,
-    Part,
-    Partition,
-    Place,
-    Pool,
-    Priority,
-    Quota,
+    JobsDocument,
     Running,
-    Second,
+    RunningDocument,
+    find_name,
 )
 from ratiobench.instances.io.documents import Documents, convert, hash_once, require_different
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source, shorten
+from ratiobench.instances.io.errors import InputError, name_source, shorten
 from ratiobench.instances.io.fields import origin_of
 from ratiobench.instances.io.files import sha256_of
 
 FORMAT: Literal["ratiobench/cluster/1"] = "ratiobench/cluster/1"
 WEIGHT_LIMIT = 2**36  # GPU-seconds of a job: its cost over four years of waiting stays below 2^63
-LONGEST_RUN = 2**27
 LABELS = {"account": "accounts", "user": "users", "partition": "partitions", "qos": "qos"}  # column -> its table
 
-Length = Annotated[int, Meta(ge=1, le=LONGEST_RUN)]
-Code = Annotated[int, Meta(ge=-1, le=2**31)]
 
-
-class JobsDocument(Part, frozen=True):
-    """The columns of the jobs, in order of submit."""
-
-    id: list[Name]
-    submit: list[Second]
-    run: list[Length]
-    nodes: list[Count]
-    gpus: list[Gpus]
-    pools: list[Place]
-    release: tuple[Second, ...] = ()
-    limit: tuple[Limit, ...] = ()
-    account: tuple[Code, ...] = ()
-    user: tuple[Code, ...] = ()
-    partition: tuple[Code, ...] = ()
-    qos: tuple[Code, ...] = ()
-    logged: tuple[Limit, ...] = ()
-
-
-class RunningDocument(Part, frozen=True):
-    """A job that runs at the beginning; nodes are counted from 0 in its pool."""
-
-    pool: Name
-    nodes: list[Place]
-    gpus: Gpus
-    start: Second
-    end: Second
-    limit: Limit = NONE
-    account: Code = NONE
-    user: Code = NONE
-    partition: Code = NONE
-
-
-class ClusterDocument(Part, frozen=True, kw_only=True):
-    """What an instance file and a cluster file say of a cluster beside its pools."""
-
-    partitions: tuple[Partition, ...] = ()
-    quotas: tuple[Quota, ...] = ()
-    priority: Priority = Priority()
-    cycle: Place = 0
-    depth: Place = 0
-    judged: tuple[Second, Second] | None = None
-
-
-class InstanceDocument(ClusterDocument, frozen=True, kw_only=True):
-    """The whole file."""
-
-    format: Literal["ratiobench/cluster/1"]
-    name: Name
-    begin: Second
-    pools: Annotated[list[Pool], Meta(min_length=1, max_length=100)]
-    pool_sets: list[list[Place]]
-    jobs: JobsDocument
-    origin: dict[str, Any] = msgspec.field(default_factory=dict)
-    cost: Literal["wait-gpu-hours", "wait", "wait-gpus", "slowdown"] = "wait"
-    accounts: tuple[Name, ...] = ()
-    users: tuple[Name, ...] = ()
-    qos: tuple[Name, ...] = ()
-    running: tuple[RunningDocument, ...] = ()
-
-
-def fields_of(kind: type[Struct]) -> tuple[str, ...]:
-    """Names of the fields of a type, in order."""
+def _fields_of(kind: type[Struct]) -> tuple[str, ...]:
     return tuple(field.name for field in msgspec.structs.fields(kind))
 
 
 # Fields that are the same in the file and in `Instance`
-_SAME = ("begin", "partitions", "quotas", "cycle", "depth", "judged", "accounts", "users", "qos")
-_RUNNING = fields_of(RunningDocument)[2:]  # Columns that are the same in the file and in `Running`
+_SAME = ("pools", "begin", "partitions", "quotas", "cycle", "depth", "judged", "accounts", "users", "qos")
+_RUNNING = _fields_of(RunningDocument)[2:]  # Columns that are the same in the file and in `Running`
 _OPTIONAL = ("limit", "logged", *LABELS)  # Columns of jobs of which -1 is the default
 _PRIORITY_TABLES = {
     "shares": "accounts",
@@ -122,13 +49,6 @@ _PRIORITY_TABLES = {
 }
 
 
-def _find(field: str, name: str, names: Sequence[str]) -> int:
-    """The number of a name in a table."""
-    if name not in names:
-        raise InputError("", field, explain_unknown_name(name, names))
-    return names.index(name)
-
-
 def _refuse(field: str, bad: Any, column: Any, problem: str) -> None:
     """An error for the first entry of a column that is bad; `[]` in the field stands for its place."""
     if np.any(bad):
@@ -136,77 +56,45 @@ def _refuse(field: str, bad: Any, column: Any, problem: str) -> None:
         raise InputError("", field.replace("[]", f"[{i}]"), f"{column[i]} {problem}")
 
 
-def _require_labels(field: str, columns: dict[str, Any], sizes: dict[str, int]) -> None:
-    for name, size in sizes.items():
-        _refuse(field.format(name), columns[name] >= size, columns[name], f"is not below {size}, the names")
-
-
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance."""
     top = convert(data, InstanceDocument, source)
     with name_source(source):
-        return _build(top, origin_of(source, top.origin))
-
-
-def _build(top: InstanceDocument, origin: dict[str, Any]) -> Instance:
-    tables = {"accounts": top.accounts, "users": top.users, "qos": top.qos}
-    tables |= {"pools": tuple(pool.name for pool in top.pools)}
-    tables |= {"partitions": tuple(part.name for part in top.partitions)}
-    for field, names in (tables | {"quotas": [quota.account for quota in top.quotas]}).items():
-        require_different(f"{field}[]", names)
-    pools = tuple(_check_pool(f"pools[{i}]", pool) for i, pool in enumerate(top.pools))
-    for i, part in enumerate(top.partitions):
-        for j, pool_name in enumerate(part.pools):
-            _find(f"partitions[{i}].pools[{j}]", pool_name, tables["pools"])
-    for i, quota in enumerate(top.quotas):
-        if len(quota.nominal) != len(pools):
-            problem = f"{len(quota.nominal)} entries; {len(pools)} needed, one per pool"
-            raise InputError("", f"quotas[{i}].nominal", problem)
-        _find(f"quotas[{i}].account", quota.account, top.accounts)
-    priority = {}
-    for key, table in _PRIORITY_TABLES.items():
-        given, least = getattr(top.priority, key), int(key == "shares")
-        for name in given:
-            _find(f"priority.{key}.{name}", name, tables[table])
-        priority[key] = {name: given[name] for name in tables[table] if given.get(name, least) != least}
-    if top.judged is not None and top.judged[0] >= top.judged[1]:
-        problem = f"{list(top.judged)} is empty; the first second must be below the second one"
-        raise InputError("", "judged", problem)
-    sizes = {column: len(tables[table]) for column, table in LABELS.items()}
-    instance = Instance(
-        origin=origin,
-        pools=pools,
-        jobs=_build_jobs(top, pools, sizes),
-        running=_build_running(top, pools, sizes),
-        priority=msgspec.structs.replace(top.priority, **priority),
-        **{name: getattr(top, name) for name in (*_SAME, "name", "cost")},
-    )
-    _require_startable(instance)
+        tables = {"accounts": top.accounts, "users": top.users, "qos": top.qos}
+        for field, names in tables.items():
+            require_different(f"{field}[]", names)
+        tables["partitions"] = tuple(part.name for part in top.partitions)
+        for i, quota in enumerate(top.quotas):
+            find_name(f"quotas[{i}].account", quota.account, top.accounts)
+        priority = {}
+        for key, table in _PRIORITY_TABLES.items():
+            weights, least = getattr(top.priority, key), int(key == "shares")
+            for name in weights:
+                find_name(f"priority.{key}.{name}", name, tables[table])
+            priority[key] = {name: weights[name] for name in tables[table] if weights.get(name, least) != least}
+        sizes = {column: len(tables[table]) for column, table in LABELS.items()}
+        instance = Instance(
+            origin=origin_of(source, top.origin),
+            jobs=_build_jobs(top, sizes),
+            running=_build_running(top, sizes),
+            priority=msgspec.structs.replace(top.priority, **priority),
+            **{name: getattr(top, name) for name in (*_SAME, "name", "cost")},
+        )
+        _require_startable(top, instance)
     return instance
 
 
-def _check_pool(field: str, pool: Pool) -> Pool:
-    """The pool, its closures in order of start."""
-    closures = sorted(pool.closures, key=lambda c: (c.start, c.node))
-    ends: dict[int, int] = {}
-    for i, c in enumerate(closures):
-        where = f"{field}.closures[{i}]"
-        if c.node >= pool.nodes:
-            raise InputError("", f"{where}.node", f"{c.node} is not below {pool.nodes}, the number of nodes")
-        if not c.announced <= c.start < c.end:
-            problem = f"announced {c.announced}, start {c.start}, end {c.end}: announced <= start < end is needed"
-            raise InputError("", where, problem)
-        if c.start < ends.get(c.node, 0):
-            problem = f"{c.start} is before {ends[c.node]}, the end of another closure of the node"
-            raise InputError("", f"{where}.start", problem)
-        ends[c.node] = c.end
-    return Pool(pool.name, pool.nodes, pool.gpus, tuple(closures))
+def _require_labels(field: str, columns: dict[str, Any], sizes: dict[str, int]) -> None:
+    for name in sizes.keys() & columns.keys():
+        _refuse(
+            field.format(name), columns[name] >= sizes[name], columns[name], f"is not below {sizes[name]}, the names"
+        )
 
 
-def _build_jobs(top: InstanceDocument, pools: Sequence[Pool], sizes: dict[str, int]) -> Jobs:
+def _build_jobs(top: InstanceDocument, sizes: dict[str, int]) -> Jobs:
     n = len(top.jobs.submit)
     columns: dict[str, Any] = {}
-    for column in fields_of(JobsDocument):
+    for column in _fields_of(JobsDocument):
         values = getattr(top.jobs, column)
         if column == "release" and not values:
             values = np.maximum(columns["submit"], top.begin)
@@ -217,92 +105,76 @@ def _build_jobs(top: InstanceDocument, pools: Sequence[Pool], sizes: dict[str, i
         columns[column] = values if column == "id" else freeze(values)
     require_different("jobs.id[]", top.jobs.id)
     submit, release, nodes, gpus = (columns[name] for name in ("submit", "release", "nodes", "gpus"))
-    before = np.concatenate([[False], submit[1:] < submit[:-1]])
+    before = np.diff(submit, prepend=submit[:1]) < 0
     _refuse("jobs.submit[]", before, submit, "is before the job in front of it; jobs stand in order of submit")
     early = release < np.maximum(submit, top.begin)
     _refuse("jobs.release[]", early, release, "is before the submit or the beginning")
     _require_labels("jobs.{}[]", columns, sizes)
-    sets = np.zeros((max(1, len(top.pool_sets)), len(pools)), dtype=bool)
+    sets = np.zeros((max(1, len(top.pool_sets)), len(top.pools)), dtype=bool)
     for i, numbers in enumerate(top.pool_sets):
-        if not numbers or max(numbers) >= len(pools):
-            problem = f"{numbers}: at least one number, all below {len(pools)}, is needed"
+        if not numbers or max(numbers) >= len(top.pools):
+            problem = f"{numbers}: at least one number, all below {len(top.pools)}, is needed"
             raise InputError("", f"pool_sets[{i}]", problem)
         sets[i, numbers] = True
     choice = columns.pop("pools")
     _refuse("jobs.pools[]", choice >= len(top.pool_sets), choice, f"is not below {len(top.pool_sets)}, the sets")
     allowed = sets[choice]
-    for q, pool in enumerate(pools):
+    allowed.setflags(write=False)
+    for q, pool in enumerate(top.pools):
         large = allowed[:, q] & ((nodes > pool.nodes) | (gpus > pool.gpus))
         problem = f"nodes are asked for, but {pool.name} has {pool.nodes} nodes of {pool.gpus} GPUs"
         _refuse("jobs.nodes[]", large, nodes, problem)
     area = nodes * gpus * columns["run"]
     _refuse("jobs.run[]", area >= WEIGHT_LIMIT, area, f"GPU-seconds; below {WEIGHT_LIMIT} is allowed")
-    allowed.setflags(write=False)
     return Jobs(ids=tuple(columns.pop("id")), allowed=allowed, **columns)
 
 
-def _build_running(top: InstanceDocument, pools: Sequence[Pool], sizes: dict[str, int]) -> Running:
-    jobs, begin, names = top.running, top.begin, [pool.name for pool in pools]
-    columns = {column: freeze([getattr(job, column) for job in jobs]) for column in _RUNNING}
-    columns["pool"] = freeze([_find(f"running[{i}].pool", job.pool, names) for i, job in enumerate(jobs)])
-    columns["nodes"] = freeze([len(job.nodes) for job in jobs])
+def _build_running(top: InstanceDocument, sizes: dict[str, int]) -> Running:
+    rows, begin, names = top.running, top.begin, [pool.name for pool in top.pools]
+    columns = {column: freeze([getattr(row, column) for row in rows]) for column in _RUNNING}
+    columns["pool"] = freeze([find_name(f"running[{i}].pool", row.pool, names) for i, row in enumerate(rows)])
+    columns["nodes"] = freeze([len(row.nodes) for row in rows])
     start, end = columns["start"], columns["end"]
     _refuse("running[].start", start > begin, start, f"is after the beginning, {begin}")
     _refuse("running[].end", end <= begin, end, f"is not after the beginning, {begin}")
-    _require_labels("running[].{}", columns, {column: sizes[column] for column in _RUNNING if column in sizes})
-    first = np.cumsum([0, *(pool.nodes for pool in pools)]).tolist()
-    free = [pool.gpus for pool in pools for _ in range(pool.nodes)]
-    shut = {(q, c.node): c.start for q, pool in enumerate(pools) for c in pool.closures[::-1] if c.end > begin}
-    flat = []
-    for i, (q, job) in enumerate(zip(columns["pool"].tolist(), jobs, strict=True)):
-        size = pools[q].nodes
-        if len(set(job.nodes)) != len(job.nodes) or not job.nodes or max(job.nodes) >= size:
-            problem = f"{shorten(job.nodes)}: different numbers below {size}, the number of nodes, are needed"
-            raise InputError("", f"running[{i}].nodes", problem)
-        for v in job.nodes:
+    _require_labels("running[].{}", columns, sizes)
+    first = np.cumsum([0, *(pool.nodes for pool in top.pools)]).tolist()
+    flat, free = [], [pool.gpus for pool in top.pools for _ in range(pool.nodes)]
+    for i, (q, row) in enumerate(zip(columns["pool"].tolist(), rows, strict=True)):
+        pool, field = top.pools[q], f"running[{i}]"
+        if len(set(row.nodes)) != len(row.nodes) or not row.nodes or max(row.nodes) >= pool.nodes:
+            problem = f"{shorten(row.nodes)}: different numbers below {pool.nodes}, the number of nodes, are needed"
+            raise InputError("", f"{field}.nodes", problem)
+        for c in pool.closures:
+            if c.node in row.nodes and c.start < row.end and c.end > begin:
+                problem = f"{row.end} is after {c.start}, when node {c.node} closes; a running job ends before that"
+                raise InputError("", f"{field}.end", problem)
+        for v in row.nodes:
             flat.append(first[q] + v)
-            free[flat[-1]] -= job.gpus
+            free[flat[-1]] -= row.gpus
             if free[flat[-1]] < 0:
-                problem = f"{pools[q].gpus - free[flat[-1]]} GPUs run on node {v} of {job.pool}"
-                raise InputError("", f"running[{i}].gpus", f"{problem}, which has {pools[q].gpus}")
-            if (closes := shut.get((q, v), job.end)) < job.end:
-                problem = f"{job.end} is after {closes}, when node {v} closes; a running job ends before that"
-                raise InputError("", f"running[{i}].end", problem)
+                problem = f"{pool.gpus - free[flat[-1]]} GPUs run on node {v} of {row.pool}, which has {pool.gpus}"
+                raise InputError("", f"{field}.gpus", problem)
     return Running(**columns, node=freeze(flat))
 
 
-def _require_startable(instance: Instance) -> None:
+def _require_startable(top: InstanceDocument, instance: Instance) -> None:
     """Refuse a job that its partition's bound or its account's quota never lets start."""
     jobs = instance.jobs
-    for i, part in enumerate(instance.partitions):
-        for bound in (part.user_gpus, part.account_gpus):
-            if bound != NONE:
-                bad = (jobs.partition == i) & (jobs.width > bound)
-                _refuse("jobs.nodes[]", bad, jobs.width, f"GPUs are more than {part.name}'s bound, {bound}")
-    for quota in instance.quotas:
-        most = freeze(sum_nominal(quota, instance.quotas))
-        fits = (jobs.allowed & (most[None, :] >= jobs.width[:, None])).any(axis=1)
-        bad = (jobs.account == instance.accounts.index(quota.account)) & ~fits
-        _refuse("jobs.nodes[]", bad, jobs.width, f"GPUs are more than the quotas of {shorten(quota.account)} allow")
-
-
-def sum_nominal(own: Quota, quotas: Sequence[Quota]) -> list[int]:
-    """The most GPUs of each pool that an account can use: its own nominal ones and those of its cohort."""
-    group = [quota.nominal for quota in quotas if quota is own or quota.cohort == own.cohort != ""]
-    return [sum(column) for column in zip(*group, strict=True)]
+    names = ["", *(part.name for part in top.partitions)], ["", *top.accounts]
+    pairs, pair = np.unique(np.column_stack([jobs.partition, jobs.account]) + 1, axis=0, return_inverse=True)
+    most = np.array([top.most_gpus(names[0][part], names[1][account]) for part, account in pairs.tolist()])
+    fits = jobs.allowed & (jobs.width[:, None] <= most.reshape(-1, len(top.pools))[pair.reshape(-1)])
+    problem = "GPUs are more than the bounds of its partition or the quotas of its account allow"
+    _refuse("jobs.nodes[]", ~fits.any(axis=1), jobs.width, problem)
 
 
 def document(instance: Instance) -> dict[str, Any]:
     """The JSON document of an instance."""
-    head = {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin)}
-    return head | ({} if instance.cost == "wait" else {"cost": instance.cost}) | _content(instance)
-
-
-def _content(instance: Instance) -> dict[str, Any]:
     jobs, running = instance.jobs, instance.running
     sets, choice = np.unique(jobs.allowed, axis=0, return_inverse=True)
     columns: dict[str, list[Any]] = {"id": list(jobs.ids)}
-    for column in fields_of(JobsDocument)[1:]:
+    for column in _fields_of(JobsDocument)[1:]:
         values: IntArray = choice.reshape(-1) if column == "pools" else getattr(jobs, column)
         if column == "release" and np.array_equal(values, np.maximum(jobs.submit, instance.begin)):
             continue
@@ -318,15 +190,14 @@ def _content(instance: Instance) -> dict[str, Any]:
         for i, q in enumerate(running.pool.tolist())
     ]
     built = {
-        "pools": instance.pools,
+        **{key: getattr(instance, key) for key in _SAME if getattr(instance, key) is not None},
         "priority": instance.priority,
         "running": rows,
         "pool_sets": [np.flatnonzero(row).tolist() for row in sets],
-        "jobs": {},
-        **{key: getattr(instance, key) for key in _SAME if getattr(instance, key) is not None},
     }
     content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(built))
-    return content | {"jobs": columns}
+    head = {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin)}
+    return head | ({} if instance.cost == "wait" else {"cost": instance.cost}) | content | {"jobs": columns}
 
 
 def content_hash(instance: Instance) -> str:

@@ -1,19 +1,49 @@
-"""Generated months: jobs of users and accounts with days and weeks, arrays, gangs, limits far above the run times.
+"""Instances of family `cluster` by recipes: generated months, and jobs of public traces.
 
-All draws are integers, one stream per column (`instances/io/seeds.py`), so a seed gives the same month on any machine.
+A month has jobs of users and accounts with days and weeks, arrays, gangs, limits far above the run times. All draws are
+integers, one stream per column (`instances/io/seeds.py`), so a seed gives the same month on any machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import FORMAT, parse
-from ratiobench.instances.cluster.model import DAY, Instance
+from ratiobench.instances.cluster.model import COSTS, DAY, Instance
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Seed, Text, Values
+from ratiobench.instances.io.recipe import SOURCE, make_instance
 from ratiobench.instances.io.seeds import Stream
 
+MONTH, TRACE = "month", "trace"
+DATA = Path(__file__).resolve().parent / "data"
+TRACES = ("philly", "helios")
+NODE = 8  # GPUs of a node under the jobs of a trace
+_COST = Key("cost", Choice(COSTS), "by which schedules are judged", "wait")
+_NAME = Key("name", Text(), "label of the instance", default_text="made of the rest")
+KEYS = (
+    _NAME,
+    Key("seed", Seed(), "names the random streams", 0),
+    Key("days", Integer(1, 366), "days of submits, from a Monday", 30, "days"),
+    Key("load", Integer(1, 1000), "GPU-seconds asked for over capacity", 85, "percent"),
+    Key("nodes", Integer(1, 10_000), "nodes of each of the two pools (8 GPUs, 4 GPUs a node)", 40, "nodes"),
+    Key("jobs", Integer(1, 10**6), "jobs at most", 50_000, "jobs"),
+    _COST,
+)
+TRACE_KEYS = (
+    _NAME,
+    Key("trace", Choice(TRACES), "whose jobs", TRACES[0]),
+    Key("first", Integer(1, 10**6), "number of the first job", 1),
+    Key("jobs", Integer(1, 10**6), "jobs from the first one on that fit on the nodes", 1_000, "jobs"),
+    Key("nodes", Integer(1, 10_000), "nodes of 8 GPUs", 64, "nodes"),
+    _COST,
+)
 VERSION = 1  # Version of the law; another one gives other months
 POOLS = (("a100", 40, 8), ("v100", 40, 4))
 # (nodes, GPUs per node) of a job and how many of 100 jobs have it; on v100 at most 4 GPUs of a node are taken
@@ -25,6 +55,56 @@ ARRAYS = ((1, 78), (4, 10), (8, 7), (20, 4), (60, 1))  # jobs submitted at once,
 HOURS = (3, 2, 2, 1, 1, 1, 2, 4, 7, 10, 12, 12, 9, 11, 12, 12, 11, 10, 8, 7, 6, 5, 5, 4)
 WEEK = (10, 11, 11, 11, 9, 4, 3)
 USERS, ACCOUNTS = 60, 8
+
+
+def make(recipe: Mapping[str, Any]) -> Instance:
+    """Make the instance of a recipe, ``{"kind": "month", ...}``."""
+    return make_instance(recipe, {MONTH: _month, TRACE: _trace})
+
+
+def forms() -> tuple[Form, ...]:
+    """The kinds of recipes that have keys of their own."""
+    month = "a generated log: users and accounts, days and weeks, arrays, gangs, limits far above run times"
+    trace = "jobs of a public trace on a cluster that is empty at first; everybody knows their lengths"
+    return (
+        Form(MONTH, month, KEYS[1:], {"kind": MONTH}, lambda recipe: Values(SOURCE, KEYS, recipe), "name"),
+        Form(TRACE, trace, TRACE_KEYS[1:], {"kind": TRACE}, lambda recipe: Values(SOURCE, TRACE_KEYS, recipe), "name"),
+    )
+
+
+def _month(recipe: Mapping[str, Any]) -> Instance:
+    values = Values(SOURCE, KEYS, recipe)
+    seed = "-".join(map(str, values["seed"]))
+    pools = (("a100", values["nodes"], 8), ("v100", values["nodes"], 4))
+    month = generate(seed, values["days"], values["load"], pools, values["jobs"])
+    name = values["name"] or f"month-{seed}-d{values['days']}-load{values['load']}-n{values['nodes']}"
+    return replace(month, name=name, cost=values["cost"], cache={})
+
+
+def _trace(recipe: Mapping[str, Any]) -> Instance:
+    """Jobs of a trace: more GPUs than a node has are spread evenly, rounded up; limits are the lengths."""
+    values = Values(SOURCE, TRACE_KEYS, recipe)
+    trace, first, nodes = values["trace"], values["first"], values["nodes"]
+    table = np.loadtxt(DATA / f"{trace}.csv.gz", dtype=np.int64, delimiter=",", skiprows=1)[first - 1 :]
+    number = first + np.arange(len(table))
+    gang = -(-table[:, 2] // NODE)
+    kept = np.flatnonzero(gang <= nodes)[: values["jobs"]]
+    if len(kept) < values["jobs"]:
+        raise InputError(SOURCE, "jobs", f"{values['jobs']}: from {first} on, {trace} has {len(kept)} on {nodes} nodes")
+    submit, run, gpus = table[kept].T
+    columns = {
+        "id": [str(k) for k in number[kept]],
+        "submit": submit.tolist(),
+        "run": run.tolist(),
+        "limit": run.tolist(),
+        "nodes": gang[kept].tolist(),
+        "gpus": (-(-gpus // gang[kept])).tolist(),
+        "pools": [0] * len(kept),
+    }
+    name = values["name"] or f"{trace}-{first}-j{len(kept)}-n{nodes}"
+    document = {"format": FORMAT, "name": name, "cost": values["cost"], "begin": int(submit[0]), "pool_sets": [[0]]}
+    document |= {"origin": {"trace": trace, "first": first}, "pools": [{"name": "gpu", "nodes": nodes, "gpus": NODE}]}
+    return parse(document | {"jobs": columns}, name)
 
 
 def generate(
@@ -70,33 +150,27 @@ def generate(
             job += 1
         if used >= work:
             break
-    columns = np.array(sorted(rows), dtype=np.int64).reshape(-1, 8).T.tolist()
-    submit_, number, run_, limit_, nodes_, gpus_, mask, user_ = columns
-    sets = sorted(set(mask))
-    return parse(
-        {
-            "format": FORMAT,
-            "name": f"month-{seed}",
-            "origin": {"generator": "ratiobench/cluster/generate", "version": VERSION, "seed": seed, "load": load},
-            "begin": 0,
-            "pools": [{"name": name, "nodes": nodes, "gpus": gpus} for name, nodes, gpus in pools],
-            "accounts": [f"a{a}" for a in range(ACCOUNTS)],
-            "users": [f"u{u}" for u in range(USERS)],
-            "pool_sets": [[q for q in range(len(pools)) if one >> q & 1] for one in sets],
-            "jobs": {
-                "id": [str(k + 1) for k in number],
-                "submit": submit_,
-                "run": run_,
-                "limit": limit_,
-                "nodes": nodes_,
-                "gpus": gpus_,
-                "pools": [sets.index(one) for one in mask],
-                "account": [u % ACCOUNTS for u in user_],
-                "user": user_,
-            },
-        },
-        f"month-{seed}",
+    table = np.array(sorted(rows), dtype=np.int64).reshape(-1, 8).T.tolist()
+    columns: dict[str, Any] = dict(
+        zip(("submit", "id", "run", "limit", "nodes", "gpus", "pools", "user"), table, strict=True)
     )
+    sets = sorted(set(columns["pools"]))
+    columns["id"] = [str(k + 1) for k in columns["id"]]
+    columns["pools"] = [sets.index(mask) for mask in columns["pools"]]
+    columns["account"] = [u % ACCOUNTS for u in columns["user"]]
+    name = f"month-{seed}"
+    document = {
+        "format": FORMAT,
+        "name": name,
+        "origin": {"generator": "ratiobench/cluster/generate", "version": VERSION, "seed": seed, "load": load},
+        "begin": 0,
+        "pools": [{"name": pool, "nodes": nodes, "gpus": gpus} for pool, nodes, gpus in pools],
+        "accounts": [f"a{a}" for a in range(ACCOUNTS)],
+        "users": [f"u{u}" for u in range(USERS)],
+        "pool_sets": [[q for q in range(len(pools)) if mask >> q & 1] for mask in sets],
+        "jobs": columns,
+    }
+    return parse(document, name)
 
 
 def _share(user: IntArray) -> IntArray:

@@ -9,18 +9,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import accumulate
 
-from ratiobench.instances.cluster.log_lines import (
-    PIECE_OF_GPU,
-    WHOLE_GPU,
-    Found,
-    Log,
-    LogJob,
-    Reason,
-    Row,
-    read_entries,
-    read_rows,
-)
+from ratiobench.instances.cluster import log_lines
+from ratiobench.instances.cluster.log_lines import PIECE_OF_GPU, WHOLE_GPU, Log, LogJob, Reason, Row
 from ratiobench.instances.io.errors import shorten
 from ratiobench.instances.io.text_files import TextFile
 
@@ -46,10 +38,6 @@ _JOBS = ("batch.kubernetes.io/job-name", "job-name")
 _QUEUES = ("kueue.x-k8s.io/queue-name", "volcano.sh/queue-name")
 _PAST = ("accumulatedPastExecutionTimeSeconds", "accumulatedPastExexcutionTimeSeconds")  # In two versions of Kueue
 _LARGEST = 10**6
-
-
-def _first(labels: Row, names: Iterable[str]) -> str:
-    return next((label for name in names if (label := labels.text(name))), "")
 
 
 def _count_gpus(template: Row, log: Log) -> tuple[int, str, str]:
@@ -81,7 +69,7 @@ def _count_gpus(template: Row, log: Log) -> tuple[int, str, str]:
     log.remarks["whose sidecar holds GPUs, which count"] += any(beside)
     claims = spec.objects("resourceClaims") and not gpus
     reason = Reason.CLAIMS if claims else "" if gpus else Reason.NO_GPU
-    return gpus, reason, _first(spec.object("nodeSelector"), _TYPES)
+    return gpus, reason, spec.object("nodeSelector").first(_TYPES)
 
 
 def _conditions(status: Row) -> dict[str, int]:
@@ -101,7 +89,7 @@ def _settle(job: LogJob, end: int | None, no_gpu: str) -> LogJob:
     return job.settle(end, Reason.NOT_STARTED if end is None else Reason.CANCELLED, no_gpu or Reason.NO_GPU)
 
 
-def read_kueue(file: TextFile, log: Log) -> Found:
+def read_kueue(file: TextFile, log: Log) -> Iterable[LogJob]:
     """`kubectl get workloads.kueue.x-k8s.io -A -o json`: from PodsReady, else Admitted, to Finished.
 
     A workload has the pods that it was admitted with, which may be fewer than it asked for.
@@ -137,30 +125,26 @@ def read_kueue(file: TextFile, log: Log) -> Found:
         return _settle(job, since.get("Finished"), min(reasons, default=Reason.NO_GPU))
 
     command = "kubectl get workloads.kueue.x-k8s.io -A -o json"
-    return read_rows(read_entries(file, log, "items", command), log, read)
+    return log_lines.read_rows(log_lines.read_entries(file, log, "items", command), log, read)
 
 
-def read_jobs(file: TextFile, log: Log) -> Found:
+def read_jobs(file: TextFile, log: Log) -> Iterable[LogJob]:
     """`kubectl get jobs,pods -A -o json`: Jobs; pods of one group are a gang, other pods of no Job here are jobs.
 
     A gang runs from when the most of its pods run until the last one ends.
     """
-    jobs, gangs, pods = set[str](), defaultdict[str, list[LogJob]](list), defaultdict[str, list[LogJob]](list)
-    grouped: LogJob | None = None  # the last pod of a gang or a Job
+    jobs, gangs = set[str](), defaultdict[str, list[LogJob]](list)
 
     def read(row: Row) -> LogJob:
-        nonlocal grouped
         job, spec, status = _begin(row), row.object("spec"), row.object("status")
         labels = row.object("metadata").object("labels")
-        job.partition, job.limit = _first(labels, _QUEUES), spec.integer("activeDeadlineSeconds") or None
+        job.partition, job.limit = labels.first(_QUEUES), spec.integer("activeDeadlineSeconds") or None
         kind, since = row.text("kind"), _conditions(status)
         if kind == "Job":
             jobs.add(job.id)
             gpus, reason, job.kind = _count_gpus(spec.object("template"), log)
             parallel, completions = spec.integer("parallelism"), spec.integer("completions")
-            job.nodes = min(
-                1 if parallel is None else parallel, _LARGEST if completions is None else completions, _LARGEST
-            )
+            job.nodes = min(1 if parallel is None else parallel, _LARGEST if completions is None else completions)
             job.start, job.gpus = status.second("startTime"), gpus * job.nodes
             ends = [since[name] for name in ("Complete", "Failed") if name in since]
             return _settle(job, status.second("completionTime") or max(ends, default=None), reason)
@@ -170,36 +154,31 @@ def read_jobs(file: TextFile, log: Log) -> Found:
         job.start = since.get("PodScheduled", status.second("startTime"))
         job.nodes, (job.gpus, reason, job.kind) = 1, _count_gpus(row, log)
         _settle(job, _pod_end(status) if status.text("phase") in ("Succeeded", "Failed") else None, reason)
-        group, owner = _first(labels, _GANGS), _first(labels, _JOBS)
+        group, owner = labels.first(_GANGS), labels.first(_JOBS)
         if group and (job.gpus or reason == Reason.NO_GPU):  # heads and launchers without a GPU are parts of their gang
-            gangs[f"{job.user}/{group}"].append(job)
-            grouped = job
+            job.gang = f"{job.user}/{group}"
         elif owner:
-            pods[f"{job.user}/{owner}"].append(job)
-            grouped = job
+            job.owner = f"{job.user}/{owner}"
         return job
 
-    for job in read_rows(read_entries(file, log, "items", "kubectl get jobs,pods -A -o json"), log, read):
-        if job is not grouped:
+    rows = log_lines.read_entries(file, log, "items", "kubectl get jobs,pods -A -o json")
+    for job in list(log_lines.read_rows(rows, log, read)):
+        if job.gang:
+            gangs[job.gang].append(job)
+        else:
+            job.left_out = Reason.PART if job.owner in jobs else job.left_out
             yield job
-    for owner, members in pods.items():
-        for pod in members:
-            pod.left_out = Reason.PART if owner in jobs else pod.left_out
-            yield pod
-    for name, members in gangs.items():
-        yield _join(name, members)
+    for name, pods in gangs.items():
+        yield _join(name, pods)
 
 
 def _pod_end(status: Row) -> int | None:
     """When the last container ended; without that, since when the pod is not ready."""
-    ended = (
-        row.object("state").object("terminated").second("finishedAt") for row in status.objects("containerStatuses")
-    )
-    ends = [end for end in ended if end is not None]
-    if not ends:
-        ready = (row for row in status.objects("conditions") if row.text("type") == "Ready")
-        ends = [end for row in ready if (end := row.second("lastTransitionTime")) is not None]
-    return max(ends, default=None)
+    states = (container.object("state") for container in status.objects("containerStatuses"))
+    ends = [state.object("terminated").second("finishedAt") for state in states]
+    if not any(ends):
+        ends = [row.second("lastTransitionTime") for row in status.objects("conditions") if row.text("type") == "Ready"]
+    return max(filter(None, ends), default=None)
 
 
 def _join(name: str, pods: list[LogJob]) -> LogJob:
@@ -209,15 +188,13 @@ def _join(name: str, pods: list[LogJob]) -> LogJob:
     gang.id, gang.submit, gang.gpus = name, min(pod.submit for pod in pods), max(pod.gpus for pod in pods)
     gang.limit = max((pod.limit for pod in pods if pod.limit is not None), default=None)
     gang.left_out = next((pod.left_out for pod in pods if pod.left_out), "")
+    gang.nodes = len(pods)
     spans = [(pod.start, pod.start + pod.run) for pod in pods if pod.start is not None and pod.run is not None]
-    changes = sorted([(start, 1) for start, _ in spans] + [(end, -1) for _, end in spans])
-    most = now = 0
-    for second, change in changes:
-        now += change
-        if now > most:
-            most, gang.start = now, second
-    gang.nodes = max(most, 1) if spans else len(pods)  # pods that were started again do not count twice
-    gang.gpus *= gang.nodes
-    if spans and gang.start is not None:
+    if spans:
+        changes = sorted([(start, 1) for start, _ in spans] + [(end, -1) for _, end in spans])
+        counts = list(accumulate(change for _, change in changes))
+        gang.nodes = max(1, *counts)  # pods that were started again do not count twice
+        gang.start = changes[counts.index(max(counts))][0]
         gang.run = max(end for _, end in spans) - gang.start
+    gang.gpus *= gang.nodes
     return gang

@@ -1,11 +1,11 @@
-"""What the readers of job logs share: a job, why it is left out, and rows with fields that are checked."""
+"""Lines of job logs: a job, why it is left out, rows with fields that are checked; the readers of SWF and CSV."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -13,9 +13,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ratiobench.instances.cluster.format import LABELS
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.io.json_items import iterate_entries
-from ratiobench.instances.io.text_files import TextFile
+from ratiobench.instances.io.text_files import TextFile, rows
 
 LARGEST = 2**33  # No number in a log is larger
 LONGEST_NAME = 200
@@ -69,6 +69,8 @@ class LogJob:
     user: str = ""
     partition: str = ""
     qos: str = ""
+    owner: str = ""  # the Job of a pod, and the gang of a pod; they are no fields of other logs
+    gang: str = ""
     left_out: str = ""  # why it is no job of the instance
     may_restart: bool = False  # whether its end lets Slurm start it again
     source: str = ""  # where it stands: the file, and the line or entry
@@ -103,13 +105,21 @@ class LogJob:
 
 @dataclass(slots=True)
 class Log:
-    """A log that is read."""
+    """Logs that are read, one after another."""
 
-    source: str  # the file in messages
+    source: str = ""  # the file that is read
     zone: ZoneInfo | None = None  # of times that do not say theirs; None for UTC
-    columns: Mapping[str, str] = field(default_factory=dict)  # our name of a column -> its name in the file
+    columns: Mapping[str, str] = field(default_factory=dict)  # our name of a column -> its name in a CSV file
+    skip_bad: bool = False  # whether a line that cannot be read is skipped instead of ending the import
+    bad: list[str] = field(default_factory=list)  # errors of the lines that were skipped
     remarks: Counter[str] = field(default_factory=Counter)  # sentence on some jobs -> how many jobs
     is_local: bool = False  # whether a time did not say its zone
+
+    def skip(self, error: InputError) -> None:
+        """Count a line that cannot be read, or raise its error."""
+        if not self.skip_bad:
+            raise error
+        self.bad.append(str(error))
 
 
 class Row:
@@ -123,127 +133,119 @@ class Row:
             raise self.fail("", f"{shorten(data)} is not an object")
 
     def fail(self, key: str, problem: str) -> InputError:
-        """The error of a field."""
         return InputError(self.log.source, f"{self.path}{key}".rstrip(" ."), problem)
 
     def object(self, key: str) -> Row:
-        """An object in this one."""
-        found = self.data.get(key)
-        return Row(self.log, f"{self.path}{key}.", {} if found is None else found)
+        value = self.data.get(key)
+        return Row(self.log, f"{self.path}{key}.", {} if value is None else value)
 
     def objects(self, key: str) -> list[Row]:
-        """A list of objects."""
-        found = self.data.get(key) or []
-        if not isinstance(found, list):
-            raise self.fail(key, f"{shorten(found)} is not a list")
-        return [Row(self.log, f"{self.path}{key}[{i}].", value) for i, value in enumerate(found)]
+        values = self.data.get(key) or []
+        if not isinstance(values, list):
+            raise self.fail(key, f"{shorten(values)} is not a list")
+        return [Row(self.log, f"{self.path}{key}[{i}].", value) for i, value in enumerate(values)]
 
     def text(self, key: str) -> str:
-        """A text."""
-        found = self.data.get(key) or ""
-        if not isinstance(found, str):
-            raise self.fail(key, f"{shorten(found)} is not a text")
-        return found
+        text = self.data.get(key) or ""
+        if not isinstance(text, str):
+            raise self.fail(key, f"{shorten(text)} is not a text")
+        return text
+
+    def first(self, keys: Iterable[str]) -> str:
+        """The first of these texts that is there."""
+        return next(filter(None, map(self.text, keys)), "")
 
     def integer(self, key: str) -> int | None:
         """An integer, or Slurm's {set, infinite, number}; None if it is absent, not set or infinite."""
-        found = self.data.get(key)
-        if isinstance(found, dict):
-            inside = found
-            found = None if inside.get("infinite") is True or inside.get("set") is False else inside.get("number")
-        if found is None:
-            return None
-        if type(found) is not int or not 0 <= found <= LARGEST:
-            raise self.fail(key, f"{shorten(found)} is not an integer in 0..2^33")
-        return found
+        value = self.data.get(key)
+        if isinstance(value, dict):
+            value = None if value.get("infinite") is True or value.get("set") is False else value.get("number")
+        if value is not None and (type(value) is not int or not 0 <= value <= LARGEST):
+            raise self.fail(key, f"{shorten(value)} is not an integer in 0..2^33")
+        return value
 
     def number(self, key: str) -> float | None:
         """A number in a text."""
-        if not (found := self.text(key)):
+        if not (text := self.text(key)):
             return None
         try:
-            value = float(found)
+            value = float(text)
         except ValueError:
             value = math.nan
         if not 0 <= value <= LARGEST:
-            raise self.fail(key, f"{shorten(found)} is not a number in 0..2^33")
+            raise self.fail(key, f"{shorten(text)} is not a number in 0..2^33")
         return value
+
+    def whole(self, key: str) -> int | None:
+        """A number in a text, rounded up."""
+        return None if (value := self.number(key)) is None else math.ceil(value)
 
     def second(self, key: str) -> int | None:
         """Seconds from 1970 of a number or of ISO 8601; a time without a zone is in that of the log, or UTC."""
-        if not (found := self.text(key)):
+        if not (text := self.text(key)):
             return None
-        second, is_local = _read_second(found, self.log.zone)
-        if second < 0:
+        second, is_local = read_second(text, self.log.zone)
+        if not 0 <= second <= LARGEST:
             example = "2026-03-01T08:30:00+01:00"
-            raise self.fail(key, f"{shorten(found)} is neither a time such as {example} nor a number of seconds")
+            raise self.fail(key, f"{shorten(text)} is neither a time such as {example} nor a number of seconds")
         self.log.is_local |= is_local
         return second
 
     def require_second(self, key: str) -> int:
-        """The same of a field that must be there."""
         if (second := self.second(key)) is None:
             raise self.fail(key, "the field is missing or unknown")
         return second
 
 
 @lru_cache(maxsize=65_536)
-def _read_second(text: str, zone: ZoneInfo | None) -> tuple[int, bool]:
+def read_second(text: str, zone: ZoneInfo | None) -> tuple[int, bool]:
     """Seconds from 1970, -1 if the text is no time; whether the text did not say its zone."""
-    is_local = False
     try:
         if text.partition(".")[0].isdecimal():
-            seconds = math.floor(float(text))
-        else:
-            time = datetime.fromisoformat(text)
-            is_local = time.tzinfo is None
-            seconds = math.floor((time.replace(tzinfo=zone or UTC) if is_local else time).timestamp())
+            return math.floor(float(text)), False
+        time = datetime.fromisoformat(text)
+        is_local = time.tzinfo is None
+        return math.floor((time.replace(tzinfo=zone or UTC) if is_local else time).timestamp()), is_local
     except (ValueError, OverflowError):
         return -1, False
-    return (seconds if 0 <= seconds <= LARGEST else -1), is_local
 
 
-Found = Iterator[LogJob | InputError]
-Reader = Callable[[TextFile, Log], Found]
+Reader = Callable[[TextFile, Log], Iterable[LogJob]]
 
 
-def read_rows(rows: Iterable[tuple[str, Any]], log: Log, read: Callable[[Row], LogJob]) -> Found:
-    """The job of each row (its path, its data), or the error in it."""
+def read_rows(rows: Iterable[tuple[str, Any]], log: Log, read: Callable[[Row], LogJob]) -> Iterator[LogJob]:
+    """The job of each row (its path, its data)."""
     for path, data in rows:
         try:
             row = Row(log, path, data)
             job = read(row)
-            job.source, job.where = log.source, path.rstrip(" .")
             text = f"{job.id}{job.account}{job.user}{job.partition}{job.qos}"
             if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
                 raise row.fail("", "holds bytes that are not UTF-8 text")
-            if len(text) > LONGEST_NAME:
-                for label in LABELS:
-                    setattr(job, label, getattr(job, label)[:LONGEST_NAME])
-            yield job
         except InputError as error:
-            yield error.with_traceback(None)
+            log.skip(error)
+            continue
+        job.source, job.where = log.source, path.rstrip(" .")
+        if len(text) > LONGEST_NAME:
+            for label in LABELS:
+                setattr(job, label, getattr(job, label)[:LONGEST_NAME])
+        yield job
 
 
-def read_lines(
-    lines: Iterable[tuple[int, list[str]]],
-    names: Sequence[str],
-    missing: Container[str],
-    log: Log,
-    read: Callable[[Row], LogJob],
-) -> Found:
-    """The job of each line (its number, its fields), or the error in it; `missing`: texts that stand for nothing."""
+def name_fields(
+    lines: Iterable[tuple[int, list[str]]], names: Sequence[str], missing: set[str], log: Log
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows of lines (number, fields) of a table; `missing`: texts that stand for nothing."""
     for number, fields in lines:
-        path = f"line {number} "
         if len(fields) == len(names):
             data = {name: text for name, text in zip(names, fields, strict=True) if text not in missing}
-            yield from read_rows([(path, data)], log, read)
+            yield f"line {number} ", data
         else:
-            yield InputError(log.source, path.strip(), f"{len(fields)} fields; {len(names)} are needed")
+            log.skip(InputError(log.source, f"line {number}", f"{len(fields)} fields; {len(names)} are needed"))
 
 
 def read_entries(file: TextFile, log: Log, key: str, command: str) -> Iterator[tuple[str, Any]]:
-    """The entries of the list under a key of the JSON that a command prints; errors that Slurm lists are told."""
+    """The rows of the list under a key of the JSON that a command prints; errors that Slurm lists are told."""
     try:
         for path, value in iterate_entries(file, log.source, key):
             if path.startswith(f"{key}["):
@@ -253,3 +255,71 @@ def read_entries(file: TextFile, log: Log, key: str, command: str) -> Iterator[t
                 log.remarks[f"{told}: {shorten(str(value[0] if isinstance(value, list) else value))}"] += 1
     except InputError as error:
         raise InputError(error.source, error.field, f"{error.problem} (`{command}` prints what is read)") from None
+
+
+_SWF = (
+    "job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory",
+    "requested processors", "requested time", "requested memory", "status", "user", "group", "executable", "queue",
+    "partition", "preceding job", "think time",
+)  # fmt: skip
+_SWF_START = re.compile(r";\s*UnixStartTime\s*:\s*([0-9]{1,10})\b")
+_CSV = ("submit", "duration", "gpus", "id", "start", "limit", "nodes", "type", "account", "user", "partition", "qos")
+
+
+def read_swf(file: TextFile, log: Log) -> Iterable[LogJob]:
+    """Standard Workload Format: requested processors (field 8), allocated ones (field 5) where they are absent."""
+    clock = 0
+
+    def lines() -> Iterator[tuple[int, list[str]]]:
+        nonlocal clock
+        for number, text in enumerate(file, start=1):
+            fields = text.split()
+            if fields and not fields[0].startswith(";"):
+                yield number, fields
+            elif match := _SWF_START.match(text.strip()):
+                clock = int(match[1])
+
+    def read(row: Row) -> LogJob:
+        submit, wait, status = (row.number(name) for name in ("submit time", "wait time", "status"))
+        if submit is None:
+            raise row.fail("submit time", "-1: a job has one")
+        job = LogJob(row.text("job number"), clock + int(submit))
+        job.start = None if wait is None else job.submit + int(wait)
+        job.run, job.limit = row.whole("run time"), int(row.number("requested time") or 0) or None
+        job.gpus = int(row.number("requested processors") or row.number("allocated processors") or 0)
+        job.user, job.account, job.partition = row.text("user"), row.text("group"), row.text("queue")
+        if status in (2, 3, 4):
+            job.left_out, job.run = Reason.PART, None
+        elif status == 5 and not job.run:
+            job.left_out = Reason.CANCELLED
+        return job.settle(None, "")
+
+    return read_rows(name_fields(lines(), _SWF, {"-1", "-1.0", "-1.00"}, log), log, read)
+
+
+def read_csv(file: TextFile, log: Log) -> Iterable[LogJob]:
+    """Any table with a line of names; the columns of the log say which of them is our submit, duration, gpus, ..."""
+    for name in log.columns:
+        if name not in _CSV:
+            raise InputError("--columns", name, explain_unknown_name(name, _CSV))
+    first = file.readline()
+    mark = max(",;\t|", key=first.count)
+    header = [name.strip().strip('"') for name in first.rstrip("\r\n").split(mark)]
+    of = {name: log.columns.get(name, name) for name in _CSV}  # our name of a column -> its name in the file
+    for name in (*_CSV[:3], *log.columns):
+        if of[name] not in header:
+            problem = f"no column {shorten(of[name])}; the file has {shorten(', '.join(header))}"
+            raise InputError(log.source, "line 1", f"{problem}; --columns {name}=NAME says which it is")
+        if header.count(of[name]) > 1:
+            raise InputError(log.source, "line 1", f"{header.count(of[name])} columns named {of[name]}")
+
+    def read(row: Row) -> LogJob:
+        gpus = row.number(of["gpus"]) or 0
+        job = LogJob(row.text(of["id"]), row.require_second(of["submit"]), gpus=0 if gpus % 1 else int(gpus))
+        job.start, job.run = row.second(of["start"]), row.whole(of["duration"])
+        job.limit, job.nodes = row.whole(of["limit"]) or None, row.whole(of["nodes"]) or 0
+        job.kind, job.account, job.user, job.partition, job.qos = (row.text(of[name]) for name in _CSV[7:])
+        return job.settle(None, "", Reason.NO_WHOLE_GPU.format("a part of a GPU") if gpus % 1 else Reason.NO_GPU)
+
+    lines = ((number + 1, [text.strip() for text in fields]) for number, fields in rows(file, log.source, mark))
+    return read_rows(name_fields(lines, header, {""}, log), log, read)

@@ -1,33 +1,35 @@
-"""Import of an operator's logs: several files and a cluster file become one instance, and a report of what counts."""
+"""Import of an operator's logs: several files and a cluster file become one instance, and a report of what counts.
+
+The cluster file is TOML. It has what an instance file has of the cluster (pools, partitions, quotas, priority, cycle,
+depth, judged), `types` of a pool (names of its GPUs in the log), and `begin`, `end` and `zone` of the window.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import msgspec
 import numpy as np
 
-from ratiobench.instances.cluster.cluster_file import ClusterFile, LogPool, Shapes, read_cluster
-from ratiobench.instances.cluster.format import FORMAT, LABELS, parse, write
-from ratiobench.instances.cluster.log_lines import LONGEST_NAME, Log, LogJob, Reason
-from ratiobench.instances.cluster.model import DAY, NONE, Instance
-from ratiobench.instances.cluster.readers import FORMATS, guess_format
+from ratiobench.instances.cluster import kubernetes, log_lines, slurm
+from ratiobench.instances.cluster.format import FORMAT, LABELS, WEIGHT_LIMIT, parse
+from ratiobench.instances.cluster.log_lines import LONGEST_NAME, Log, LogJob, Reader, Reason
+from ratiobench.instances.cluster.model import DAY, LONGEST_RUN, NONE, ClusterDocument, Instance, Pool, Second
 from ratiobench.instances.cluster.report import Report
-from ratiobench.instances.cluster.waits import Holder, blocked
-from ratiobench.instances.io.errors import InputError, explain_unknown_name
-from ratiobench.instances.io.files import check_writable
-from ratiobench.instances.io.text_files import open_text
-
-__all__ = ["ClusterFile", "LogPool", "import_logs", "read_cluster", "write_import"]
+from ratiobench.instances.cluster.waits import Holder, blocked, tabulate
+from ratiobench.instances.io.documents import read_document
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.files import load_toml
+from ratiobench.instances.io.text_files import TextFile, open_text
 
 LATE = "could not start at submit (a dependency, a begin time): they are released when they are eligible"
 NO_LIMIT = "without a time limit (policies believe the greatest one)"
@@ -38,171 +40,244 @@ NO_ZONE = (
     "SLURM_TIME_FORMAT=%s"
 )
 CLOCK = "are in a log in which the clocks change: the hour that is there twice is read as the first of the two"
-COLUMNS = {"submit": "submit", "run": "length", "nodes": "nodes", "gpus": "node_gpus"}  # of the file -> of a job
+LogJobs = list[LogJob]
 RESTART = 60  # Seconds from the end of a run to the submit of the next one of a job that Slurm starts again
+# Readers of logs by the names of their formats, with a line about each
+READERS: dict[str, tuple[Reader, str]] = {
+    "swf": (log_lines.read_swf, "Standard Workload Format of the Parallel Workloads Archive"),
+    "sacct": (slurm.read_sacct, "Slurm: sacct --parsable2"),
+    "sacct-json": (slurm.read_sacct_json, "Slurm: sacct --json"),
+    "csv": (log_lines.read_csv, "any table; --columns names its columns submit, duration, gpus, ..."),
+    "kueue": (kubernetes.read_kueue, "Kueue: kubectl get workloads.kueue.x-k8s.io -A -o json"),
+    "k8s": (kubernetes.read_jobs, "Kubernetes: kubectl get jobs -A -o json, or pods"),
+}
+FORMATS = tuple((name, summary) for name, (_, summary) in READERS.items())
+
+
+class LogPool(Pool, frozen=True, kw_only=True):
+    """A pool of the cluster file."""
+
+    types: tuple[str, ...] = ()
+
+
+class ClusterFile(ClusterDocument, frozen=True, kw_only=True):
+    """The cluster file; `begin` and `end` are seconds from 1970, `zone` a name such as Europe/Berlin."""
+
+    pools: Annotated[tuple[LogPool, ...], msgspec.Meta(min_length=1, max_length=100)]
+    begin: Second | None = None
+    end: Second | None = None
+    zone: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.begin is not None and self.end is not None and self.end <= self.begin:
+            raise InputError("", "end", f"{self.end} is not after begin = {self.begin}")
+        try:
+            self.read_zone()
+        except (KeyError, ValueError, OSError):
+            problem = f"{shorten(self.zone)} is no time zone such as Europe/Berlin"
+            raise InputError("", "zone", problem) from None
+
+    def read_zone(self) -> ZoneInfo | None:
+        return ZoneInfo(self.zone) if self.zone else None
 
 
 def import_logs(
     paths: Sequence[str],
-    cluster: ClusterFile,
+    cluster: ClusterFile | str,
     form: str = "",
     columns: Mapping[str, str] | None = None,
     skip_bad: bool = False,
     name: str = "log",
-    where: str = "cluster file",
 ) -> tuple[Instance, Report]:
-    """Import logs as one instance, whose origin has the figures of the report.
+    """Import logs as one instance of this name, whose origin has the figures of the report.
 
-    `form`: format of the logs, empty: by the names of the files; `columns`: our name of a column -> its name in a CSV
-    file; `skip_bad`: lines that cannot be read are counted instead of ending the import; `where`: the cluster file in
-    messages. InputError names file, line, field and value.
+    `cluster`: the cluster file, read or to be read; `form`: format of the logs, empty: by the names of the files;
+    `columns`: our name of a column -> its name in a CSV file; `skip_bad`: lines that cannot be read are counted instead
+    of ending the import. InputError names file, line, field and value.
     """
-    if form and form not in FORMATS:
-        raise InputError("--format", "", explain_unknown_name(form, FORMATS))
-    report, shapes = Report(), Shapes(cluster, where)
-    zone = ZoneInfo(cluster.zone) if cluster.zone else None
-    logs = [Log(str(path), zone, columns or {}, report.remarks) for path in paths]
-    jobs = _merge([job for log in logs for job in _read(log, form, skip_bad, report)], report)
-    report.read = len(jobs)
-    kept = []
+    where = cluster if isinstance(cluster, str) else "cluster file"
+    if isinstance(cluster, str):
+        cluster = read_document(cluster, ClusterFile, load_toml)
+    if form and form not in READERS:
+        raise InputError("--format", "", explain_unknown_name(form, READERS))
+    log = Log(zone=cluster.read_zone(), columns=columns or {}, skip_bad=skip_bad)
+    lines = LogJobs()
+    for path in map(str, paths):
+        log.source = path
+        with open_text(path, errors="surrogateescape") as file:
+            lines += READERS[form or _guess_format(file, path)][0](file, log)
+    jobs, shapes = _merge(lines, log), Shapes(cluster)
     for job in jobs:
-        if reason := shapes.place(job):
-            report.leave_out(job, reason)
-        else:
-            kept.append(job)
-            report.remarks[UNEVEN] += job.nodes * job.node_gpus != job.gpus
-    kept.sort(key=lambda job: job.submit)  # stable: ties stay in the order of the files
+        shapes.place(job)
+    kept = sorted((job for job in jobs if not job.left_out), key=lambda job: job.submit)  # ties: order of the files
     if not kept:
-        told = "; ".join(f"{count} jobs: {reason}" for reason, (count, _) in report.left_out.items()) or "none"
-        raise InputError(str(paths[0]) if paths else "", "", f"no job that can be replayed; left out: {told}")
+        told = "; ".join(f"{count} jobs: {reason}" for reason, (count, _) in _count_left_out(jobs).items()) or "none"
+        raise InputError(log.source, "", f"no job that can be replayed; left out: {told}")
+    log.remarks[UNEVEN] += sum(job.nodes * job.node_gpus != job.gpus for job in kept)
     begin = kept[0].submit if cluster.begin is None else cluster.begin
-    chosen, running = _cut(kept, begin, math.inf if cluster.end is None else cluster.end, report)
+    chosen, running = _cut(kept, begin, math.inf if cluster.end is None else cluster.end)
     if not chosen:
         raise InputError(where, "begin", f"none of the {len(kept)} jobs that can be replayed is in the window")
-    report.jobs = len(chosen)
-    report.gpu_seconds = sum(job.length * job.nodes * job.node_gpus for job in chosen)
-    report.remarks[NO_LIMIT] += sum(job.limit is None for job in chosen)
-    names = _list_names(cluster, jobs, kept)
-    document = _make_document(name, cluster, begin, names, chosen)
-    instance = parse(document | {"running": _place_running(running, cluster, names, begin, report)}, where)
-    if any(log.is_local for log in logs):
-        _tell_clock(instance, zone, report)
-    _measure(instance, cluster.end, jobs, [shapes.ran_in(job) if job.ran else () for job in chosen], shapes, report)
+    instance = parse(_make_document(name, cluster, begin, jobs, kept, chosen, running), where)
+    log.remarks[NO_LIMIT] += sum(job.limit is None for job in chosen)
+    if log.is_local and log.zone is None:
+        log.remarks[NO_ZONE] += len(jobs)
+    elif log.is_local:
+        days = range(begin, chosen[-1].submit + DAY, DAY)
+        changes = len({datetime.fromtimestamp(second, log.zone).utcoffset() for second in days}) > 1
+        log.remarks[CLOCK] += len(jobs) * changes
+    report = _make_report(instance, jobs, len(lines) - len(jobs), chosen, shapes, log)
     return replace(instance, origin={**instance.origin, "log": report.summary()}), report
 
 
-def write_import(
-    paths: Sequence[str],
-    cluster_path: str,
-    out: str,
-    form: str = "",
-    columns: Mapping[str, str] | None = None,
-    skip_bad: bool = False,
-) -> tuple[Instance, Report]:
-    """Import logs as `import_logs` does, and write the instance to a new file; without its name nothing is written."""
-    if out:
-        if os.path.lexists(out):
-            raise InputError(out, "", "is there already; an import writes a new file")
-        check_writable(out)
-    name = Path(out).name.partition(".")[0] or "log"
-    cluster = read_cluster(cluster_path)
-    instance, report = import_logs(paths, cluster, form, columns, skip_bad, name, str(cluster_path))
-    if out:
-        write(instance, out)
-    return instance, report
+def _guess_format(file: TextFile, source: str) -> str:
+    """The format of an open file by its name, and of JSON by its first characters."""
+    suffix = Path(source.removesuffix(".gz")).suffix
+    if suffix != ".json":
+        return {".swf": "swf", ".csv": "csv", ".tsv": "csv"}.get(suffix, "sacct")
+    head = file.peek()
+    return "kueue" if b"Workload" in head else "k8s" if b'"items"' in head else "sacct-json"
 
 
-def _read(log: Log, form: str, skip_bad: bool, report: Report) -> list[LogJob]:
-    jobs = []
-    with open_text(log.source, errors="surrogateescape") as file:
-        for job in FORMATS[form or guess_format(file, log.source)](file, log):
-            if isinstance(job, LogJob):
-                jobs.append(job)
-            elif skip_bad:
-                report.bad.append(str(job))
-            else:
-                raise job
-    return jobs
-
-
-def _merge(found: list[LogJob], report: Report) -> list[LogJob]:
+def _merge(lines: LogJobs, log: Log) -> LogJobs:
     """One of the jobs with the same id and submit, the one that ran; runs that were requeued are pieces."""
     jobs: dict[Any, LogJob] = {}
-    runs = defaultdict[str, list[LogJob]](list)
-    for job in found:
+    for job in lines:
         if job.start is not None and job.start < job.submit:
             job.start = job.submit
-            report.remarks[EARLY] += not job.left_out
+            log.remarks[EARLY] += not job.left_out
         key: Any = (job.id, job.submit, job.start if job.left_out == Reason.REQUEUED else None) if job.id else id(job)
         other = jobs.get(key)
-        report.twice += other is not None
         if other is None or (other.left_out and (not job.left_out or (job.run or 0) > (other.run or 0))):
             jobs[key] = job
     restarted = {job.id for job in jobs.values() if job.may_restart}
-    for job in jobs.values():
-        if job.id in restarted:
-            runs[job.id].append(job)
-    for pieces in runs.values():
-        pieces.sort(key=lambda job: job.submit)
-        for job, later in itertools.pairwise(pieces):
-            end = (job.start or 0) + (job.run or 0)
-            if job.may_restart and not job.left_out and end <= later.submit <= end + RESTART:
-                job.left_out = Reason.REQUEUED
+    runs = sorted((job for job in jobs.values() if job.id in restarted), key=lambda job: (job.id, job.submit))
+    for job, later in itertools.pairwise(runs):
+        end = (job.start or 0) + (job.run or 0)
+        if job.id == later.id and job.may_restart and not job.left_out and end <= later.submit <= end + RESTART:
+            job.left_out = Reason.REQUEUED
     return list(jobs.values())
 
 
-def _cut(kept: list[LogJob], begin: int, end: float, report: Report) -> tuple[list[LogJob], list[LogJob]]:
-    """The jobs of the window, and those that run at its beginning; the others are left out."""
+class Shapes:
+    """Nodes, GPUs of a node and pools of the jobs of a log."""
+
+    def __init__(self, cluster: ClusterFile) -> None:
+        self.cluster, self.fits = cluster, dict[tuple[object, ...], tuple[int, int, tuple[int, ...], str]]()
+        names = [pool.name for pool in cluster.pools]
+        self.everywhere, self.types = set(range(len(names))), defaultdict[str, set[int]](set)
+        self.partitions = {part.name: {names.index(pool) for pool in part.pools} for part in cluster.partitions}
+        for q, pool in enumerate(cluster.pools):
+            for kind in (pool.name, *pool.types):
+                self.types[kind.lower()].add(q)
+
+    def allowed(self, job: LogJob) -> set[int]:
+        """The pools that the job may use by its partition, type of GPU and constraint, as far as these are known."""
+        features = re.findall(r"[\w.-]+", job.constraint.lower()) if job.constraint else []
+        named = [self.types[feature] for feature in features if feature in self.types] or [self.everywhere]
+        allowed = self.partitions.get(job.partition, self.everywhere) & set[int]().union(*named)
+        return allowed & self.types.get(job.kind.lower(), self.everywhere)
+
+    def place(self, job: LogJob) -> None:
+        """Set the shape and the pools of a job, and why it is left out, if it is."""
+        if job.left_out:
+            return
+        key = job.partition, job.account, job.kind, job.constraint, job.nodes, job.gpus
+        if key not in self.fits:
+            labels = (("partition", job.partition, self.partitions), ("type", job.kind.lower(), self.types))
+            for field, label, table in labels:
+                if label and table and label not in table:
+                    problem = f"{explain_unknown_name(label, table)}, the names in the cluster file"
+                    raise InputError(job.source, f"{job.where} {field}", problem)
+            allowed, places = self.allowed(job), self.cluster.pools
+            nodes = min(job.nodes, job.gpus) or -(-job.gpus // max((places[q].gpus for q in allowed), default=1))
+            gpus = -(-job.gpus // nodes)
+            pools = tuple(q for q in sorted(allowed) if places[q].nodes >= nodes and places[q].gpus >= gpus)
+            most = self.cluster.most_gpus(job.partition, job.account)
+            wide = Reason.TOO_WIDE if all(nodes * gpus > most[q] for q in pools) else ""
+            self.fits[key] = nodes, gpus, pools, wide if pools else Reason.TOO_LARGE
+        job.nodes, job.node_gpus, job.pools, job.left_out = self.fits[key]
+        if job.nodes * job.node_gpus * job.length >= WEIGHT_LIMIT or job.length > LONGEST_RUN:
+            job.left_out = job.left_out or Reason.TOO_LONG
+
+    def ran_in(self, job: LogJob) -> tuple[int, ...]:
+        """The pools in which the job may have run in the log."""
+        allowed = self.allowed(job)
+        return tuple(sorted(self.types.get(job.ran.lower(), allowed) & allowed or allowed))
+
+
+def _cut(kept: LogJobs, begin: int, end: float) -> tuple[LogJobs, LogJobs]:
+    """The jobs of the window, and those that run at its beginning in order of start; the others are left out."""
     chosen, running = [], []
     for job in kept:
         if job.submit >= end or (job.submit < begin and (job.start is None or job.start + job.length <= begin)):
-            report.leave_out(job, Reason.OUTSIDE)
+            job.left_out = Reason.OUTSIDE
         elif job.start is not None and job.start < begin:
             running.append(job)
         else:
             chosen.append(job)
-            report.waiting += job.submit < begin
-    return chosen, running
+    return chosen, sorted(running, key=lambda job: job.start or 0)
 
 
-def _list_names(cluster: ClusterFile, jobs: list[LogJob], kept: list[LogJob]) -> dict[str, list[str]]:
-    """The names of each table; the cluster file may name an account or a quality of which no job is kept."""
-    of = {"account": jobs, "qos": jobs, "user": kept, "partition": kept}
-    names = {table: sorted({getattr(job, label) for job in of[label]} - {""}) for label, table in LABELS.items()}
-    return names | {"partitions": [part.name for part in cluster.partitions] or names["partitions"]}
+def _count_left_out(jobs: LogJobs) -> dict[str, tuple[int, int]]:
+    """By reason how many jobs are left out, and their GPU-seconds that are known."""
+    counts, seconds = Counter[str](), Counter[str]()
+    for job in jobs:
+        if job.left_out:
+            counts[job.left_out] += 1
+            seconds[job.left_out] += (job.run or 0) * job.gpus
+    return {reason: (count, seconds[reason]) for reason, count in counts.items()}
 
 
 def _make_document(
-    name: str, cluster: ClusterFile, begin: int, names: Mapping[str, list[str]], chosen: list[LogJob]
+    name: str, cluster: ClusterFile, begin: int, jobs: LogJobs, kept: LogJobs, chosen: LogJobs, running: LogJobs
 ) -> dict[str, Any]:
-    """The instance file of the chosen jobs."""
-    given = msgspec.to_builtins(cluster)
+    """The instance file of the chosen jobs; the cluster file may name an account or quality of no job that is kept."""
+    of = {"account": jobs, "qos": jobs, "user": kept, "partition": kept}
+    names = {table: sorted({getattr(job, label) for job in of[label]} - {""}) for label, table in LABELS.items()}
+    if cluster.partitions:
+        names["partitions"] = [part.name for part in cluster.partitions]
+    codes = {label: {name: i for i, name in enumerate(names[table])} for label, table in LABELS.items()}
     everyone = [pool.name for pool in cluster.pools]
+    given = msgspec.to_builtins(cluster)
+
+    def code(label: str, job: LogJob) -> int:
+        return codes[label].get(getattr(job, label), NONE)
+
+    rows = []
+    for job, q, nodes in _place_running(running, cluster, begin):
+        row = {"pool": everyone[q], "nodes": nodes, "gpus": job.node_gpus, "limit": _or_none(job.limit)}
+        row |= {"start": job.start, "end": (job.start or 0) + job.length}
+        rows.append(row | {label: code(label, job) for label in ("account", "user", "partition")})
     sets = sorted({job.pools for job in chosen})
-    numbers = {pools: i for i, pools in enumerate(sets)}
     ids, seen = [], Counter[str]()
     for job in chosen:  # an id that was used again after a restart of the counter gets a number behind it
         own = job.id[:LONGEST_NAME] or job.where
         seen[own] += 1
         ids.append(own if seen[own] == 1 else f"{own}#{seen[own]}")
     return {
+        **names,
+        "partitions": [{"name": part, "pools": everyone} for part in names["partitions"]],
+        **{key: value for key, value in given.items() if key not in ("end", "zone")},
         "format": FORMAT,
         "name": name,
         "origin": {"import": "ratiobench/cluster/logs"},
         "begin": begin,
-        **{key: given[key] for key in ("cycle", "depth", "judged", "quotas", "priority")},
         "pools": [{key: value for key, value in pool.items() if key != "types"} for pool in given["pools"]],
-        "partitions": given["partitions"] or [{"name": part, "pools": everyone} for part in names["partitions"]],
-        **{table: names[table] for table in ("accounts", "users", "qos")},
         "pool_sets": sets,
+        "running": rows,
         "jobs": {
             "id": ids,
+            "submit": [job.submit for job in chosen],
             "release": [max(begin, job.submit, job.eligible or 0) for job in chosen],
-            "pools": [numbers[job.pools] for job in chosen],
-            **{column: [getattr(job, name) for job in chosen] for column, name in COLUMNS.items()},
+            "run": [job.length for job in chosen],
             "limit": [_or_none(job.limit) for job in chosen],
             "logged": [_or_none(job.start) for job in chosen],
-            **_code(names, chosen),
+            "nodes": [job.nodes for job in chosen],
+            "gpus": [job.node_gpus for job in chosen],
+            "pools": [sets.index(job.pools) for job in chosen],
+            **{label: [code(label, job) for job in chosen] for label in LABELS},
         },
     }
 
@@ -211,83 +286,57 @@ def _or_none(value: int | None) -> int:
     return NONE if value is None else value
 
 
-def _code(names: Mapping[str, list[str]], jobs: list[LogJob]) -> dict[str, list[int]]:
-    """The labels of jobs as numbers of names."""
-    codes = {}
-    for label, table in LABELS.items():
-        number = {name: i for i, name in enumerate(names[table])} | {"": NONE}
-        codes[label] = [number[getattr(job, label)] for job in jobs]
-    return codes
-
-
-def _place_running(
-    jobs: list[LogJob], cluster: ClusterFile, names: Mapping[str, list[str]], begin: int, report: Report
-) -> list[dict[str, Any]]:
-    """Put jobs that run at the beginning on best-fit nodes, in order of start."""
-    free = [[pool.gpus] * pool.nodes for pool in cluster.pools]
-    jobs = sorted(jobs, key=lambda job: job.start or 0)
-    codes, rows = _code(names, jobs), []
-    for i, job in enumerate(jobs):
-        start = job.start or 0
-        end = start + job.length
+def _place_running(jobs: LogJobs, cluster: ClusterFile, begin: int) -> list[tuple[LogJob, int, list[int]]]:
+    """Jobs that run at the beginning with a pool and best-fit nodes; those that do not fit are left out."""
+    free, placed = [np.full(pool.nodes, pool.gpus) for pool in cluster.pools], []
+    for job in jobs:
+        end = (job.start or 0) + job.length
+        job.left_out = Reason.NO_ROOM
         for q in job.pools:
-            shut = {c.node for c in cluster.pools[q].closures if c.start < end and c.end > begin}
-            fit = [v for v, left in enumerate(free[q]) if left >= job.node_gpus and v not in shut]
-            if len(fit) >= job.nodes:
-                nodes = sorted(fit, key=lambda v: (free[q][v], v))[: job.nodes]
+            shut = [c.node for c in cluster.pools[q].closures if c.start < end and c.end > begin]
+            fit = np.where(np.isin(np.arange(len(free[q])), shut), 0, free[q])
+            nodes = [v for v in np.argsort(fit, kind="stable").tolist() if fit[v] >= job.node_gpus][: job.nodes]
+            if len(nodes) == job.nodes:
+                free[q][nodes] -= job.node_gpus
+                job.left_out = ""
+                placed.append((job, q, nodes))
                 break
-        else:
-            report.leave_out(job, Reason.NO_ROOM)
-            continue
-        for v in nodes:
-            free[q][v] -= job.node_gpus
-        row = {"pool": cluster.pools[q].name, "nodes": nodes, "gpus": job.node_gpus, "start": start, "end": end}
-        row |= {label: codes[label][i] for label in ("account", "user", "partition")}
-        rows.append(row | {"limit": _or_none(job.limit)})
-    report.running = len(rows)
-    return rows
+    return placed
 
 
-def _tell_clock(instance: Instance, zone: ZoneInfo | None, report: Report) -> None:
-    """Tell how times without a zone were read, and whether the clocks change."""
-    if zone is None:
-        report.remarks[NO_ZONE] += report.read
-        return
-    days = range(instance.begin, int(instance.jobs.submit[-1]) + DAY, DAY)
-    if len({datetime.fromtimestamp(second, zone).utcoffset() for second in days}) > 1:
-        report.remarks[CLOCK] += report.read
-
-
-def _measure(
-    instance: Instance,
-    end: int | None,
-    jobs: list[LogJob],
-    places: list[tuple[int, ...]],
-    shapes: Shapes,
-    report: Report,
-) -> None:
+def _make_report(instance: Instance, jobs: LogJobs, twice: int, chosen: LogJobs, shapes: Shapes, log: Log) -> Report:
     """Load, utilisation and waits of the log; its window is from the beginning to its end or the last submit."""
     columns, begin = instance.jobs, instance.begin
+    end = int(columns.submit[-1]) if shapes.cluster.end is None else shapes.cluster.end
     last = max((job.start + (job.run or 0) for job in jobs if job.start is not None), default=begin)
     held = [
         (job, job.start, last if job.left_out == Reason.NO_END else job.start + (job.run or 0))
         for job in jobs
         if job.start is not None and job.gpus and job.left_out != Reason.PART
     ]
-    report.others = [
-        Holder(start, until, job.gpus, shapes.ran_in(job))
-        for job, start, until in held
-        if job.left_out and until > begin
-    ]
+    outside = [held_ for held_ in held if held_[0].left_out and held_[2] > begin]
+    others = [Holder(start, until, job.gpus, shapes.ran_in(job)) for job, start, until in outside]
+    places = [shapes.ran_in(job) if job.ran else () for job in chosen]
     pools = np.array([place[0] if len(place) == 1 else NONE for place in places], dtype=np.int64)
-    report.add_waits(instance, blocked(instance, columns.logged, pools, report.others))
-    late = columns.release > np.maximum(columns.submit, begin)
-    report.remarks[LATE] += int(late.sum())
-    report.window = (begin, int(columns.submit[-1]) if end is None else end)
-    closed = np.diff(np.clip(instance.closures[:, 1:3], *report.window), axis=1)[:, 0]
-    capacity = instance.capacity * (report.window[1] - begin)
-    capacity -= int((closed * instance.node_gpus[instance.closures[:, 0]]).sum())
-    if capacity > 0:
-        report.load = float((columns.width * columns.run)[columns.submit >= begin].sum()) / capacity
-        inside = sum(job.gpus * max(0, min(until, report.window[1]) - max(start, begin)) for job, start, until in held)
-        report.utilisation = inside / capacity
+    waits = blocked(instance, columns.logged, pools, others)
+    groups = ("account", "partition", "user", "width") if waits.known.any() else ()
+    log.remarks[LATE] += int((columns.release > np.maximum(columns.submit, begin)).sum())
+    capacity = instance.gpu_seconds(begin, end)
+    area = columns.width * columns.run
+    used = sum(job.gpus * max(0, min(until, end) - max(start, begin)) for job, start, until in held)
+    return Report(
+        read=len(jobs),
+        jobs=len(chosen),
+        gpu_seconds=int(area.sum()),
+        running=len(instance.running),
+        waiting=int((columns.submit < begin).sum()),
+        twice=twice,
+        load=float(area[columns.submit >= begin].sum()) / capacity if capacity > 0 else 0.0,
+        utilisation=used / capacity if capacity > 0 else 0.0,
+        window=(begin, end),
+        left_out=_count_left_out(jobs),
+        waits=waits,
+        tables={by: tabulate(instance, waits, by) for by in groups},
+        bad=log.bad,
+        remarks=log.remarks,
+    )

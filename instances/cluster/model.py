@@ -2,15 +2,16 @@
 
 A job j that starts at second s costs c_j(s) = max(low_j, weight_j (s - submit_j) + add_j) / unit_j (`costs`). Instances
 are immutable and made by `ratiobench.instances.cluster.format.parse` alone, so everything that exists is validated.
-Parts that stand in files as they are here (pools, partitions) are validated by their types.
+What stands in files (a `Part`) is validated by its type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta, Struct
@@ -19,10 +20,12 @@ from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from ratiobench.instances.arrays import IntArray, freeze
+from ratiobench.instances.io.documents import require_different
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable
 
 NONE = -1  # No limit, no label, no start in the log
 DAY = 86_400
+LONGEST_RUN = 2**27
 COSTS = ("wait-gpu-hours", "wait", "wait-gpus", "slowdown")
 
 Second = Annotated[int, Meta(ge=0, le=2**33)]
@@ -32,6 +35,8 @@ Gpus = Annotated[int, Meta(ge=1, le=1024)]
 Place = Annotated[int, Meta(ge=0, le=2**20)]
 Weight = Annotated[int, Meta(ge=0, le=2**32)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Length = Annotated[int, Meta(ge=1, le=LONGEST_RUN)]
+Code = Annotated[int, Meta(ge=-1, le=2**31)]
 
 
 class Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -49,6 +54,9 @@ class Closure(Part, frozen=True):
     def __post_init__(self) -> None:
         if self.announced == NONE:
             force_setattr(self, "announced", self.start)
+        if not self.announced <= self.start < self.end:
+            problem = f"{self.start}: announced {self.announced} <= start < end {self.end} is needed"
+            raise InputError("", "start", problem)
 
 
 class Pool(Part, frozen=True):
@@ -57,7 +65,19 @@ class Pool(Part, frozen=True):
     name: Name
     nodes: Count
     gpus: Gpus  # of one node (processors, if the log counts only those)
-    closures: tuple[Closure, ...] = ()
+    closures: tuple[Closure, ...] = ()  # in order of start
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "closures", tuple(sorted(self.closures, key=lambda c: (c.start, c.node))))
+        ends = dict[int, int]()
+        for i, c in enumerate(self.closures):
+            if c.node >= self.nodes:
+                problem = f"{c.node} is not below {self.nodes}, the number of nodes"
+                raise InputError("", f"closures[{i}].node", problem)
+            if c.start < ends.get(c.node, 0):
+                problem = f"{c.start} is before {ends[c.node]}, the end of another closure of the node"
+                raise InputError("", f"closures[{i}].start", problem)
+            ends[c.node] = c.end
 
 
 class Partition(Part, frozen=True):
@@ -95,6 +115,100 @@ class Quota(Part, frozen=True):
     nominal: tuple[Place, ...]  # GPUs of each pool that the account can always use
     cohort: str = ""  # accounts of one cohort lend each other nominal GPUs that they do not use
     strict: bool = False  # whether a job that does not fit blocks the account's later jobs (StrictFIFO)
+
+
+class JobsDocument(Part, frozen=True):
+    """The columns of the jobs, in order of submit."""
+
+    id: list[Name]
+    submit: list[Second]
+    run: list[Length]
+    nodes: list[Count]
+    gpus: list[Gpus]
+    pools: list[Place]
+    release: tuple[Second, ...] = ()
+    limit: tuple[Limit, ...] = ()
+    account: tuple[Code, ...] = ()
+    user: tuple[Code, ...] = ()
+    partition: tuple[Code, ...] = ()
+    qos: tuple[Code, ...] = ()
+    logged: tuple[Limit, ...] = ()
+
+
+class RunningDocument(Part, frozen=True):
+    """A job that runs at the beginning; nodes are counted from 0 in its pool."""
+
+    pool: Name
+    nodes: list[Place]
+    gpus: Gpus
+    start: Second
+    end: Second
+    limit: Limit = NONE
+    account: Code = NONE
+    user: Code = NONE
+    partition: Code = NONE
+
+
+class ClusterDocument(Part, frozen=True, kw_only=True):
+    """What an instance file and a cluster file say of a cluster."""
+
+    pools: Annotated[tuple[Pool, ...], Meta(min_length=1, max_length=100)]
+    partitions: tuple[Partition, ...] = ()
+    quotas: tuple[Quota, ...] = ()
+    priority: Priority = Priority()
+    cycle: Place = 0
+    depth: Place = 0
+    judged: tuple[Second, Second] | None = None
+
+    def __post_init__(self) -> None:
+        names = [pool.name for pool in self.pools]
+        require_different("pools[]", names)
+        require_different("partitions[]", [part.name for part in self.partitions])
+        require_different("quotas[]", [quota.account for quota in self.quotas])
+        for i, part in enumerate(self.partitions):
+            for j, name in enumerate(part.pools):
+                find_name(f"partitions[{i}].pools[{j}]", name, names)
+        for i, quota in enumerate(self.quotas):
+            if len(quota.nominal) != len(names):
+                problem = f"{len(quota.nominal)} entries; {len(names)} needed, one per pool"
+                raise InputError("", f"quotas[{i}].nominal", problem)
+        if self.judged is not None and self.judged[0] >= self.judged[1]:
+            problem = f"{list(self.judged)} is empty; the first second must be below the second one"
+            raise InputError("", "judged", problem)
+
+    def most_gpus(self, partition: str, account: str) -> list[float]:
+        """The most GPUs of each pool that a job can have by the bounds of its partition and its account's quotas."""
+        parts = (part for part in self.partitions if part.name == partition)
+        bounds = (bound for part in parts for bound in (part.user_gpus, part.account_gpus) if bound != NONE)
+        most = [min(bounds, default=math.inf)] * len(self.pools)
+        for own in self.quotas:
+            if own.account == account:
+                group = [quota.nominal for quota in self.quotas if quota is own or quota.cohort == own.cohort != ""]
+                most = [min(gpus, sum(lent)) for gpus, *lent in zip(most, *group, strict=True)]
+        return most
+
+
+class InstanceDocument(ClusterDocument, frozen=True, kw_only=True):
+    """The whole file."""
+
+    format: Literal["ratiobench/cluster/1"]
+    name: Name
+    begin: Second
+    pool_sets: list[list[Place]]
+    jobs: JobsDocument
+    origin: dict[str, Any] = entry(default_factory=dict)
+    cost: Literal["wait-gpu-hours", "wait", "wait-gpus", "slowdown"] = "wait"
+    accounts: tuple[Name, ...] = ()
+    users: tuple[Name, ...] = ()
+    qos: tuple[Name, ...] = ()
+    running: tuple[RunningDocument, ...] = ()
+
+
+def find_name(field: str, name: str, names: Sequence[str]) -> int:
+    """The number of a name in a table."""
+    if name not in names:
+        raise InputError("", field, explain_unknown_name(name, names))
+    return names.index(name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,6 +315,11 @@ class Instance:
         ]
         return freeze(sorted(rows, key=lambda row: (row[1], row[0]))).reshape(-1, 4)
 
+    def gpu_seconds(self, begin: int, end: int) -> int:
+        """GPU-seconds of the nodes that are in service in [begin, end)."""
+        closed = np.diff(np.clip(self.closures[:, 1:3], begin, end), axis=1)[:, 0]
+        return self.capacity * (end - begin) - int((closed * self.node_gpus[self.closures[:, 0]]).sum())
+
     @property
     def judged_jobs(self) -> NDArray[np.bool_]:
         """(jobs,) whether tables of waits count the job."""
@@ -239,10 +358,9 @@ class Costs:
 
     def total(self, start: IntArray) -> Fraction:
         """The cost of a schedule, exact."""
-        numerators = self.numerators(start)
         units, group = np.unique(self.unit, return_inverse=True)
-        sums = [0] * len(units)
-        for place, value in zip(group.tolist(), numerators.tolist(), strict=True):
+        sums = [0] * len(units)  # of integers without bounds
+        for place, value in zip(group.tolist(), self.numerators(start).tolist(), strict=True):
             sums[place] += value
         pairs = list(zip(sums, units.tolist(), strict=True)) or [(0, 1)]
         while len(pairs) > 1:  # in a tree, because the common unit has thousands of digits

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from ratiobench.instances.cluster.log_lines import LogJob
 from ratiobench.instances.cluster.model import Instance
-from ratiobench.instances.cluster.waits import PARTS, Holder, WaitRow, Waits, tabulate
+from ratiobench.instances.cluster.waits import PARTS, Waits
 from ratiobench.instances.io.errors import make_printable
 
 _MOST = 12  # Rows of a table, and lines that could not be read, that are printed
@@ -19,33 +19,22 @@ _MOST = 12  # Rows of a table, and lines that could not be read, that are printe
 class Report:
     """What an import counted."""
 
-    read: int = 0  # jobs that were read, those left out included
-    jobs: int = 0  # of the instance, and their GPU-seconds
-    gpu_seconds: int = 0
-    running: int = 0  # jobs that run, that wait at the beginning
-    waiting: int = 0
-    twice: int = 0  # lines with the id and submit of another one, which count once
-    load: float = 0.0  # GPU-seconds asked for by the jobs submitted in the window over its capacity
-    utilisation: float = 0.0  # GPU-seconds that ran in the window, jobs left out included, over its capacity
-    window: tuple[int, int] = (0, 0)  # from the beginning to the last submit; its capacity leaves closed nodes out
-    left_out: dict[str, tuple[int, int]] = field(default_factory=dict)  # reason -> jobs, GPU-seconds that are known
-    others: list[Holder] = field(default_factory=list)  # jobs left out that held GPUs
-    waits: Waits | None = None  # of the log
-    tables: dict[str, list[WaitRow]] = field(default_factory=dict)  # waits by account, partition, user and width
-    bad: list[str] = field(default_factory=list)  # lines that could not be read and were skipped
-    remarks: Counter[str] = field(default_factory=Counter)  # sentence on some jobs -> how many jobs
-
-    def leave_out(self, job: LogJob, reason: str) -> None:
-        """Count a job that is left out."""
-        job.left_out = reason
-        count, seconds = self.left_out.get(reason, (0, 0))
-        self.left_out[reason] = (count + 1, seconds + (job.run or 0) * job.gpus)
-
-    def add_waits(self, instance: Instance, waits: Waits) -> None:
-        """Add the waits of the log and their tables."""
-        self.waits = waits
-        if waits.known.any():
-            self.tables = {by: tabulate(instance, waits, by) for by in ("account", "partition", "user", "width")}
+    read: int  # jobs that were read, those left out included
+    jobs: int  # of the instance, and their GPU-seconds
+    gpu_seconds: int
+    running: int  # jobs that run, that wait at the beginning
+    waiting: int
+    twice: int  # lines with the id and submit of another one, which count once
+    load: float  # GPU-seconds asked for by the jobs submitted in the window over its capacity
+    utilisation: float  # GPU-seconds that ran in the window, jobs left out included, over its capacity
+    window: tuple[int, int]  # from the beginning to the last submit; its capacity leaves closed nodes out
+    left_out: dict[str, tuple[int, int]]  # reason -> jobs, GPU-seconds that are known
+    waits: Waits  # of the log
+    tables: dict[
+        str, dict[str, dict[str, float]]
+    ]  # waits by account, partition, user and width; empty for a log without starts
+    bad: list[str]  # lines that could not be read and were skipped
+    remarks: Counter[str]  # sentence on some jobs -> how many jobs
 
     def summary(self) -> dict[str, Any]:
         """The figures as JSON; seconds, GPU-seconds and shares."""
@@ -54,7 +43,7 @@ class Report:
         figures["window"] = list(self.window)
         figures["left_out"] = {reason: list(counts) for reason, counts in sorted(self.left_out.items())}
         figures |= {"bad_lines": len(self.bad), "remarks": dict(sorted((+self.remarks).items()))}
-        if self.waits is not None and self.waits.known.any():
+        if self.tables:
             figures["waits"] = self.waits.means() | {
                 "jobs": int(self.waits.known.sum()),
                 "is_lower_bound": not self.waits.exact,
@@ -63,9 +52,9 @@ class Report:
         return figures
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        return "\n".join(self._list_lines())
 
-    def _lines(self) -> Iterator[str]:
+    def _list_lines(self) -> Iterator[str]:
         yield f"imported {self.jobs} of {self.read} jobs, {self.gpu_seconds // 3600:,} GPU-hours"
         for reason, (jobs, seconds) in sorted(self.left_out.items(), key=lambda item: -item[1][0]):
             yield f"left out: {jobs} jobs, {seconds // 3600:,} GPU-hours: {make_printable(reason, 120)}"
@@ -82,7 +71,7 @@ class Report:
             f"load {self.load:.3f} (GPU-seconds asked for by jobs submitted in the window / its capacity), "
             f"utilisation {self.utilisation:.3f}"
         )
-        if self.waits is None or not self.waits.known.any():
+        if not self.tables:
             yield "the log has no start times, so its waits are not known"
             return
         means = self.waits.means()
@@ -99,11 +88,11 @@ class Report:
                 yield from _table(by, rows)
 
 
-def _table(by: str, rows: list[WaitRow]) -> Iterator[str]:
+def _table(by: str, rows: dict[str, dict[str, float]]) -> Iterator[str]:
     yield f"{by:>16} {'jobs':>8} {'GPU-hours':>11} {'wait, min':>10} " + " ".join(f"{part:>10}" for part in PARTS)
-    for row in rows[:_MOST]:
-        minutes = " ".join(f"{row.means[name] / 60:10.1f}" for name in ("wait", *PARTS))
-        yield f"{make_printable(row.name, 16) or '(none)':>16} {row.jobs:8} {row.gpu_hours:11,.0f} {minutes}"
+    for name, row in islice(rows.items(), _MOST):
+        minutes = " ".join(f"{row[part] / 60:10.1f}" for part in ("wait", *PARTS))
+        yield f"{make_printable(name, 16) or '(none)':>16} {row['jobs']:8} {row['GPU-hours']:11,.0f} {minutes}"
     if len(rows) > _MOST:
         yield f"{'and':>16} {len(rows) - _MOST:8} more"
 

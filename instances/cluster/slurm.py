@@ -11,29 +11,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from ratiobench.instances.cluster.log_lines import (
-    PIECE_OF_GPU,
-    WHOLE_GPU,
-    Found,
-    Log,
-    LogJob,
-    Reason,
-    Row,
-    read_entries,
-    read_lines,
-    read_rows,
-)
+from ratiobench.instances.cluster import log_lines
+from ratiobench.instances.cluster.log_lines import Log, LogJob, Reason, Row
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.text_files import TextFile
 
 _MISSING = {"", "Unknown", "None", "N/A", "(null)", "UNLIMITED", "Partition_Limit", "INVALID"}
 _UNFINISHED = {"RUNNING", "PENDING", "SUSPENDED", "RESIZING", "CONFIGURING", "COMPLETING"}
-_STEP = re.compile(r"[0-9]+(_[0-9]+|\+[0-9]+)?\..+")
-_ID = re.compile(r"[0-9]+(_[0-9]+|_\[[^\]]*\]|\+[0-9]+)?")
+_ID = re.compile(r"[0-9]+(?:_[0-9]+|_\[[^\]]*\]|\+[0-9]+)?(\..+)?")  # of a job, or of a step of it
 _DURATION = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{2})(?:\.[0-9]+)?")
 ALLOCATED = "counted as allocated (AllocTRES), of any type of GPU, because the log has no ReqTRES"
 ELAPSED = "whose Elapsed is not End - Start (a clock change, a suspension): Elapsed counts"
@@ -50,12 +39,11 @@ class Resources(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def read_resources(text: str) -> Resources:
-    """GPUs and nodes of resources as `sacct` prints them."""
+def _read_resources(text: str) -> Resources:
     plain, nodes, typed, piece = 0, 0, Counter[str](), ""
     for entry in text.split(","):
         name, mark, value = entry.partition("=")
-        whole, is_piece = WHOLE_GPU.fullmatch(name), PIECE_OF_GPU.search(name) is not None
+        whole, is_piece = log_lines.WHOLE_GPU.fullmatch(name), log_lines.PIECE_OF_GPU.search(name)
         if entry.endswith("+") and not mark:
             return Resources(wrong=entry)  # a column of fixed width cut it off
         if name != "node" and not whole and not is_piece:
@@ -80,39 +68,27 @@ def _duration(row: Row, key: str) -> int | None:
     """Seconds of [days-][hours:]minutes:seconds."""
     if not (text := row.text(key)):
         return None
-    if not (found := _DURATION.fullmatch(text)):
+    if not (match := _DURATION.fullmatch(text)):
         raise row.fail(key, f"{shorten(text)} is not a time such as 1-06:00:00 or 30:00")
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return 86_400 * days + 3600 * hours + 60 * minutes + seconds
 
 
 def _read_job(row: Row, is_asked: bool, field: str) -> LogJob:
     """A job by the names of sacct's columns; `is_asked`: whether ReqTRES counts; `field`: where that stands."""
-    log, name, start, end = row.log, row.text("JobID"), row.second("Start"), row.second("End")
+    name, start, end, elapsed = row.text("JobID"), row.second("Start"), row.second("End"), _duration(row, "Elapsed")
     if not _ID.fullmatch(name):
         raise row.fail("JobID", f"{shorten(name)} is not a job such as 17, 17_3 or 17+1")
-    allocated = read_resources(row.text("AllocTRES"))
-    resources = read_resources(row.text("ReqTRES")) if is_asked else allocated
+    allocated = _read_resources(row.text("AllocTRES"))
+    resources = _read_resources(row.text("ReqTRES")) if is_asked else allocated
     if resources.wrong:
         problem = "does not say how many, below 10^7 (`sacct --parsable2` writes whole fields)"
         raise row.fail(field, f"{shorten(resources.wrong)} {problem}")
-    elapsed = _duration(row, "Elapsed")
-    job = LogJob(
-        id=name,
-        submit=row.require_second("Submit"),
-        eligible=row.second("Eligible"),
-        start=start,
-        limit=_duration(row, "Timelimit"),
-        gpus=resources.gpus,
-        nodes=int(row.number("ReqNodes") or resources.nodes or row.number("NNodes") or 0),
-        kind=resources.kind if is_asked else "",
-        ran=allocated.kind,
-        constraint=row.text("Constraints"),
-        account=row.text("Account"),
-        user=row.text("User"),
-        partition=row.text("Partition"),
-        qos=row.text("QOS"),
-    )
+    job = LogJob(name, row.require_second("Submit"), row.second("Eligible"), start, limit=_duration(row, "Timelimit"))
+    job.gpus, job.kind, job.ran = resources.gpus, resources.kind if is_asked else "", allocated.kind
+    job.nodes = int(row.number("ReqNodes") or resources.nodes or row.number("NNodes") or 0)
+    labels = map(row.text, ("Constraints", "Account", "User", "Partition", "QOS"))
+    job.constraint, job.account, job.user, job.partition, job.qos = labels
     state = row.text("State").split(" ")[0].rstrip("+")
     unfinished, written = state in _UNFINISHED, end
     if unfinished:
@@ -128,12 +104,12 @@ def _read_job(row: Row, is_asked: bool, field: str) -> LogJob:
         job.left_out = Reason.CANCELLED
     no_gpu = Reason.NO_WHOLE_GPU.format(resources.piece) if resources.piece else Reason.NO_GPU
     job.settle(end, Reason.NOT_STARTED if unfinished else Reason.CANCELLED, no_gpu)
-    log.remarks[ALLOCATED] += not is_asked and job.gpus > 0
-    log.remarks[ELAPSED] += not job.left_out and end != written
+    row.log.remarks[ALLOCATED] += not is_asked and job.gpus > 0
+    row.log.remarks[ELAPSED] += not job.left_out and end != written
     return job
 
 
-def read_sacct(file: TextFile, log: Log) -> Found:
+def read_sacct(file: TextFile, log: Log) -> Iterable[LogJob]:
     """`sacct --parsable2 --format=JobID,Submit,Start,End,State,ReqTRES,...`; steps are parts of their job."""
     header = file.readline().strip().lstrip("\ufeff").split("|")
     tres = "ReqTRES" if "ReqTRES" in header else "AllocTRES"
@@ -149,13 +125,15 @@ def read_sacct(file: TextFile, log: Log) -> Found:
             fields = text.rstrip("\r\n").split("|")
             if len(fields) == len(header) + 1 and not fields[-1]:
                 fields.pop()  # `--parsable` ends its lines with a bar
-            if fields != [""] and not (len(fields) > at and _STEP.fullmatch(fields[at])):
+            match = _ID.fullmatch(fields[at]) if len(fields) > at else None
+            if fields != [""] and not (match and match[1]):
                 yield number, fields
 
-    return read_lines(lines(), header, _MISSING, log, lambda row: _read_job(row, tres == "ReqTRES", tres))
+    rows = log_lines.name_fields(lines(), header, _MISSING, log)
+    return log_lines.read_rows(rows, log, lambda row: _read_job(row, tres == "ReqTRES", tres))
 
 
-def read_sacct_json(file: TextFile, log: Log) -> Found:
+def read_sacct_json(file: TextFile, log: Log) -> Iterable[LogJob]:
     """`sacct --json`: a list `jobs`, in the forms of several versions of Slurm, as the columns of `sacct`."""
 
     def text_of(tres: list[Row]) -> str:
@@ -195,4 +173,4 @@ def read_sacct_json(file: TextFile, log: Log) -> Found:
         }
         return _read_job(Row(log, row.path, columns), asked != "", "tres")
 
-    return read_rows(read_entries(file, log, "jobs", "sacct --json"), log, read)
+    return log_lines.read_rows(log_lines.read_entries(file, log, "jobs", "sacct --json"), log, read)

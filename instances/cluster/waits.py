@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,28 +64,33 @@ def blocked(
     GPUs free. Runs that a closed node ended are not known and hold nothing. For starts without places, of which -1 is
     unknown, `pools` are those in which jobs ran (-1 for unknown), and `others` what else held GPUs.
     """
-    jobs = instance.jobs
+    jobs, running, closed = instance.jobs, instance.running, instance.closures
     start = starts.start if isinstance(starts, Schedule) else np.asarray(starts, dtype=np.int64)
     known = start != NONE
     since = np.maximum(jobs.submit, instance.begin)
     until = np.where(known, start, since)
     release, end = np.minimum(jobs.release, until), until + np.where(known, jobs.run, 0)
     held = np.array([(other.start, other.end) for other in others], dtype=np.int64).reshape(-1)
-    times = (since, release, until, end, instance.running.start, instance.running.end, held)
-    grid = np.unique(np.concatenate([*times, instance.closures[:, 1:3].reshape(-1)]))
+    times = (since, release, until, end, running.start, running.end, held, closed[:, 1], closed[:, 2])
+    grid = np.unique(np.concatenate(times))
     length = np.diff(grid, append=grid[-1:])
-    use: _Nodes | _Counts
     if isinstance(starts, Schedule):
-        use = _Nodes(instance, starts, grid)
+        lacks, overfull, exact = _watch_nodes(instance, starts, grid), np.zeros(len(grid), dtype=bool), True
     else:
-        use = _Counts(instance, until, end, pools, others, grid)
+        lacks, overfull = _watch_pools(instance, until, end, pools, others, grid)
+        exact = [pool.gpus for pool in instance.pools] == [1]
     shapes, shape = np.unique(np.column_stack([jobs.nodes, jobs.gpus, jobs.allowed]), axis=0, return_inverse=True)
-    shape = shape.reshape(-1)
     first, at, last = (np.searchsorted(grid, column) for column in (since, release, until))
+
+    def list_shapes() -> Iterator[tuple[IntArray, Flags]]:
+        """For each shape its jobs that wait, and in which segments of the grid it is blocked."""
+        for s, (nodes, gpus, *allowed) in enumerate(shapes.tolist()):
+            mine = np.flatnonzero((shape.reshape(-1) == s) & (last > first))
+            yield mine, lacks(nodes, gpus, tuple(np.flatnonzero(allowed).tolist()))
+
     earliest = np.full(len(grid), len(jobs))  # the job of the least number that is eligible and blocked
     seconds = np.zeros((4, len(jobs)), dtype=np.int64)
-    for s, lacking in enumerate(_lacking(use, shapes)):
-        mine = np.flatnonzero((shape == s) & (last > first))
+    for mine, lacking in list_shapes():
         summed = np.concatenate([[0], np.cumsum(np.where(lacking, length, 0))])
         seconds[0, mine] = summed[last[mine]] - summed[first[mine]]
         seconds[1, mine] = (release - since)[mine] - (summed[at[mine]] - summed[first[mine]])
@@ -93,122 +98,81 @@ def blocked(
         for j in mine[::-1].tolist():  # the earliest job is written last
             waiting[at[j] : last[j]] = j
         earliest = np.minimum(earliest, np.where(lacking, waiting, len(jobs)))
-    for s, lacking in enumerate(_lacking(use, shapes)):
+    for mine, lacking in list_shapes():
         free = np.where(lacking, 0, length)
-        for j in np.flatnonzero((shape == s) & (last > at)).tolist():
+        for j in mine.tolist():
             span = slice(at[j], last[j])
             seconds[2, j] = free[span][earliest[span] < j].sum()
     seconds[3] = until - since - seconds.sum(axis=0)
     parts = {name: freeze(row) for name, row in zip(PARTS, seconds, strict=True)}
-    return Waits(
-        **parts, known=known, exact=use.exact, overfull=int(length[use.overfull & (grid >= instance.begin)].sum())
+    return Waits(**parts, known=known, exact=exact, overfull=int(length[overfull & (grid >= instance.begin)].sum()))
+
+
+# (nodes, GPUs of each, pools): in which segments of the grid none of the pools has them free
+Lacks = Callable[[int, int, tuple[int, ...]], Flags]
+
+
+def _sum_changes(place: IntArray, change: IntArray, grid: IntArray) -> IntArray:
+    """The sum of the changes up to each place of the grid."""
+    return np.cumsum(np.bincount(place, change, len(grid))).astype(np.int64)
+
+
+def _watch_pools(
+    instance: Instance, start: IntArray, end: IntArray, pools: IntArray | None, others: Sequence[Holder], grid: IntArray
+) -> tuple[Lacks, Flags]:
+    """GPUs are counted where the nodes are not known; those of a job that may have run in several pools are in none."""
+    jobs, running, closed, everywhere = instance.jobs, instance.running, instance.closures, len(instance.pools)
+    one, ran = np.eye(everywhere, dtype=bool), np.full(len(jobs), NONE) if pools is None else pools
+    held = np.array([(h.start, h.end, h.gpus) for h in others], dtype=np.int64).reshape(-1, 3)
+    anywhere = [one[list(h.pools or range(everywhere))].any(axis=0) for h in others]
+    rows = (
+        (np.where((ran == NONE)[:, None], jobs.allowed, one[ran]), start, end, jobs.width),
+        (one[running.pool], running.start, running.end, running.nodes * running.gpus),
+        (one[instance.node_pool[closed[:, 0]]], closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]]),
+        (np.array(anywhere, dtype=bool).reshape(-1, everywhere), *held.T),
     )
+    places, begins, ends, width = (np.concatenate(column) for column in zip(*rows, strict=True))
+    place, change = np.searchsorted(grid, np.concatenate([begins, ends])), np.concatenate([-width, width])
 
-
-def _lacking(use: _Nodes | _Counts, shapes: IntArray) -> Iterator[Flags]:
-    """For each shape whether it is blocked in each segment of the grid."""
-    for nodes, gpus, *allowed in shapes.tolist():
-        yield use.lacks(nodes, gpus, tuple(np.flatnonzero(allowed).tolist()))
-
-
-class _Counts:
-    """GPUs in use where the nodes are not known; those of a job that may have run in several pools are in none."""
-
-    def __init__(
-        self,
-        instance: Instance,
-        start: IntArray,
-        end: IntArray,
-        pools: IntArray | None,
-        others: Sequence[Holder],
-        grid: IntArray,
-    ) -> None:
-        jobs, running, closed, everywhere = instance.jobs, instance.running, instance.closures, len(instance.pools)
-        one = np.eye(everywhere, dtype=bool)
-        allowed = jobs.allowed.copy()
-        if pools is not None:
-            allowed[pools != NONE] = one[pools[pools != NONE]]
-        held = np.array([(h.start, h.end, h.gpus) for h in others], dtype=np.int64).reshape(-1, 3)
-        anywhere = [one[list(h.pools or range(everywhere))].any(axis=0) for h in others]
-        rows = (
-            (allowed, start, end, jobs.width),
-            (one[running.pool], running.start, running.end, running.nodes * running.gpus),
-            (one[instance.node_pool[closed[:, 0]]], closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]]),
-            (np.array(anywhere, dtype=bool).reshape(-1, everywhere), *held.T),
-        )
-        places, begins, ends, width = (np.concatenate(column) for column in zip(*rows, strict=True))
-        sets, member = np.unique(places, axis=0, return_inverse=True)
-        self.size, self.used, self.cache = len(grid), list[tuple[set[int], IntArray]](), dict[Any, IntArray]()
-        self.capacity = np.array([pool.nodes * pool.gpus for pool in instance.pools])
-        for i, choice in enumerate(sets):
-            mine, used = member.reshape(-1) == i, np.zeros(len(grid), dtype=np.int64)
-            np.add.at(used, np.searchsorted(grid, begins[mine]), width[mine])
-            np.add.at(used, np.searchsorted(grid, ends[mine]), -width[mine])
-            self.used.append((set(np.flatnonzero(choice).tolist()), np.cumsum(used)))
-        groups = [*((q,) for q in range(everywhere)), tuple(range(everywhere))]
-        self.overfull = np.any([self.free(group) < 0 for group in groups], axis=0)
-        self.exact = everywhere == 1 and instance.pools[0].gpus == 1
-
-    def free(self, pools: tuple[int, ...]) -> IntArray:
+    @cache
+    def free(group: tuple[int, ...]) -> IntArray:
         """GPUs of these pools less those of jobs that can only have run in them."""
-        if pools not in self.cache:
-            inside = [used for places, used in self.used if places <= set(pools)]
-            self.cache[pools] = self.capacity[list(pools)].sum() - sum(inside, np.zeros(self.size, dtype=np.int64))
-        return self.cache[pools]
+        mine = np.tile(~np.delete(places, group, axis=1).any(axis=1), 2)
+        capacity = sum(instance.pools[q].nodes * instance.pools[q].gpus for q in group)
+        return capacity + _sum_changes(place[mine], change[mine], grid)
 
-    def lacks(self, nodes: int, gpus: int, pools: tuple[int, ...]) -> Flags:
+    def lacks(nodes: int, gpus: int, group: tuple[int, ...]) -> Flags:
         """Whether no pool has the GPUs of the whole job free, wherever the others run."""
-        each = np.all([self.free((q,)) < nodes * gpus for q in pools], axis=0)
-        whole = np.minimum(self.free(pools), self.free(tuple(range(len(self.capacity)))))
-        return np.asarray(each | (whole < nodes * gpus))
+        alone = np.all([free((q,)) < nodes * gpus for q in group], axis=0)
+        return np.asarray(alone | (np.minimum(free(group), free(whole)) < nodes * gpus))
+
+    whole = tuple(range(everywhere))
+    return lacks, np.any([free(group) < 0 for group in (whole, *((q,) for q in whole))], axis=0)
 
 
-class _Nodes:
+def _watch_nodes(instance: Instance, schedule: Schedule, grid: IntArray) -> Lacks:
     """Free GPUs of every node."""
+    jobs, running, closed = instance.jobs, instance.running, instance.closures
+    spans = (
+        (jobs.nodes, schedule.start, schedule.start + jobs.run, jobs.gpus),
+        (running.nodes, running.start, running.end, running.gpus),
+        (np.ones(len(closed), dtype=np.int64), closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]]),
+    )
+    begins, ends, taken = (np.concatenate([np.repeat(row[k], row[0]) for row in spans]) for k in (1, 2, 3))
+    node = np.tile(np.concatenate([schedule.node, running.node, closed[:, 0]]), 2)
+    time, change = np.searchsorted(grid, np.concatenate([begins, ends])), np.concatenate([-taken, taken])
+    order = np.lexsort((time, node))  # the changes of a node add up to 0, so one sum serves all nodes
+    time, node, change = time[order], node[order], change[order]
+    after = instance.node_gpus[node] + np.cumsum(change)
 
-    def __init__(self, instance: Instance, schedule: Schedule, grid: IntArray) -> None:
-        jobs, running, closed = instance.jobs, instance.running, instance.closures
-        self.instance, self.size, self.exact = instance, len(grid), True
-        self.cache, self.overfull = dict[tuple[int, int], IntArray](), np.zeros(len(grid), dtype=bool)
-        start, end = schedule.start, schedule.start + jobs.run
-        blocks = (np.column_stack([start, end, jobs.gpus]), np.column_stack([running.start, running.end, running.gpus]))
-        block = np.concatenate(
-            [np.repeat(a, b, axis=0) for a, b in zip(blocks, (jobs.nodes, running.nodes), strict=True)]
-        )
-        shut = np.column_stack([closed[:, 1:3], instance.node_gpus[closed[:, 0]]])
-        begins, ends, taken = np.concatenate([block, shut]).T
-        node = np.tile(np.concatenate([schedule.node, running.node, closed[:, 0]]), 2)
-        time, change = np.searchsorted(grid, np.concatenate([begins, ends])), np.concatenate([-taken, taken])
-        order = np.lexsort((time, node))  # the changes of a node add up to 0, so one sum serves all nodes
-        self.time, self.node, change = time[order], node[order], change[order]
-        self.after = instance.node_gpus[self.node] + np.cumsum(change)
-        self.before = self.after - change
-
-    def _count(self, gpus: int, pool: int) -> IntArray:
+    @cache
+    def count(gpus: int, q: int) -> IntArray:
         """Nodes of the pool with so many free GPUs, in each segment."""
-        mine = self.instance.node_pool[self.node] == pool
-        change = (self.after[mine] >= gpus).astype(np.int64) - (self.before[mine] >= gpus)
-        counts = np.zeros(self.size, dtype=np.int64)
-        np.add.at(counts, self.time[mine], change)
-        one = self.instance.pools[pool]
-        return np.cumsum(counts) + (one.nodes if one.gpus >= gpus else 0)
+        mine, pool = instance.node_pool[node] == q, instance.pools[q]
+        more = (after[mine] >= gpus).astype(np.int64) - (after[mine] - change[mine] >= gpus)
+        return pool.nodes * (pool.gpus >= gpus) + _sum_changes(time[mine], more, grid)
 
-    def lacks(self, nodes: int, gpus: int, pools: tuple[int, ...]) -> Flags:
-        """Whether no pool has so many nodes with so many free GPUs."""
-        for q in pools:
-            if (q, gpus) not in self.cache:
-                self.cache[q, gpus] = self._count(gpus, q)
-        return np.asarray(np.all([self.cache[q, gpus] < nodes for q in pools], axis=0))
-
-
-@dataclass(frozen=True, slots=True)
-class WaitRow:
-    """Waits of the jobs of one account, user, partition, or range of widths."""
-
-    name: str
-    jobs: int
-    gpu_hours: float
-    means: dict[str, float]  # seconds of the wait and of its parts, as of `Waits.means`
+    return lambda nodes, gpus, pools: np.asarray(np.all([count(gpus, q) < nodes for q in pools], axis=0))
 
 
 def group_jobs(instance: Instance, by: str) -> Iterator[tuple[str, Flags]]:
@@ -231,12 +195,12 @@ def group_jobs(instance: Instance, by: str) -> Iterator[tuple[str, Flags]]:
         yield names[k], code == k
 
 
-def tabulate(instance: Instance, waits: Waits, by: str) -> list[WaitRow]:
-    """Waits by what `group_jobs` has, one row a name; jobs count whose start is known."""
+def tabulate(instance: Instance, waits: Waits, by: str) -> dict[str, dict[str, float]]:
+    """By the names of `group_jobs` jobs whose start is known, their GPU-hours, their means as of `Waits.means`."""
     hours = instance.jobs.width * instance.jobs.run / 3600
-    groups = ((name, waits.known & mine) for name, mine in group_jobs(instance, by))
-    return [
-        WaitRow(name, int(mine.sum()), float(hours[mine].sum()), waits.means(mine))
-        for name, mine in groups
+    groups = {name: waits.known & mine for name, mine in group_jobs(instance, by)}
+    return {
+        name: {"jobs": int(mine.sum()), "GPU-hours": float(hours[mine].sum()), **waits.means(mine)}
+        for name, mine in groups.items()
         if mine.any()
-    ]
+    }

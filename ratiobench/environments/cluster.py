@@ -146,11 +146,9 @@ class ClusterEnvironment(ReplayedEnvironment):
         at = JOB_FEATURES * self._k
         for q, pool in enumerate(instance.pools):
             free = int(cluster.free[cluster.pool == q].sum())
-            ends = [
-                (one.start + one.job.limit - now, one) for one in cluster.running if one.pool == q and one.job.limit
-            ]
+            ends = [(run.start + run.job.limit, run.job) for run in cluster.running if run.pool == q and run.job.limit]
             for x, ahead in enumerate(AHEAD):
-                freed = sum(one.job.nodes * one.job.gpus for end, one in ends if end <= ahead and ahead)
+                freed = sum(job.nodes * job.gpus for end, job in ends if end <= now + ahead and ahead)
                 seen[at + len(AHEAD) * q + x] = (free + freed) / (pool.nodes * pool.gpus)
         seen[-1] = len(self._candidates) / (1 + len(self._candidates))
         return np.clip(seen, 0.0, 1.0, out=seen)

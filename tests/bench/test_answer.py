@@ -136,7 +136,7 @@ def test_the_answer_is_the_last_that_is_printed(tmp_path: Path, capsys: pytest.C
     answer = lines[len(lines) - lines[::-1].index("") :]
     with Store.open(tmp_path / "results.sqlite", create=False) as store:
         found = read_results(store)
-    lines = answer_lines(found, summarise_claims(found, families()["toy"]), {})
+    lines = answer_lines(found, summarise_claims(found, families()["toy"]))
     assert answer[: len(lines)] == lines
     assert len(lines) <= 24
     assert answer[0].split()[0] == "Algorithm"
@@ -148,7 +148,7 @@ def test_the_answer_is_the_last_that_is_printed(tmp_path: Path, capsys: pytest.C
 
 def test_ones_own_are_shown_however_many_are_better() -> None:
     rows = [row(case, f"a{number}", 50 + number, 100, 100) for number in range(20) for case in "ab"]
-    lines = answer_lines(results([*rows, row("a", "mine:Own", 1, 100, 100)]), (), {})
+    lines = answer_lines(results([*rows, row("a", "mine:Own", 1, 100, 100)]), ())
     assert any("mine:Own" in line for line in lines)
     assert "8 more algorithms are on the page." in lines
 

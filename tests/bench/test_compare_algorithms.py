@@ -14,9 +14,8 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.report.compare import FACTORS, Comparison, compare_runs, list_profiles, take_profiles
 from ratiobench.bench.results import ratios
 from ratiobench.bench.results.read import Results, read_results
-from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import Store
-from ratiobench.online.remarks import Remarks
+from tests.support.rows import made_row
 from tests.support.toy_runs import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -37,14 +36,14 @@ def drawn_at_random(seed: int, sense: Sense) -> Comparison:
             if state == "ok":
                 value = Fraction(chance.randint(-1, 5)) if sense is Sense.MOST else bound + chance.randint(0, 3)
                 cells |= {"welfare": value, **ratios.columns(bound, bound + 1, value, sense)}
-            rows[case, name] = Row(case, "g", name, Remarks(name), **cells)
+            rows[case, name] = made_row(name, case=case, group="g", **cells)
     return Comparison(rows, sense)
 
 
 def is_within(comparison: Comparison, case: str, name: str, factor: Fraction) -> bool:
     """By definition, without a quotient: the best value is reached, or both are positive and near enough."""
-    values = [value for other in NAMES if (value := comparison.value(case, other)) is not None]
-    value = comparison.value(case, name)
+    values = [value for (where, _), value in comparison.values.items() if where == case]
+    value = comparison.values.get((case, name))
     if value is None:
         return False
     best = max(values) if comparison.sense is Sense.MOST else min(values)

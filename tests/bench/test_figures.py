@@ -20,18 +20,17 @@ from matplotlib.figure import Figure
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
-from ratiobench.bench.report import pictures
-from ratiobench.bench.report.bids import (
+from ratiobench.bench.lora.bids import (
     CurvePiece,
     draw_charges,
     draw_curve,
     find_best,
-    list_studies,
     read_charges,
     read_curve,
     take_sample,
 )
-from ratiobench.bench.report.figures import SuiteFigure, draw_means, is_lines, make_figure, sort_means
+from ratiobench.bench.report import pictures
+from ratiobench.bench.report.figures import SuiteFigure, draw_means, is_lines, list_studies, make_figure, sort_means
 from ratiobench.bench.report.page import draw_share_picture
 from ratiobench.bench.report.pictures import Picture, shorten_groups
 from ratiobench.bench.results import ratios
@@ -201,7 +200,7 @@ def least(found: Results) -> Results:
         ratio = ratios.ratio(lower, lower + 1, value, Sense.LEAST)
         figures: dict[str, Any] = {"reached": ratios.certain_share(lower, lower + 1, value, Sense.LEAST)}
         for end, figure in (("lower", ratio.lower), ("upper", ratio.upper)):
-            figures |= {f"ratio_{end}": figure, f"ratio_{end}_float": None if figure is None else float(figure)}
+            figures[f"ratio_{end}"] = figure
         ends = {"opt_lower": lower, "opt_upper": lower + 1}
         rows.append(replace(row, welfare=value, ratio_kind=ratio.kind.value, **ends, **figures))
     return replace(found, about={**found.about, "sense": "least"}, records=rows)

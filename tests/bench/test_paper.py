@@ -11,7 +11,7 @@ import pytest
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.standard import read_set
-from ratiobench.bench.report.citation import cite
+from ratiobench.bench.report.write import cite
 from ratiobench.bench.results.read import Results, read_results
 from ratiobench.bench.storage.store import STORE, Store
 from tests.support.toy_runs import made, toy  # noqa: F401

@@ -1,4 +1,4 @@
-"""Competitive ratios: exact intervals, the edge cases of zero and negative welfare, rounding outward, means."""
+"""Competitive ratios: exact intervals, the edge cases of zero and negative welfare, rounding outward."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from ratiobench.bench.results.ratios import (
     gap,
     interval_text,
     is_better,
-    mean,
     ratio,
     share,
     shortfall,
-    surplus,
 )
 
 amounts = st.integers(-(10**15), 10**15)
@@ -108,14 +106,6 @@ def test_text_of_an_interval_is_one_number_only_where_that_is_exact() -> None:
     assert str(Ratio(Kind.UNBOUNDED)) == "unbounded"
 
 
-def test_mean_is_of_alg_over_upper_with_the_unbounded_counted() -> None:
-    """The mean of 1/2, 0 (unbounded) and -1/4 (unbounded) is 1/12; a case with upper 0 and a loss is left out."""
-    found = mean([(4, 6, 3), (1, 5, 0), (2, 8, -2), (0, 0, -1)])
-    assert found.value == Fraction(1, 12)
-    assert (found.cases, found.unbounded, found.undefined) == (3, 2, 1)
-    assert mean([]).value is None
-
-
 @given(st.integers(0, 10**15), amounts)
 def test_reached_is_one_over_the_ratios_upper_end(upper: int, welfare: int) -> None:
     """ALG/upper is the reciprocal of the ratio's upper end wherever that is defined and positive."""
@@ -185,9 +175,7 @@ def _part(opt: Fraction, value: Fraction, sense: Sense) -> Fraction:
 
 
 @given(st.sampled_from(Sense), st.lists(amounts, min_size=3, max_size=3), amounts, st.fractions(0, 1))
-def test_a_share_and_a_surplus_hold_wherever_opt_lies(
-    sense: Sense, three: list[int], other: int, place: Fraction
-) -> None:
+def test_a_share_holds_wherever_opt_lies(sense: Sense, three: list[int], other: int, place: Fraction) -> None:
     low, value, high = map(Fraction, sorted(three))
     if sense is Sense.MOST:
         lower, upper, value = low, high, min(value, Fraction(low))
@@ -201,10 +189,6 @@ def test_a_share_and_a_surplus_hold_wherever_opt_lies(
         found = share(lower, upper, each, sense)
         if found is not None and (opt or sense is Sense.LEAST):
             assert found[0] <= _part(opt, each, sense) <= found[1] <= 1
-    more = surplus(lower, upper, *values, sense)
-    if more is not None and opt:
-        assert more <= _part(opt, values[0], sense) - _part(opt, values[1], sense)
-    assert surplus(lower, upper, values[0], values[0], sense) == 0
 
 
 def test_a_share_is_unknown_where_opt_may_be_negative() -> None:
@@ -215,6 +199,3 @@ def test_a_share_is_unknown_where_opt_may_be_negative() -> None:
     assert share(0, 0, 0) == (1, 1)
     assert share(-1, 5, 6, Sense.LEAST) is None
     assert share(0, 5, 6, Sense.LEAST) == (0, Fraction(5, 6))
-    assert surplus(0, 5, 3, 2) is None
-    assert surplus(2, 4, 2, 1) == Fraction(1, 4)
-    assert surplus(0, 0, 0, 7, Sense.LEAST) == 1

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.cli import main
-from ratiobench.bench.results.remarks import MOST, label_of_runs, remarks_of_runs, with_remarks
+from ratiobench.bench.results.remarks import MOST, label_of_runs, remarks_of_runs
 from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.remarks import Part, Remarks
@@ -116,11 +116,6 @@ def test_many_different_things_are_a_number() -> None:
     said = remarks_of_runs("a", [noted("a", f"number {n}") for n in range(MOST + 9)])
     assert said.endswith(f"number {MOST - 1} in 1 of {MOST + 9} runs and 9 more")
     assert len(remarks_of_runs("a", [noted("a", "x" * 10_000)] * 2)) < 200
-
-
-def test_remarks_stand_in_brackets() -> None:
-    assert with_remarks("titan", "it") == "titan (it)"
-    assert with_remarks("titan", "") == "titan"
 
 
 @pytest.fixture

@@ -395,7 +395,7 @@ def test_the_witness_of_a_claim_has_the_command_that_shows_it(found: Results) ->
     witness = made_row("pdftsp", ["theorem5"], instance="abc", case="thm5", theorem5="violated", **sides)
     for tasks, command in ((3, "explain"), (31, "audit")):
         case = replace(found.cases[0], describe={"tasks": tasks, "slots": 5, "nodes": 1})
-        claim = ClaimSummary(statement, Counter({Verdict.VIOLATED: 1}), witness, 0, case, sizes=("tasks",))
+        claim = ClaimSummary(statement, Counter({Verdict.VIOLATED: 1}), witness, case, sizes=("tasks",))
         [section] = claims_section([claim], family)
         page = render_page("x", [section])
         assert f"{command} instances/abc.json.gz --algorithm pdftsp --claim theorem5" in page
@@ -405,10 +405,12 @@ def test_the_witness_of_a_claim_has_the_command_that_shows_it(found: Results) ->
 
 def test_a_suite_about_verdicts_has_them_first(page: str, found: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the sections; groups are called as the suite calls them."""
+    from ratiobench.bench.report import answer
     from ratiobench.bench.report import page as pages
 
     suite = replace(families()["toy"].suites()[0], verdicts_first=True, groups={"even": "even ones"})
-    monkeypatch.setattr(pages, "find_suite_if_any", lambda _: suite)
+    for module in (answer, pages):
+        monkeypatch.setattr(module, "find_suite_if_any", lambda _: suite)
     changed = page_of(found)
     assert changed.index('id="claims"') < changed.index('id="compare"')
     assert page.index('id="claims"') > page.index('id="compare"')

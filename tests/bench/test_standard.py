@@ -384,11 +384,10 @@ def test_the_table_is_written_between_its_marks(tmp_path: Path) -> None:
 
 
 def test_the_table_says_by_which_command_an_optimum_was_proved() -> None:
-    for entry, row in zip(R1.entries, tables.rows_of(R1.entries), strict=True):
-        cells = dict(zip(tables.HEAD, row, strict=True))
+    for entry, cells in zip(R1.entries, tables.entry_lines(R1.entries), strict=True):
         closed = entry.best is not None and entry.best.lower == entry.best.upper
         assert (cells["gap"] == "proved") == closed
-        assert cells["first proved by"] == (entry.best.command if closed and entry.best is not None else "-")
+        assert cells["First proved by"] == (entry.best.command if closed and entry.best is not None else "-")
 
 
 def test_the_goals_in_the_readme_are_told_as_the_set_has_them() -> None:

@@ -65,8 +65,8 @@ def test_titan_s_runs_are_kept_apart_by_version(tmp_path: Path, monkeypatch: pyt
         run_suite(family, suite, options)
         with Store.open(tmp_path / STORE, create=False) as store:
             [case] = store.cases()
-            assert all(store.has("online", case.instance, key) for _, key in case.algorithms)
-            assert store.has("opt", case.instance, case.solve_key)
+            assert all(store.get("online", case.instance, key) for _, key in case.algorithms)
+            assert store.get("opt", case.instance, case.solve_key)
             return [{key} for _, key in case.algorithms] + [{case.solve_key}]
 
     titan, greedy, opt = keys()

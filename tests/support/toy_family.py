@@ -20,6 +20,7 @@ from ratiobench.bench.family.capabilities import Claims, Statement, Studies
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Case, NamedSummary, Plot, PrintedGain, SolveSettings, Study, Suite
+from ratiobench.bench.lora.bids import draw_study
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.seeds import Stream
@@ -220,7 +221,7 @@ class ToyFamily(Family):
     @property
     def studies(self) -> Studies:
         """Of kinds that are not known before a run."""
-        return Studies(self._study)
+        return Studies(self._study, draw_study)
 
     def _study(self, instance: Numbers, study: Study, prior: Numbers | None = None) -> Sequence[Mapping[str, str]]:
         """A second-price sale of the first number: utility over bids, or what the taken ones pay."""

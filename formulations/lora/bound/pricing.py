@@ -267,6 +267,15 @@ def base_cost(p, i, g, t):  # type: ignore[no-untyped-def]
     return p.energy[i, g] * p.tariff[g, t]
 
 
+def cell_costs(p: Pool, task: IntArray, entry: IntArray, slot: IntArray) -> IntArray:
+    """(cells,) operational costs of pooled tasks on entries of theirs, micro-dollars."""
+    kind = p.kind[entry]
+    cost: IntArray = p.energy[task, kind] * p.tariff[kind, slot]
+    given = np.flatnonzero(p.explicit[task] >= 0)
+    cost[given] = p.table_cost[p.explicit[task[given]], kind[given], slot[given]]
+    return cost
+
+
 @inlined
 def _step(old, new, cost):  # type: ignore[no-untyped-def]
     for x in range(1, len(new)):

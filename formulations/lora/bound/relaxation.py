@@ -17,17 +17,16 @@ import numpy as np
 
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.backends.highs import new_solver
-from ratiobench.formulations.lora.bound.columns import slot_of_cells
 from ratiobench.formulations.lora.bound.facets import BROKEN, Facet
-from ratiobench.formulations.lora.bound.pricing import Pool
-from ratiobench.formulations.lora.bound.task_prices import ALWAYS, NEVER, Floats, Ranges, Slots
+from ratiobench.formulations.lora.bound.pricing import Pool, cell_costs
+from ratiobench.formulations.lora.bound.task_prices import ALWAYS, NEVER, Floats, Ranges, Slots, slot_of_cells
 from ratiobench.instances.lora.model import IntArray
 
 ITERATIONS = 20_000  # Most iterations of the simplex method for a programme
 # The count of programmes in which a row does not bind starts here for rows that are never dropped
 NEVER_IDLE = -(2**40)
 # A facet is dropped after so many programmes in which it does not bind, where these are this part of the facets
-IDLE, MANY_ROWS = 12, 0.3
+IDLE, MANY_ROWS = 50, 0.3
 
 
 # (rates, work, slots of each option): `models.tight.covers_in_windows`
@@ -44,12 +43,9 @@ class Relaxed(NamedTuple):
 
 
 class Relaxation:
-    """The programme of a pool: columns of options, of cells, and one that breaks all facets at a high price.
+    """The programme of a pool: columns of options, of cells, and one that breaks all facets at a high price."""
 
-    `cost`: (cells,) operational cost of each cell, micro-dollars.
-    """
-
-    def __init__(self, p: Pool, s: Slots, cost: IntArray, covers: Covers) -> None:
+    def __init__(self, p: Pool, s: Slots, covers: Covers) -> None:
         self.pool, self.slots = p, s
         self.facets: list[Facet] = []
         self._late: list[_Row] = []  # covers by late options, which few solutions break
@@ -58,7 +54,13 @@ class Relaxation:
         self._options, cells = len(p.offset), len(s.entry)
         self._task = np.repeat(np.arange(p.tasks), np.diff(p.option_start))
         self._begin = p.first[self._task] + p.offset
-        worth = np.concatenate([p.bid[self._task] - p.price, -cost, [-int(p.bid.sum()) - 1]]).astype(np.float64)
+        worth = np.concatenate(
+            [
+                p.bid[self._task] - p.price,
+                -cell_costs(p, s.owner[s.entry], s.entry, self._slot),
+                [-int(p.bid.sum()) - 1],
+            ]
+        ).astype(np.float64)
         self._solver = solver = new_solver(Limits())
         solver.setOptionValue("presolve", "off")
         solver.setOptionValue("simplex_dual_edge_weight_strategy", 1)

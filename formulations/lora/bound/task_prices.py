@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.kernels import compiled, copy_list, copy_table, inlined, inner, inner_allocating
-from ratiobench.formulations.lora.bound.patterns import CLASSES, list_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
 from ratiobench.instances.lora.model import IntArray
 
@@ -45,8 +44,6 @@ def find_slots(p: Pool) -> Slots:
         i = owner[e]
         for t in range(int(p.first[i]), int(p.first[i] + p.width[i])):
             lists.setdefault((int(p.kind[e]), t), []).append(e)
-    for each in lists.values():
-        each.sort(key=lambda e: int(p.klass[e]))  # those of a class lie side by side
     pairs = sorted(lists)
     where = np.full((len(p.kind), slots), -1, dtype=np.int64)
     entry = np.array([e for pair in pairs for e in lists[pair]], dtype=np.int64)
@@ -56,6 +53,11 @@ def find_slots(p: Pool) -> Slots:
         where[entry[here], t] = here
     kind, slot = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     return Slots(np.ascontiguousarray(kind), np.ascontiguousarray(slot), start, entry, where, owner)
+
+
+def slot_of_cells(s: Slots) -> IntArray:
+    """(cells,) the slot of each cell."""
+    return np.repeat(s.slot, np.diff(s.start))
 
 
 @inlined
@@ -192,140 +194,23 @@ def best_set(value, rate, memory, n, capacity, capacity_mb, chosen, weighing):  
         a += 1
 
 
-class NodeSets(NamedTuple):
-    """What a node holds in each pair: maximal patterns of the classes that are there, where they are few."""
-
-    group: IntArray  # (cells,) which of the pair's classes, 0, 1, ...
-    groups: IntArray  # (pairs,) number of classes; 0 where no patterns are listed
-    first: IntArray  # first, last, at: (pairs,) patterns of the pair, and where the first one's counts begin
-    last: IntArray
-    at: IntArray
-    cells: IntArray  # of each class, pattern by pattern
-    same: IntArray  # (patterns,) the first so many counts are those of the pattern before
-    most: IntArray  # (pairs,) most cells of a class in a pattern
-
-
-# Most patterns of a pair, and steps of the search for them: beyond that branch and bound takes their place, as it does
-# where more than `FEW` tasks have classes of hardly more than one task
-PATTERNS, LISTED, FEW = 20_000, 400_000, 12
-
-
-def find_sets(p: Pool, s: Slots) -> NodeSets:
-    """The maximal patterns of every pair."""
-    pairs = len(s.kind)
-    group = np.zeros(len(s.entry), np.int64)
-    groups, first, last, at, most = (np.zeros(pairs, np.int64) for _ in range(5))
-    out = np.empty((PATTERNS, CLASSES), np.int64)
-    known: dict[bytes, tuple[int, int, int, int, int]] = {}
-    counts: list[IntArray] = []
-    same: list[IntArray] = []
-    rows = size = 0
-    for j in range(pairs):
-        here = slice(int(s.start[j]), int(s.start[j + 1]))
-        g = int(s.kind[j])
-        classes, mine, number = np.unique(p.klass[s.entry[here]], return_inverse=True, return_counts=True)
-        order = np.argsort(-p.class_rate[classes], kind="stable")
-        group[here] = np.argsort(order, kind="stable")[mine]
-        if len(classes) > CLASSES or 2 * len(classes) > len(mine) > FEW:
-            continue
-        key = np.concatenate([classes[order], number[order]]).tobytes()
-        if key not in known:
-            rate, memory = p.class_rate[classes[order]], p.class_memory[classes[order]]
-            table = out[:, : len(classes)]
-            found = list_patterns(
-                rate, memory, number[order], int(p.compute[g]), int(p.capacity_mb[g]), PATTERNS, LISTED, table
-            )
-            listed = table[: max(0, found)].copy()
-            known[key] = len(classes) * (found > 0), rows, rows + len(listed), size, int(listed.max(initial=0))
-            differs = listed[1:] != listed[:-1]
-            same.append(np.concatenate([np.zeros(min(1, len(listed)), np.int64), differs.argmax(axis=1)]))
-            counts.append(listed.reshape(-1))
-            rows += len(listed)
-            size += listed.size
-        groups[j], first[j], last[j], at[j], most[j] = known[key]
-    none = np.zeros(0, np.int64)
-    return NodeSets(
-        group, groups, first, last, at, np.concatenate([none, *counts]), np.concatenate([none, *same]), most
-    )
-
-
-@inlined
-def _best_of_patterns(sets, j, value, group, n, chosen, order, prefix, sums):  # type: ignore[no-untyped-def]
-    """As `best_set`, from the patterns of pair j; cells of a class lie side by side.
-
-    order : (n,), prefix : (classes, most cells + 1), sums : (classes + 1,) scratch.
-    """
-    groups, most = sets.groups[j], sets.most[j]
-    sums[0] = 0.0
-    for c in range(groups):
-        prefix[c, 0] = 0.0
-    a = 0
-    while a < n:
-        c = group[a]
-        size = 0
-        b = a
-        while b < n and group[b] == c:
-            chosen[b] = 0
-            if value[b] > 0:
-                x = a + size - 1  # sorted by falling value
-                while x >= a and value[order[x]] < value[b]:
-                    order[x + 1] = order[x]
-                    x -= 1
-                order[x + 1] = b
-                size += 1
-            b += 1
-        total = 0.0
-        for m in range(most):
-            if m < size:
-                total += value[order[a + m]]
-            prefix[c, m + 1] = total
-        for x in range(a + size, b):
-            order[x] = -1
-        a = b
-    best, pattern = -1.0, 0
-    at = sets.at[j]
-    for row in range(sets.last[j] - sets.first[j]):
-        c = sets.same[sets.first[j] + row]
-        total = sums[c]
-        while c < groups:
-            total += prefix[c, sets.cells[at + c]]
-            c += 1
-            sums[c] = total
-        if total > best:
-            best, pattern = total, row
-        at += groups
-    at = sets.at[j] + pattern * groups
-    a = 0
-    while a < n:
-        c = group[a]
-        m = 0
-        while a < n and group[a] == c:
-            if m < sets.cells[at + c] and order[a] >= 0:
-                chosen[order[a]] = 1
-            m += 1
-            a += 1
-    return best
-
-
 @inner_allocating
-def node_values(p, s, sets, price, fixed, out, worth, chosen, weighing):  # type: ignore[no-untyped-def]
+def node_values(p, s, price, fixed, out, worth, chosen, weighing):  # type: ignore[no-untyped-def]
     """(pairs,) what one node earns at most in each pair, and a set that earns it.
 
     `price`: (entries, T) of a cell; `fixed`: (entries, T) OPEN, NEVER or ALWAYS; out : (n,) 1 for tasks that are
     rejected; `worth`: (pairs,) out. chosen : (cells,) sets that fit; out: 1 for members; `weighing`: (pairs,) as of
     `best_set`.
     """
-    size = classes = most = 1
+    size = 1
     for j in range(len(s.kind)):
         size = max(size, s.start[j + 1] - s.start[j])
-        classes, most = max(classes, sets.groups[j]), max(most, sets.most[j])
     value, rate, memory = np.empty(size), np.empty(size, np.int64), np.empty(size, np.int64)
-    order, prefix, sums = np.empty(size, np.int64), np.empty((classes, most + 1)), np.empty(classes + 1)
-    _node_value_each(p, s, sets, price, fixed, out, worth, chosen, weighing, value, rate, memory, order, prefix, sums)
+    _node_value_each(p, s, price, fixed, out, worth, chosen, weighing, value, rate, memory)
 
 
 @inner
-def _node_value_each(p, s, sets, price, fixed, out, worth, chosen, weighing, value, rate, memory, order, prefix, sums):  # type: ignore[no-untyped-def]
+def _node_value_each(p, s, price, fixed, out, worth, chosen, weighing, value, rate, memory):  # type: ignore[no-untyped-def]
     for j in range(len(s.kind)):
         at = s.start[j]
         n = s.start[j + 1] - at
@@ -337,12 +222,8 @@ def _node_value_each(p, s, sets, price, fixed, out, worth, chosen, weighing, val
             rate[a] = p.rate[e]
             memory[a] = p.memory[i]
         g = s.kind[j]
-        mine = chosen[at : at + n]
-        if sets.groups[j] > 0:
-            worth[j] = _best_of_patterns(sets, j, value, sets.group[at : at + n], n, mine, order, prefix, sums)
-        else:
-            here = weighing[j : j + 1]
-            worth[j] = best_set(value, rate, memory, n, p.compute[g], p.capacity_mb[g], mine, here)
+        mine, here = chosen[at : at + n], weighing[j : j + 1]
+        worth[j] = best_set(value, rate, memory, n, p.compute[g], p.capacity_mb[g], mine, here)
 
 
 class Ranges(NamedTuple):
@@ -599,8 +480,8 @@ def new_scratch(p: Pool, s: Slots) -> Scratch:
 
 
 @inlined
-def _evaluate(p, s, sets, d, price, bonus, places, w):  # type: ignore[no-untyped-def]
-    node_values(p, s, sets, price, d.fixed, d.out, w.worth, w.chosen, w.weighing)
+def _evaluate(p, s, d, price, bonus, places, w):  # type: ignore[no-untyped-def]
+    node_values(p, s, price, d.fixed, d.out, w.worth, w.chosen, w.weighing)
     answers(p, d, price, bonus, places, w.table, w.gain, w.option, w.local)
     total = 0.0
     for j in range(len(s.kind)):
@@ -611,7 +492,7 @@ def _evaluate(p, s, sets, d, price, bonus, places, w):  # type: ignore[no-untype
 
 
 @compiled
-def descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain):  # type: ignore[no-untyped-def]
+def descend(p, s, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain):  # type: ignore[no-untyped-def]
     """Better prices by a deflected subgradient method with Polyak's steps.
 
     `price`: (entries, T) to begin with; changed; `state`: (3,) least bound so far, factor of the steps, evaluations
@@ -620,11 +501,11 @@ def descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rou
     """
     cells = len(s.entry)
     scratch = np.empty(cells, np.int64), np.empty(cells), np.empty(cells)
-    _descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain, scratch)
+    _descend(p, s, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain, scratch)
 
 
 @inner
-def _descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain, scratch):  # type: ignore[no-untyped-def]
+def _descend(p, s, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain, scratch):  # type: ignore[no-untyped-def]
     cells = len(s.entry)
     slot_of, nodes, slack = scratch
     for j in range(len(s.kind)):
@@ -633,7 +514,7 @@ def _descend(p, s, sets, d, price, bonus, places, w, known, state, direction, ro
             nodes[a] = p.nodes[s.kind[j]]
     best, theta, waited = state[0], state[1], state[2]
     for _ in range(rounds):
-        found = _evaluate(p, s, sets, d, price, bonus, places, w)
+        found = _evaluate(p, s, d, price, bonus, places, w)
         if found < best:
             waited = 0 if found < best - 1e-6 * abs(best) else waited + 1
             best = found
@@ -759,7 +640,7 @@ def warm(p: Pool) -> None:
     s, d, w = find_slots(p), no_decisions(p), new_scratch(p, find_slots(p))
     price = np.zeros((len(p.kind), p.tariff.shape[1]))
     direction, gain, state = np.zeros(len(s.entry)), np.empty(p.tasks), np.array([np.inf, 1.0, 0.0])
-    descend(p, s, find_sets(p, s), d, price, 0.0, places(p), w, 0.0, state, direction, 1, price.copy(), gain)
+    descend(p, s, d, price, 0.0, places(p), w, 0.0, state, direction, 1, price.copy(), gain)
     through(p, d, price, w.table, np.empty(price.shape))
     one = np.ones(1, np.int64)
     best_set(np.ones(1), one, one, 1, p.compute[0], p.capacity_mb[0], np.zeros(1, np.int64), -one)

@@ -13,8 +13,15 @@ from ratiobench.instances.lora.solution import Solution
 
 UNIT = 2**12  # Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them
 
-# Entries of the pool and slots of cells, their coefficients, and the most that they add up to in any solution
-CellRow = tuple[IntArray, IntArray, IntArray, int]
+
+class CellRow(NamedTuple):
+    """weight @ x <= high on cells of tasks, on all nodes of a type together."""
+
+    task: IntArray  # task, type, slot, weight: (cells,); slots from 1
+    type: IntArray
+    slot: IntArray
+    weight: IntArray
+    high: int
 
 
 class Tree(NamedTuple):

@@ -18,7 +18,7 @@ import numpy as np
 
 from ratiobench.formulations.linear import BoolArray, FloatArray, LinearModel, RowBuilder
 from ratiobench.formulations.lora.bound.patterns import list_patterns
-from ratiobench.formulations.lora.bound.pricing import Pool, places
+from ratiobench.formulations.lora.bound.pricing import Pool, cell_costs, places
 from ratiobench.formulations.lora.models.tight import covers_in_windows
 from ratiobench.instances.lora.model import IntArray
 
@@ -273,15 +273,6 @@ class Schedules:
         taken = local >= 0
         task = self._task[taken]
         return Cells(task, p.type_start[task] + local[taken], self._slot[taken])
-
-
-def cell_costs(p: Pool, task: IntArray, entry: IntArray, slot: IntArray) -> IntArray:
-    """(cells,) operational costs."""
-    kind = p.kind[entry]
-    cost: IntArray = p.energy[task, kind] * p.tariff[kind, slot]
-    given = np.flatnonzero(p.explicit[task] >= 0)
-    cost[given] = p.table_cost[p.explicit[task[given]], kind[given], slot[given]]
-    return cost
 
 
 class CellCounts:

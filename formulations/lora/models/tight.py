@@ -11,6 +11,8 @@ task, so the j-th task that may run there needs nodes 0..j only.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import gcd
 from typing import NamedTuple
@@ -18,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ratiobench.formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
+from ratiobench.formulations.lora.bound.tree import CellRow
 from ratiobench.formulations.lora.models.formulation import Formulation
 from ratiobench.instances.lora.model import Instance, Option, Task
 from ratiobench.instances.lora.solution import Decision, Solution
@@ -253,6 +256,29 @@ def _kept_vendor(instance: Instance, i: int, decision: Decision) -> int | None:
 def build(instance: Instance) -> LinearModel:
     """The model; its constraints in the order of (4a)-(4g)."""
     return _Tight(instance).model()
+
+
+def restrict(instance: Instance, allowed: np.typing.NDArray[np.bool_], rows: Sequence[CellRow]) -> LinearModel:
+    """The model in some cells alone, with more rows that its solutions keep.
+
+    `allowed`: (I, G, T) tasks, types, slots.
+    """
+    tight = _Tight(instance)
+    weight = np.zeros(allowed.shape, np.int64)
+    place = tight.x_task, tight.x_type, tight.x_slot - 1
+    for n, row in enumerate(rows):
+        cells = row.task, row.type, row.slot - 1
+        weight[cells] = row.weight
+        amount = weight[place] * allowed[place]
+        weight[cells] = 0
+        used = np.flatnonzero(amount)
+        tight.rows.block(
+            [f"cells_{n}"], np.zeros(len(used), np.int64), tight.x_column[used], amount[used], -np.inf, row.high
+        )
+    model = tight.model()
+    upper = model.upper.copy()
+    upper[tight.x_column[~allowed[place]]] = 0.0
+    return replace(model, upper=upper)
 
 
 class _Tight:

@@ -15,7 +15,7 @@ import ratiobench
 from ratiobench.bench.cli import main
 from ratiobench.bench.cluster import FAMILY
 from ratiobench.bench.evaluation.cases import tiny_cases
-from ratiobench.instances.cluster.logs import write_import
+from ratiobench.instances.cluster.logs import import_logs
 from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.cluster.waits import PARTS, blocked
 from ratiobench.instances.io.errors import InputError
@@ -201,7 +201,7 @@ def test_a_schedule_written_as_swf_is_read_back(folder: Path) -> None:
     instance = log()
     assert main(["simulate", "log.json", "--algorithm", "easy", "--no-opt", "--solution", "easy.swf"]) == 0
     (folder / "cluster.toml").write_text(f'[[pools]]\nname = "p"\nnodes = {instance.capacity}\ngpus = 1\n')
-    again, report = write_import(("easy.swf",), "cluster.toml", "")
+    again, report = import_logs(("easy.swf",), "cluster.toml")
     assert report.summary()["jobs"] == len(instance.jobs)
     start = run_policy(instance, "easy").schedule.start
     ours = np.column_stack([instance.jobs.submit, start, instance.jobs.run, instance.jobs.width, instance.jobs.limit])
@@ -210,4 +210,4 @@ def test_a_schedule_written_as_swf_is_read_back(folder: Path) -> None:
     assert sorted(map(tuple, ours.tolist())) == sorted(map(tuple, theirs.tolist()))
     assert (start > instance.jobs.submit).any()
     assert main(["opt", "log.json", "--seconds", "1", "--solution", "best.swf"]) == 0
-    assert len(write_import(("best.swf",), "cluster.toml", "")[0].jobs) == len(instance.jobs)
+    assert len(import_logs(("best.swf",), "cluster.toml")[0].jobs) == len(instance.jobs)

@@ -14,8 +14,8 @@ import ratiobench
 from ratiobench.bench.cli import main
 from ratiobench.bench.cluster import FAMILY
 from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.instances.cluster.logs import READERS
 from ratiobench.instances.cluster.model import COSTS, Instance
-from ratiobench.instances.cluster.readers import FORMATS
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import run_policy
 from tests.online.cluster.random_logs import draw_log
@@ -135,4 +135,4 @@ def test_solutions_are_read_back() -> None:
 
 
 def test_every_format_is_listed() -> None:
-    assert set(dict(FAMILY.log_formats)) == set(FORMATS)
+    assert set(dict(FAMILY.log_formats)) == set(READERS)

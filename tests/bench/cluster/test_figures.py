@@ -63,7 +63,7 @@ def test_utilisation_is_that_of_every_second() -> None:
 def test_days_add_up_to_all_gpu_seconds() -> None:
     instance = month()
     start = instance.jobs.submit
-    days = figures.utilisation_by_day(instance, start)
+    days = figures.list_utilisation(instance, start, figures.list_days(instance))
     inside = np.clip(np.minimum(start + instance.jobs.run, len(days) * DAY) - start, 0, None)
     total = float((inside * instance.jobs.width).sum())
     assert sum(days) * instance.capacity * DAY == pytest.approx(total)
@@ -151,9 +151,9 @@ def test_quotas_of_a_file_hold(tmp_path: object) -> None:
         ("pool.a100=4", "'4' is not a number of nodes such as +4 or -2"),
         ("load=0", "'0' is not a factor in 0.1..10"),
         ("load=1e3", "'1e3' is not a factor in 0.1..10"),
-        ("limits=false", "'false': only true is known"),
+        ("limits=false", "'false' is not true"),
         ("maintenance=1d..2d", "'1d..2d' is not FROM..TO:N"),
-        ("maintenance=2d..1d:3", "the end is not after the start"),
+        ("maintenance=2d..1d:3", "needs an end after the start"),
         ("maintenance=x..2d:3", "'x' is neither a date or time"),
         ("maintenance=1d..2d:9", "9 nodes; a100 has 4 that are in service then"),
         ("pool.a100=-4", "pools[0].nodes: 0 is not in 1..131072"),

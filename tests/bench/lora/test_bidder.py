@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.bids import has_bid, read_curve
 from ratiobench.bench.lora.theory import bidder
 from ratiobench.bench.lora.theory.bidder import audit_bidder, curve, try_curve
 from ratiobench.bench.lora.theory.paper import bidding
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
-from ratiobench.bench.report.bids import has_bid, read_curve
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.seeds import Stream

@@ -9,10 +9,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from ratiobench import imported
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import document, read
 from ratiobench.instances.cluster.generate import generate
-from ratiobench.instances.cluster.logs import ClusterFile, LogPool, import_logs, write_import
+from ratiobench.instances.cluster.logs import ClusterFile, LogPool, import_logs
 from ratiobench.instances.cluster.model import Instance, Partition, Quota
 from ratiobench.instances.cluster.report import Report
 from ratiobench.instances.io.errors import InputError
@@ -121,7 +122,6 @@ def test_pieces_of_requeued_jobs_are_left_out_and_hold_their_gpus(tmp_path: Path
     )
     assert report.left_out == {"requeued: part of a run": (2, 8 * 50 + 4 * 50)}
     assert (report.jobs, report.twice) == (4, 0)
-    assert [(h.start, h.end, h.gpus) for h in report.others] == [(100, 150, 8), (200, 250, 4)]
     assert report.waits is not None
     assert report.waits.blocked[:2].tolist() == [50 + 5, 50]  # job 1 waited for its own piece, then for job 4
 
@@ -164,7 +164,7 @@ def test_the_window_and_what_runs_and_waits_at_its_beginning(tmp_path: Path) -> 
     ("given", "message"),
     [
         ({"partitions": [{"name": "cpu", "pools": ["p"]}]}, "0.log: line 2 partition: 'gpu' is not one of cpu"),
-        ({"partitions": [{"name": "gpu", "pools": ["q"]}]}, "c.toml: partitions[0].pools: 'q' is not one of p"),
+        ({"partitions": [{"name": "gpu", "pools": ["q"]}]}, "c.toml: partitions[0].pools[0]: 'q' is not one of p"),
         ({"priority": {"shares": {"b": 2}}}, "c.toml: priority.shares.b: 'b' is not one of a"),
         ({"priority": {"qos_priority": {"high": 2}}}, "c.toml: priority.qos_priority.high: 'high' is not"),
         ({"quotas": [{"account": "b", "nominal": [8]}]}, "c.toml: quotas[0].account: 'b' is not one of a"),
@@ -179,7 +179,7 @@ def test_a_name_that_matches_nothing_is_refused(given: dict[str, object], messag
     cluster = {"pools": [{"name": "p", "nodes": 1, "gpus": 8}]} | given
     (tmp_path / "c.toml").write_text(_toml(cluster))
     with pytest.raises(InputError) as error:
-        write_import([str(tmp_path / "0.log")], str(tmp_path / "c.toml"), str(tmp_path / "out.json"))
+        imported([str(tmp_path / "0.log")], cluster=tmp_path / "c.toml", out=tmp_path / "out.json")
     assert str(error.value).startswith(f"{tmp_path}/{message}")
     assert not (tmp_path / "out.json").exists()
 
@@ -311,16 +311,17 @@ def test_the_file_that_an_import_writes(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text(lines("1 100 0 50 COMPLETED 8", "2 110 40 5 COMPLETED 8"))
     (tmp_path / "c.toml").write_text('[[pools]]\nname = "p"\nnodes = 1\ngpus = 8\n')
     paths, cluster, out = [str(tmp_path / "log.txt")], str(tmp_path / "c.toml"), tmp_path / "march.json.gz"
-    x, report = write_import(paths, cluster, str(out))
+    made = imported(paths, cluster=cluster, out=out)
+    x, report = made.instance, made.report
     again = read(out)
     assert (again.name, again.jobs.ids, again.origin["log"]) == ("march", ("1", "2"), x.origin["log"])
     assert again.origin["log"]["waits"]["blocked"] == 20.0
-    assert [(row.name, row.jobs, row.means["wait"]) for row in report.tables["width"]] == [("5 to 8", 2, 20.0)]
+    assert [(name, row["jobs"], row["wait"]) for name, row in report.tables["width"].items()] == [("5 to 8", 2, 20.0)]
     before = out.read_bytes()
     with pytest.raises(InputError, match="is there already"):
-        write_import(paths, cluster, str(out))
+        imported(paths, cluster=cluster, out=out)
     assert out.read_bytes() == before
-    write_import(paths, cluster, "")
+    imported(paths, cluster=cluster)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.toml", "log.txt", "march.json.gz"]
 
 
@@ -341,8 +342,8 @@ def test_a_window_without_jobs_is_refused(tmp_path: Path) -> None:
     ):
         (tmp_path / "c.toml").write_text(window + text)
         with pytest.raises(InputError, match=problem):
-            write_import([str(tmp_path / "log.txt")], str(tmp_path / "c.toml"), str(tmp_path / "out.json"))
+            imported([str(tmp_path / "log.txt")], cluster=tmp_path / "c.toml", out=tmp_path / "out.json")
     assert not (tmp_path / "out.json").exists()
     (tmp_path / "c.toml").write_text("begin = 50\nend = 250\n" + text)
-    _, report = write_import([str(tmp_path / "log.txt")], str(tmp_path / "c.toml"), "")
+    _, report = import_logs([str(tmp_path / "log.txt")], str(tmp_path / "c.toml"))
     assert (report.window, report.load, report.utilisation) == ((50, 250), 0.25, 0.25)

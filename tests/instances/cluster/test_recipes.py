@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.instances.cluster.recipes import DATA, make
+from ratiobench.instances.cluster.generate import DATA, make
 from ratiobench.instances.io.errors import InputError
 from tools.cluster_windows import WINDOWS, make_window
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ratiobench.instances.cluster.log_lines import Log, LogJob
-from ratiobench.instances.cluster.readers import FORMATS
+from ratiobench.instances.cluster.logs import READERS
 from ratiobench.instances.cluster.slurm import ALLOCATED, ELAPSED
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.text_files import open_text
@@ -24,11 +24,10 @@ def read(folder: Path, form: str, text: str | bytes, **columns: str) -> tuple[li
     """The jobs of a log, the errors, and the log."""
     path = folder / "log"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    log = Log(str(path), columns=columns)
+    log = Log(str(path), columns=columns, skip_bad=True)
     with open_text(path, errors="surrogateescape") as file:
-        found = list(FORMATS[form](file, log))
-    errors = [str(each).removeprefix(f"{path}: ") for each in found if isinstance(each, InputError)]
-    return [each for each in found if isinstance(each, LogJob)], errors, log
+        jobs = list(READERS[form][0](file, log))
+    return jobs, [error.removeprefix(f"{path}: ") for error in log.bad], log
 
 
 def clock(text: str) -> str:

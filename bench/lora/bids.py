@@ -1,4 +1,4 @@
-"""Studies of bidders: utility over the bid, piece by piece, and what the admitted tasks are charged; exact."""
+"""Pictures of studies of bidders: utility over the bid, piece by piece, and what the admitted tasks are charged."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from ratiobench.bench.report.pictures import COLORS, OPT, Picture, height_of, name_rows
-from ratiobench.bench.results.read import StudyTable
 from ratiobench.bench.show import format_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ratiobench.bench.results.read import StudyTable
 
 SAMPLE = 10  # Tasks shown of those that were charged, as in the paper
 
@@ -59,15 +58,6 @@ def read_curve(rows: Sequence[Mapping[str, str]]) -> list[CurvePiece]:
 def read_charges(rows: Sequence[Mapping[str, str]]) -> list[Charge]:
     """The tasks of a stored study of kind `charges`."""
     return [Charge(row["task"], *(Fraction(row[name]) for name in ("bid", "payment", "outlay"))) for row in rows]
-
-
-def list_studies(tables: Sequence[StudyTable]) -> pd.DataFrame:
-    """The rows of studies one below the other, with whose they are; one row with the reason for a study without."""
-    lines: list[dict[str, Any]] = []
-    for table in tables:
-        head = {"case": table.case, "group": table.group, "algorithm": table.study.algorithm}
-        lines += [head | dict(row) for row in table.rows] or [head | {"reason": table.reason}]
-    return pd.DataFrame(lines, dtype=object)
 
 
 class BestBid(NamedTuple):
@@ -120,21 +110,15 @@ def utility_of(piece: CurvePiece, bid: Fraction) -> Fraction:
 def draw_study(table: StudyTable, plot: str, unit: str) -> Picture:
     """The picture of a study, with its counts."""
     study = table.study
-    slug = re.sub(r"\W+", "-", f"{table.case} {study.name}").strip("-").lower()
+    name = f"{plot}-" + re.sub(r"\W+", "-", f"{table.case} {study.name}").strip("-").lower()
     if study.kind == "charges":
         charges = read_charges(table.rows)
-        names = [charge.task for charge in take_sample(charges)]
-        title, note = f"{table.case}: {study.algorithm}", describe_charges(charges)
-        return Picture(
-            title,
-            partial(draw_charges, charges=charges, unit=unit),
-            height_of(names, above=1.0),
-            f"{plot}-{slug}",
-            note,
-        )
+        height = height_of([charge.task for charge in take_sample(charges)], above=1.0)
+        draw = partial(draw_charges, charges=charges, unit=unit)
+        return Picture(f"{table.case}: {study.algorithm}", draw, height, name, describe_charges(charges))
     curve = read_curve(table.rows)
-    title, note = f"{table.case}: task {study.task}, {study.algorithm}", describe_best_bid(curve)
-    return Picture(title, partial(draw_curve, curve=curve, unit=unit), 3.0, f"{plot}-{slug}", note)
+    title = f"{table.case}: task {study.task}, {study.algorithm}"
+    return Picture(title, partial(draw_curve, curve=curve, unit=unit), 3.0, name, describe_best_bid(curve))
 
 
 def describe_best_bid(curve: Sequence[CurvePiece]) -> str:
