@@ -65,7 +65,8 @@ def test_an_upper_end_of_opt_refutes_no_certificate(algorithm: str) -> None:
         instance = named(name)
         played, opt = run(instance, algorithm), enumerate_optimum(instance)[0]
         checks = audit(instance, played, _report(opt, 10**6 * opt))
-        assert "the certificate is below OPT" not in {check.reason for check in checks}
+        bounded = [check for check in checks if check.name.startswith("theorem_")]
+        assert Verdict.VIOLATED not in {check.status for check in bounded}
         settled += sum(check.status is Verdict.HOLDS for check in checks)
     assert settled
 

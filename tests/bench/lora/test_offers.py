@@ -34,7 +34,7 @@ def _both(instance: Instance, found: OnlineRun, **more: Any) -> tuple[OfferVerif
 
     in_tables = verify_offers(instance, found, **more)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offers, "cheapest_cover", refuse)
+        patch.setattr(offers, "states", refuse)
         return in_tables, verify_offers(instance, found, **more)
 
 

@@ -30,9 +30,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING, SearchBudget, SearchLimitReached, find_outlay
-from ratiobench.formulations.lora.covering.schedules import FAR, StateSpaceTooLarge, cheapest_cover, space
+from ratiobench.formulations.lora.covering.schedules import FAR, Space, StateSpaceTooLarge, cover_table, space, states
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.posted_prices import PostedTrace
@@ -172,26 +173,25 @@ class _Replay:
         if not menu.width or not len(menu.types):
             return None
         window = slice(menu.first - 1, menu.last)
-        cost, usable = np.zeros(task.cost.shape, self._dtype), np.zeros(task.cost.shape, np.bool_)
-        for g, rate in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
+        # (G', W) the cheapest cell with room of each type in each slot.
+        cost = np.empty((len(menu.types), menu.width), self._dtype)
+        for j, (g, rate) in enumerate(zip(menu.types.tolist(), menu.rates.tolist(), strict=True)):
             nodes = slice(self._first_node[g], self._first_node[g + 1]), window
             priced = self._lam[nodes] * rate + self._phi[nodes] * task.memory_mb
             if self._rule is None or self._rule.tested:
                 fits = (rate <= self._compute[nodes]) & (task.memory_mb <= self._memory[nodes])
                 priced = np.where(fits, priced, far)
-            least = priced.min(axis=0, initial=far)
-            usable[g, window] = least < far
-            cost[g, window] = least + task.cost[g, window]
+            cost[j] = priced.min(axis=0, initial=far)
+        usable = (cost < far).astype(np.bool_)
+        cost += task.cost[menu.types, window]
         if self._dtype.kind != "O":
             self._tables.spend()
             try:
-                cover = cheapest_cover(task, self._public, cost, usable, np.zeros(cost.shape, np.int64))
+                return self._find_in_table(task, menu, cost, usable, far)
             except StateSpaceTooLarge:
                 pass
-            else:
-                return None if cover is None else cover.cost
-        cells = cost[menu.types, window].astype(object)
-        cells[~usable[menu.types, window]] = None
+        cells = cost.astype(object)
+        cells[~usable] = None
         table = cells.tolist()
         unit = 1
         if self._number is Fraction:
@@ -200,6 +200,18 @@ class _Replay:
         rows = [Row(rate, values) for rate, values in zip(menu.rates.tolist(), table, strict=True)]
         least = find_least_cost(task, rows, menu.first, self._steps, unit)
         return least if least is None or self._number is float else Fraction(least, unit)
+
+    def _find_in_table(
+        self, task: Task, menu: Space, cost: NDArray[Any], usable: NDArray[np.bool_], far: float
+    ) -> Cost | None:
+        negative = ((cost < 0) & usable).sum(axis=1)
+        covers = states(menu.rates, task.work, menu.width, negative, task.index)
+        table = np.empty((menu.width + 1, len(covers.work)), self._dtype)
+        cover_table(cost, usable, covers.less, far, table)
+        least = table[:, covers.work >= task.work].min(axis=1, initial=far)
+        options = zip(menu.offsets.tolist(), menu.prices.tolist(), strict=True)
+        total = min((least[offset] + price for offset, price in options if offset < menu.width), default=least[-1])
+        return None if total >= far else total.item()
 
     def book(self, i: int, decision: Decision) -> bool:
         """Move prices and room by an admission; whether it lowers a price."""
