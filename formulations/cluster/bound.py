@@ -70,22 +70,6 @@ def classify(problem: Problem, seconds: int) -> IntArray:
     return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def pool_grid(problem: Problem, borders: IntArray) -> Grid:
-    """The plain relaxation: one price of a GPU per pool and segment."""
-    job, pool = np.nonzero(problem.allowed)
-    pools, segments = problem.allowed.shape[1], len(borders) - 1
-    return Grid(
-        borders,
-        _pointer(job, len(problem)),
-        pool,
-        (problem.nodes * problem.gpus)[job].astype(float),
-        np.zeros(pools, np.int64),
-        np.arange(pools + 1) * segments,
-        np.arange(pools),
-        np.zeros(pools, np.int64),
-    )
-
-
 def class_grid(problem: Problem, borders: IntArray, classes: IntArray, until: IntArray) -> Grid:
     """One price per class, pool and segment, from the class's first release to the latest of its jobs' `until`."""
     job, pool = np.nonzero(problem.allowed)
@@ -95,12 +79,8 @@ def class_grid(problem: Problem, borders: IntArray, classes: IntArray, until: In
     np.minimum.at(first, row, np.searchsorted(borders, problem.release[job], "right") - 1)
     np.maximum.at(last, row, np.minimum(np.searchsorted(borders, until[job], "left"), len(borders) - 1))
     offset = np.concatenate(([0], np.cumsum(np.maximum(1, last - first))))
-    ones = np.ones(len(row))
-    return Grid(borders, _pointer(job, len(problem)), row.reshape(-1), ones, first, offset, keys % pools, job[some])
-
-
-def _pointer(job: IntArray, jobs: int) -> IntArray:
-    return np.concatenate(([0], np.cumsum(np.bincount(job, minlength=jobs)))).astype(np.int64)
+    pointer = np.searchsorted(job, np.arange(len(problem) + 1))
+    return Grid(borders, pointer, row.reshape(-1), np.ones(len(row)), first, offset, keys % pools, job[some])
 
 
 def queue_prices(problem: Problem, start: IntArray, pool: IntArray, borders: IntArray) -> FloatArray:
@@ -250,7 +230,7 @@ class Ascent:
         """Return the bound of the current prices, which are kept if it is the best; fill starts, use and packing."""
         filled = (self._sums, self._use, self.start, self._chosen, self._least)
         total = choose_starts(self._jobs, self._grid, self.prices, *filled)
-        bound = float(total + self.problem.base.sum() - self.pack())
+        bound = float(total + self.problem.base.sum() - self.pack().sum())
         if bound > self.bound:
             self.bound, self.best, self.best_start = bound, self.prices.copy(), self.start.copy()
         return bound
@@ -262,8 +242,8 @@ class Ascent:
             np.maximum(self.scale, prices[prices > 0].mean() if prices.any() else 0.0, out=self.scale)
         return better
 
-    def pack(self) -> float:
-        """Return sum of (b_i+1 - b_i) V_q(i) at the current prices."""
+    def pack(self) -> FloatArray:
+        """Return (pools, segments) (b_i+1 - b_i) V_q(i) at the current prices."""
         raise NotImplementedError
 
     def climb(self, rounds: int, step: float, last: float, elapsed: Callable[[], float] = float) -> None:
@@ -282,38 +262,51 @@ class Ascent:
             spread = np.sqrt(square / (1 - KEEP_SQUARE ** (t + 1))) + 1e-6
             np.maximum(0.0, self.prices + size * self.scale * mean / spread, out=self.prices)
 
+    def value_packings(self) -> FloatArray:
+        """(pools, segments) value of the best packings over a whole segment at the best prices."""
+        self.prices = self.best.copy()
+        self.evaluate()
+        return self.pack()
+
     def latest_starts(self) -> IntArray:
         """(jobs,) from which second on a start costs more, without prices, than the least with the best prices."""
         self.prices = self.best.copy()
         self.evaluate()
         return np.ceil(self.problem.kink + self._least / self.problem.slope).astype(np.int64)
 
+    def integrate(self, j: int) -> list[FloatArray]:
+        """Of each pool of a job: (segments + 1,) the integral of its best prices up to the borders."""
+        grid, integrals = self.grid, []
+        for pair in range(int(grid.pointer[j]), int(grid.pointer[j + 1])):
+            row = int(grid.row[pair])
+            low, high, first = int(grid.offset[row]), int(grid.offset[row + 1]), int(grid.first[row])
+            prices = np.zeros(len(grid.borders) - 1)
+            prices[first : first + high - low] = grid.factor[pair] * self.best[low:high]
+            integrals.append(np.append(0.0, np.cumsum(prices * np.diff(grid.borders))))
+        return integrals
+
+    def price_starts(self, j: int) -> tuple[IntArray, FloatArray]:
+        """Starts of a job, and what they cost with the best prices, which is linear between and beyond them."""
+        problem, borders = self.problem, self.grid.borders
+        release, run, kink = (int(column[j]) for column in (problem.release, problem.run, problem.kink))
+        starts = np.unique(np.concatenate((borders, borders - run, [release, kink])))
+        starts = starts[(starts >= release) & (starts <= max(int(borders[-1]), kink))]
+        integrals = self.integrate(j)
+        paid = [np.interp(starts + run, borders, sums) - np.interp(starts, borders, sums) for sums in integrals]
+        return starts, np.min(paid, axis=0) + problem.slope[j] * np.maximum(0, starts - kink)
+
     def starts_within(self, j: int, spare: float) -> list[tuple[int, int]]:
         """Intervals that hold all starts of job j at which no schedule is ruled out that costs less than L + spare.
 
         At the best prices a start costs at least as much more than the job's least as it takes L above itself.
         """
-        problem, grid = self.problem, self.grid
-        release, run = int(problem.release[j]), int(problem.run[j])
-        kink, slope = int(problem.kink[j]), float(problem.slope[j])
-        until = max(int(grid.borders[-1]), kink)
-        moments = np.concatenate((grid.borders, grid.borders - run, [release, kink, until]))
-        moments = np.unique(moments[(moments >= release) & (moments <= until)])
-        pays = np.full(len(moments), np.inf)
-        for pair in range(int(grid.pointer[j]), int(grid.pointer[j + 1])):
-            z = int(grid.row[pair])
-            low, high, f = int(grid.offset[z]), int(grid.offset[z + 1]), int(grid.first[z])
-            borders = grid.borders[f : f + high - low + 1]
-            sums = np.concatenate(([0.0], np.cumsum(self.best[low:high] * np.diff(borders))))
-            phi = np.interp(moments + run, borders, sums) - np.interp(moments, borders, sums)
-            pays = np.minimum(pays, grid.factor[pair] * phi)
-        values = pays + slope * np.maximum(0, moments - kink)
+        starts, values = self.price_starts(j)
         most = float(values.min()) + spare
         fits = values <= most
         near = np.concatenate(([False], fits[:-1] | fits[1:], [False]))
-        ends = moments[np.flatnonzero(near[:-1] != near[1:])].tolist()
+        ends = starts[np.flatnonzero(near[:-1] != near[1:])].tolist()
         if fits[-1]:  # beyond the prices only the wait costs
-            ends += [until, kink + int(most / slope) + 1]
+            ends += [int(starts[-1]), int(self.problem.kink[j]) + int(most / float(self.problem.slope[j])) + 1]
         return list(zip(ends[::2], ends[1::2], strict=True))
 
 
@@ -321,19 +314,19 @@ class PlainAscent(Ascent):
     """The plain relaxation: the GPUs in use of a pool are at most those that are free."""
 
     def __init__(self, problem: Problem, borders: IntArray) -> None:
-        grid = pool_grid(problem, borders)
-        width = problem.nodes * problem.gpus
+        width, (job, pool) = problem.nodes * problem.gpus, np.nonzero(problem.allowed)
+        pools, segments = problem.allowed.shape[1], len(borders) - 1
+        pointer, first = np.searchsorted(job, np.arange(len(problem) + 1)), np.zeros(pools, np.int64)
+        offset, factor = np.arange(pools + 1) * segments, width[job].astype(float)
+        grid = Grid(borders, pointer, pool, factor, first, offset, np.arange(pools), first)
         scale = float(np.average(problem.slope / width, weights=width * problem.run)) if len(problem) else 0.0
         super().__init__(problem, grid, np.zeros(int(grid.offset[-1])), np.full(len(grid.first), scale))
-        free = greatest_free(problem, borders)
-        pools = range(len(grid.first))
-        self._free = np.concatenate(
-            [free[problem.first_node[q] : problem.first_node[q + 1]].sum(axis=0) for q in pools]
-        )
+        free = np.add.reduceat(greatest_free(problem, borders), problem.first_node[:-1])
+        self._free = free.reshape(-1)
 
-    def pack(self) -> float:
+    def pack(self) -> FloatArray:
         np.copyto(self._packed, self._free)
-        return float((np.tile(self._lengths, len(self.grid.first)) * self._free * self.prices).sum())
+        return (self._free * self.prices).reshape(-1, len(self._lengths)) * self._lengths
 
 
 class ClassAscent(Ascent):
@@ -361,9 +354,10 @@ class ClassAscent(Ascent):
             self._value,
         )
 
-    def pack(self) -> float:
+    def pack(self) -> FloatArray:
         pack_segments(self.prices, self._use, *self._arguments, self._packed)
-        return float((self._value * self._lengths).sum())
+        packed: FloatArray = self._value * self._lengths
+        return packed
 
 
 def _make_options(problem: Problem, grid: Grid, free: IntArray) -> tuple[Any, ...]:

@@ -36,7 +36,8 @@ from ratiobench.formulations.cluster.bound import (
 from ratiobench.formulations.cluster.certificate import Certificate, PriceRow, make_certificate, seal
 from ratiobench.formulations.cluster.check import check, sum_costs
 from ratiobench.formulations.cluster.enumerate import WAYS_LIMIT, enumerate_optimum
-from ratiobench.formulations.cluster.search import Search
+from ratiobench.formulations.cluster.search import Plan, Search
+from ratiobench.formulations.cluster.states import StateSearch, fits
 from ratiobench.formulations.cluster.tables import make_problem
 from ratiobench.formulations.cluster.verify import bound as proved_bound
 from ratiobench.formulations.engine import Clock, SolveInterval, choose
@@ -47,12 +48,15 @@ from ratiobench.instances.cluster.format import FORMAT, content_hash, parse
 from ratiobench.instances.cluster.model import COSTS, Instance, Schedule, make_costs
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
-VERSION = "3"  # Version of everything that can change a report's figures; part of the key of stored results
+VERSION = "4"  # Version of everything that can change a report's figures; part of the key of stored results
 
 PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
 CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a unit of effort
 SMALL = 60  # Up to so many jobs it is taken unasked, after the prices
+STATES = (2**10, 2**15, 2**17)  # Of a layer at most, for a first look and for every unit of effort
+POLISH = 0.01  # First step of further rounds between them, in parts of the mean price
+ROUNDING = 1e-14  # Of sums in doubles, in parts of the largest of them
 # First factors of orders by release + a run + b log2(GPUs) + c log2(run), b and c in hours
 FACTORS = {"wait-gpu-hours": ((0.0, -4.0, 0.0), (-0.5, -2.0, -1.0)), "wait": ((0.5, 1.0, 0.0), (2.0, 4.0, 0.0))}
 SEGMENTS, SEGMENTS_OF_JOB = 2_000, 20  # Segments of the first grid: of all jobs together at most, and of one
@@ -110,14 +114,17 @@ def solve(
     if formulation == backend == "auto" and len(instance.jobs) <= SMALL and not certified:
         name, solver = CP_SAT, ALLOWED[CP_SAT][0]
     clock.start_solvers((solver,))
+    by_states = formulation == "auto" and name == CP_SAT and fits(instance)
     with clock.stopped():
-        warm()
+        warm(by_states)
     run = _Run(instance, cost, clock, gap, seconds)
     run.begin(start)
     if name == ENUMERATION:
         run.close(ENUMERATION, Proof.ENUMERATION, run.enumerate)
     if name != ENUMERATION or certified or not run.done():
         run.enclose(1 if name == CP_SAT else effort)
+    if by_states:
+        run.look_at_states(effort)
     if name == CP_SAT and not run.done():
         run.cp_sat(solver, effort)
     assert run.solution is not None
@@ -192,6 +199,30 @@ class _Run(SolveInterval[Fraction]):
             spare = 0 if abs(result.bound) <= 2**53 else math.ceil(abs(result.bound) * 2**-50)
             # Starts that were left out belong to schedules that are no better than the best.
             self.bound(max(self.lower, Fraction(math.floor(result.bound) + spare, model.unit)), Proof.CP_SAT)
+
+    def look_at_states(self, effort: int) -> None:
+        """Dynamic programming over sets of started jobs, with more states each time."""
+        if self.ascent is None or self.done():
+            return
+        elapsed, base = self.elapsed(0.75), float(self.problem.base.sum())
+        for width in STATES[: 1 + effort]:
+            if self.done():
+                return
+            if width > STATES[0]:
+                self.ascent.climb(ROUNDS, POLISH, LAST_STEP, elapsed)
+                self.count("rounds", ROUNDS)
+            states = StateSearch(self.problem, self.ascent)
+            error = ROUNDING * (states.largest + float(-self.lower))
+            # Costs are integers, but for slowdowns.
+            better = float(-self.lower) - base - max(2 * error, (self.cost != "slowdown") - 2 * error)
+            lowest, start = states.search(better, width, lambda: elapsed() >= 1)
+            self.count("states", width)
+            if start is not None:
+                self.search.adopt(Plan(start, np.zeros_like(start), np.zeros(int(self.problem.nodes.sum()), np.int64)))
+                self.take("states")
+            low = Fraction(lowest + base - error)
+            low = low if self.cost == "slowdown" else Fraction(math.ceil(low))
+            self.bound(max(self.lower, -low), Proof.DYNAMIC_PROGRAMMING)
 
     def enclose(self, effort: int) -> None:
         """Search and ascent in turns, with more of both each time; an ascent that gained little is left out once."""
@@ -341,15 +372,19 @@ class _Run(SolveInterval[Fraction]):
 
 
 @cache
-def warm() -> None:
+def warm(by_states: bool) -> None:
     """Compile what a solve uses, on three jobs."""
-    columns = {"submit": [0, 0, 1], "run": [3, 4, 5], "nodes": [1, 1, 2], "gpus": [2, 1, 1], "pools": [0, 0, 0]}
+    gpus = 1 if by_states else 2
+    columns = {"submit": [0, 0, 1], "run": [3, 4, 5], "nodes": [1, 1, 2], "gpus": [gpus, 1, 1], "pools": [0, 0, 0]}
     head = {"format": FORMAT, "name": "warm", "begin": 0, "pool_sets": [[0]]}
-    pools = [{"name": "pool", "nodes": 2, "gpus": 2}]
+    pools = [{"name": "pool", "nodes": 2, "gpus": gpus}]
     small = parse({**head, "pools": pools, "jobs": {"id": ["a", "b", "c"], **columns}}, "warm")
     run = _Run(small, "wait", Clock(), 0.0, None)
     run.begin(None)
     run.enclose(1)
+    if by_states:
+        assert run.ascent is not None
+        StateSearch(run.problem, run.ascent).search(math.inf, 1, bool)
 
 
 def formulations() -> list[tuple[str, str]]:
@@ -360,4 +395,4 @@ def formulations() -> list[tuple[str, str]]:
         ENUMERATION: f"every order and all nodes, up to {WAYS_LIMIT} of them",
     }
     listed = [(name, f"{summary} [{ALLOWED[name][0]}]") for name, summary in summaries.items()]
-    return [*listed, ("auto", f"{PRICES}; up to {SMALL} jobs {CP_SAT} after them")]
+    return [*listed, ("auto", f"{PRICES}; up to {SMALL} jobs sets of started jobs, then {CP_SAT}, after them")]

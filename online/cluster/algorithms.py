@@ -37,7 +37,7 @@ _NUMBERS = {
     "reservations": (1, 1, 100, "jobs that hold a reservation"),
     "work": (2000, 1, 10**6, "jobs planned at a pass, in all its plans together"),
     "guard": (24, 0, 10**6, "hours of wait that double a job's weight; 0: none do"),
-    "slowdown": (0, 0, 10**6, "seconds of expected length with which a job counts once more; 0: all count alike"),
+    "slowdown": (600, 0, 10**6, "seconds of expected length with which a job counts once more; 0: all count alike"),
     "spare": (100, 1, 1000, "percent of the expected length with which what waits is planned, at most its limit"),
     "gpu_hours": (0, 0, 10**6, "GPU-hours whose wait counts as much as a job's; 0: they do not count"),
 }
@@ -84,7 +84,7 @@ for _name, _backfill, _keys, _summary in _POLICIES:
         Entry(
             name=_name,
             summary=_summary,
-            version="2" if _name == "replan" else "1",
+            version="3" if _name == "replan" else "1",
             options={key: _OPTIONS[key] for key in _keys},
             make=partial(_make, _name, _backfill),
         )

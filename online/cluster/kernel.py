@@ -13,10 +13,9 @@ from ratiobench.online.cluster.plan import (
     choose_planned,
     demand,
     find_earliest,
-    fits_now,
-    lift,
     make_plan,
     reserve,
+    shift,
     try_start,
 )
 from ratiobench.online.cluster.replan import replan
@@ -34,18 +33,6 @@ def _is_before(s, a, b):  # type: ignore[no-untyped-def]
     if s.job[S.SUBMIT, a] != s.job[S.SUBMIT, b]:
         return s.job[S.SUBMIT, a] < s.job[S.SUBMIT, b]
     return a < b
-
-
-@inner
-def _sort(s, jobs, n):  # type: ignore[no-untyped-def]
-    """Sort jobs in place by insertion; they are nearly in order."""
-    for x in range(1, n):
-        j = jobs[x]
-        y = x
-        while y > 0 and _is_before(s, j, jobs[y - 1]):
-            jobs[y] = jobs[y - 1]
-            y -= 1
-        jobs[y] = j
 
 
 @inner
@@ -87,13 +74,20 @@ def _set_key(s, j, used):  # type: ignore[no-untyped-def]
 
 @inner
 def _sort_queue(s):  # type: ignore[no-untyped-def]
-    """Put the waiting jobs into their order."""
+    """Put the waiting jobs into their order, by insertion: they are nearly in it."""
     used = 0.0
     for a in range(len(s.account)):
         used += s.real[2, a]
+    queue = s.job[S.QUEUE]
     for x in range(s.clock[S.WAITING]):
-        _set_key(s, s.job[S.QUEUE, x], used)
-    _sort(s, s.job[S.QUEUE], s.clock[S.WAITING])
+        _set_key(s, queue[x], used)
+    for x in range(1, s.clock[S.WAITING]):
+        j = queue[x]
+        y = x
+        while y > 0 and _is_before(s, j, queue[y - 1]):
+            queue[y] = queue[y - 1]
+            y -= 1
+        queue[y] = j
 
 
 # ---- the pass ----
@@ -111,12 +105,9 @@ def _find_known(s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _shorten(s, first, last):  # type: ignore[no-untyped-def]
+def _trim(s, first, last):  # type: ignore[no-untyped-def]
     """The place behind the last job from `first` on that could start: what stands behind it changes nothing."""
-    while last > first:
-        j = s.job[S.QUEUE, last - 1]
-        if S.has_room(s, j) and (not s.clock[S.PLANNED] or fits_now(s, j)):
-            break
+    while last > first and not S.has_room(s, s.job[S.QUEUE, last - 1]):
         last -= 1
     return last
 
@@ -127,7 +118,7 @@ def _plan_all(s, last):  # type: ignore[no-untyped-def]
     now = s.clock[S.NOW]
     make_plan(s)
     x = 0
-    while x < last:
+    while x < _trim(s, x, last):
         j = s.job[S.QUEUE, x]
         x += 1
         if not S.is_considered(s, x - 1):
@@ -141,7 +132,7 @@ def _plan_all(s, last):  # type: ignore[no-untyped-def]
             if choose(s, j, q, False):
                 begin_job(s, j, q)
         else:
-            choose_planned(s, q, nodes, at, s.node[S.CHOSEN])
+            choose_planned(s, q, nodes, gpus, at, length, s.node[S.CHOSEN])
             if at == now:
                 for y in range(nodes):
                     s.node[S.CHOSEN, y] += s.pool[S.FIRST, q] - s.pool[S.FIRST_PLAN, q]
@@ -149,7 +140,6 @@ def _plan_all(s, last):  # type: ignore[no-untyped-def]
             else:
                 for y in range(nodes):
                     change(s, s.node[S.CHOSEN, y], at, at + length, -gpus)
-        last = _shorten(s, x, last)
 
 
 @inner
@@ -166,7 +156,7 @@ def _backfill(s, head, last, most):  # type: ignore[no-untyped-def]
             reserve(s, j)
             given += 1
     for x in range(s.clock[S.RESERVED]):
-        lift(s, s.reserved[x])
+        shift(s, s.reserved[x], 1)
     s.clock[S.STAMP] += 1
     n = 0
     for x in range(head + 1, last):
@@ -197,7 +187,6 @@ def _begin_pass(s):  # type: ignore[no-untyped-def]
 @inner
 def _make_pass(s):  # type: ignore[no-untyped-def]
     """One pass over the waiting jobs by the rule."""
-    _begin_pass(s)
     backfill = s.rule[S.BACKFILL]
     last = s.clock[S.WAITING]
     if s.rule[S.CYCLE] > 0 and (s.clock[S.NOW] - s.rule[S.BEGIN]) % s.rule[S.CYCLE] != 0:
@@ -205,7 +194,7 @@ def _make_pass(s):  # type: ignore[no-untyped-def]
     elif s.rule[S.DEPTH] > 0:
         last = min(last, s.rule[S.DEPTH])
     most = last
-    last = _shorten(s, 0, last)
+    last = _trim(s, 0, last)
     if last == 0:
         return
     if backfill == S.CONSERVATIVE:
@@ -277,10 +266,8 @@ def _find_next(s):  # type: ignore[no-untyped-def]
         at = min(at, s.job[S.START, j] + s.job[S.RUN, j])
         if s.job[S.PLANNED_END, j] > now:
             at = min(at, s.job[S.PLANNED_END, j])
-    if s.clock[S.CLOSED] < s.closures.shape[1]:
-        at = min(at, s.closures[1, s.clock[S.CLOSED]])
-    for x in range(s.clock[S.ACTIVE]):
-        at = min(at, s.closures[2, s.closures[S.ACTIVE_LIST, x]])
+    if s.clock[S.TURNED] < s.closures.shape[1]:
+        at = min(at, s.closures[S.TURN, s.clock[S.TURNED]])
     if s.rule[S.CYCLE] > 0 and s.clock[S.WAITING] > 0:
         at = min(at, now + s.rule[S.CYCLE] - (now - s.rule[S.BEGIN]) % s.rule[S.CYCLE])
     return max(at, now)
@@ -329,42 +316,29 @@ def _end_jobs(s):  # type: ignore[no-untyped-def]
 @inner
 def _turn_nodes(s):  # type: ignore[no-untyped-def]
     """Nodes up, then nodes down: their jobs wait again."""
-    now = s.clock[S.NOW]
-    kept = 0
-    for x in range(s.clock[S.ACTIVE]):
-        c = s.closures[S.ACTIVE_LIST, x]
+    while s.clock[S.TURNED] < s.closures.shape[1] and s.closures[S.TURN, s.clock[S.TURNED]] <= s.clock[S.NOW]:
+        c = s.clock[S.TURNED]
+        s.clock[S.TURNED] += 1
         v = s.closures[0, c]
-        if s.closures[2, c] > now:
-            s.closures[S.ACTIVE_LIST, kept] = c
-            kept += 1
-        else:
-            s.node[S.IS_CLOSED, v] = 0
-            s.pool[S.COUNT + s.node[S.FREE, v], s.node[S.POOL_OF, v]] += 1
-    while s.clock[S.CLOSED] < s.closures.shape[1] and s.closures[1, s.clock[S.CLOSED]] <= now:
-        c = s.clock[S.CLOSED]
-        s.clock[S.CLOSED] += 1
-        v = s.closures[0, c]
-        left = 0
+        closes = s.closures[3, c] < S.NEVER
+        running = 0
         for x in range(s.clock[S.RUNNING]):
             j = s.job[S.LIVE, x]
             hit = False
             for y in range(s.job[S.NODES, j]):
                 hit = hit or s.place[s.job[S.OFFSET, j] + y] == v
-            if not hit:
-                s.job[S.LIVE, left] = j
-                left += 1
-                continue
-            S.hold(s, j, -1)
-            s.job[S.START, j] = -1
-            s.job[S.REQUEUED, j] += 1
-            s.job[S.QUEUE, s.clock[S.WAITING]] = j
-            s.clock[S.WAITING] += 1
-        s.clock[S.RUNNING] = left
-        s.node[S.IS_CLOSED, v] = 1
-        s.pool[S.COUNT + s.node[S.FREE, v], s.node[S.POOL_OF, v]] -= 1
-        s.closures[S.ACTIVE_LIST, kept] = c
-        kept += 1
-    s.clock[S.ACTIVE] = kept
+            if closes and hit:
+                S.hold(s, j, -1)
+                s.job[S.START, j] = -1
+                s.job[S.REQUEUED, j] += 1
+                s.job[S.QUEUE, s.clock[S.WAITING]] = j
+                s.clock[S.WAITING] += 1
+            else:
+                s.job[S.LIVE, running] = j
+                running += 1
+        s.clock[S.RUNNING] = running
+        s.node[S.IS_CLOSED, v] = closes
+        s.pool[S.COUNT + s.node[S.FREE, v], s.node[S.POOL_OF, v]] += -1 if closes else 1
 
 
 @inner
@@ -428,12 +402,7 @@ def start_waiting(s, j, q):  # type: ignore[no-untyped-def]
 
 @compiled
 def replay(s):  # type: ignore[no-untyped-def]
-    """Replay to the end of the last job's start; False if the plan needs more room."""
-    while _step(s, S.NEVER):
-        if s.clock[S.WAITING] > 0:
-            _make_pass(s)
-            if s.clock[S.OVERFLOW]:
-                return False
-        elif s.clock[S.RELEASED] == s.rule[S.JOBS] and s.clock[S.CLOSED] == s.closures.shape[1]:
-            break
-    return True
+    """Replay to the last event; False if the plan needs more room."""
+    while not s.clock[S.OVERFLOW] and advance(s, S.NEVER):
+        _make_pass(s)
+    return not s.clock[S.OVERFLOW]

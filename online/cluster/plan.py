@@ -32,9 +32,29 @@ def begin_job(s, j, q):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _step_at(s, p, t):  # type: ignore[no-untyped-def]
-    """The step of a planned node in which a second lies, which is not before the first one."""
-    return find_last(s.step[0, p], s.node[S.STEPS, p], t)
+def split(table, size, step, at):  # type: ignore[no-untyped-def]
+    """Begin a step at a second in, or at the end of, the step before `step`; return how many steps there are."""
+    if step < size and table[0, step] == at:
+        return size
+    for g in range(table.shape[0]):
+        for y in range(size, step, -1):
+            table[g, y] = table[g, y - 1]
+        table[g, step] = table[g, step - 1]
+    table[0, step] = at
+    return size + 1
+
+
+@inner
+def find_fit(table, size, start, length, row, need, before):  # type: ignore[no-untyped-def]
+    """The step and second, before a given one, from which a row of a table is at least `need` for a length."""
+    x = find_last(table[0], size, start)
+    first = x
+    while x < size and start < before and table[0, x] < start + length:
+        if table[row, x] < need:
+            first = x + 1
+            start = table[0, first] if first < size else S.NEVER
+        x += 1
+    return first, start
 
 
 @inner
@@ -43,26 +63,21 @@ def _begin_step(s, p, t):  # type: ignore[no-untyped-def]
     n = s.node[S.STEPS, p]
     if t >= S.NEVER:
         return n
-    x = _step_at(s, p, t)
-    if s.step[0, p, x] == t:
-        return x
-    for y in range(n, x + 1, -1):
-        s.step[0, p, y] = s.step[0, p, y - 1]
-        s.step[1, p, y] = s.step[1, p, y - 1]
-    s.step[0, p, x + 1] = t
-    s.step[1, p, x + 1] = s.step[1, p, x]
-    s.node[S.STEPS, p] = n + 1
-    return x + 1
+    x = find_last(s.step[p, 0], n, t)
+    if s.step[p, 0, x] < t:
+        x += 1
+        s.node[S.STEPS, p] = split(s.step[p], n, x, t)
+    return x
 
 
 @inner
 def _join_step(s, p, x):  # type: ignore[no-untyped-def]
     """Join a step of a planned node with the one before it if they are equal."""
     n = s.node[S.STEPS, p]
-    if 0 < x < n and s.step[1, p, x] == s.step[1, p, x - 1]:
+    if 0 < x < n and s.step[p, 1, x] == s.step[p, 1, x - 1]:
         for y in range(x, n - 1):
-            s.step[0, p, y] = s.step[0, p, y + 1]
-            s.step[1, p, y] = s.step[1, p, y + 1]
+            s.step[p, 0, y] = s.step[p, 0, y + 1]
+            s.step[p, 1, y] = s.step[p, 1, y + 1]
         s.node[S.STEPS, p] = n - 1
 
 
@@ -75,110 +90,58 @@ def change(s, p, begin, end, amount):  # type: ignore[no-untyped-def]
     first = _begin_step(s, p, begin)
     last = _begin_step(s, p, end)
     for x in range(first, last):
-        s.step[1, p, x] += amount
+        s.step[p, 1, x] += amount
     _join_step(s, p, last)
     _join_step(s, p, first)
 
 
 @inner
-def _find_fit(s, p, begin, length, need):  # type: ignore[no-untyped-def]
-    """Earliest second from `begin` at which a planned node has `need` free GPUs for a length."""
-    n = s.node[S.STEPS, p]
-    x = _step_at(s, p, begin)
-    at = begin
-    while True:
-        last = x + 1 == n
-        if s.step[1, p, x] < need:
-            if last:
-                return S.NEVER
-            at = s.step[0, p, x + 1]
-        elif last or s.step[0, p, x + 1] >= at + length:
-            return at
-        x += 1
-
-
-@inner
-def _select(values, n, rank):  # type: ignore[no-untyped-def]
-    """The value of this rank, from 0, among the first n, which are put into another order."""
-    low = 0
-    high = n - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        a = low
-        b = high
-        while a <= b:
-            while values[a] < pivot:
-                a += 1
-            while values[b] > pivot:
-                b -= 1
-            if a <= b:
-                values[a], values[b] = values[b], values[a]
-                a += 1
-                b -= 1
-        if rank <= b:
-            high = b
-        elif rank >= a:
-            low = a
-        else:
-            break
-    return values[rank]
-
-
-@inner
-def find_in_pool(s, q, nodes, gpus, begin, length):  # type: ignore[no-untyped-def]
-    """Earliest second at which a pool has the nodes by plan; row FIT has that second for the nodes that fit then."""
+def find_in_pool(s, q, nodes, gpus, at, length):  # type: ignore[no-untyped-def]
+    """Earliest second from `at` on at which a pool has the nodes by plan."""
     first = s.pool[S.FIRST_PLAN, q]
     count = s.pool[S.FIRST_PLAN, q + 1] - first
-    at = begin if count >= nodes else S.NEVER
     for x in range(count):
         s.node[S.FIT, x] = -1
     while at < S.NEVER:
         fitting = 0
+        following = S.NEVER
         for x in range(count):
             if s.node[S.FIT, x] < at:
-                s.node[S.FIT, x] = _find_fit(s, first + x, at, length, gpus)
-            s.node[S.OTHER, x] = s.node[S.FIT, x]
-            fitting += s.node[S.FIT, x] == at
+                steps = s.node[S.STEPS, first + x]
+                s.node[S.FIT, x] = find_fit(s.step[first + x], steps, at, length, 1, gpus, S.NEVER)[1]
+            if s.node[S.FIT, x] == at:
+                fitting += 1
+            else:
+                following = min(following, s.node[S.FIT, x])
         if fitting >= nodes:
             break
-        at = _select(s.node[S.OTHER], count, nodes - 1)
+        at = following
     return at
 
 
 @inner
-def _count_fitting(s, q, gpus, at, length):  # type: ignore[no-untyped-def]
-    """How many nodes of a pool fit at this second by plan; row FIT has it for those, NEVER for the others."""
+def choose_planned(s, q, nodes, gpus, at, length, chosen):  # type: ignore[no-untyped-def]
+    """Write the best-fit planned nodes of a pool for a job at this second; whether enough of them fit by plan."""
     first = s.pool[S.FIRST_PLAN, q]
+    count = s.pool[S.FIRST_PLAN, q + 1] - first
     fitting = 0
-    for p in range(first, s.pool[S.FIRST_PLAN, q + 1]):
-        x = s.node[S.STEPS, p] - 1
-        while s.step[0, p, x] >= at + length:
-            x -= 1
-        while s.step[1, p, x] >= gpus and s.step[0, p, x] > at:
-            x -= 1
-        fits = s.step[1, p, x] >= gpus
-        s.node[S.FIT, p - first] = at if fits else S.NEVER
-        fitting += fits
-    return fitting
-
-
-@inner
-def choose_planned(s, q, nodes, at, chosen):  # type: ignore[no-untyped-def]
-    """Write the best-fit planned nodes of a pool that fit at this second (`fit` is set); numbers of planned nodes."""
-    first = s.pool[S.FIRST_PLAN, q]
+    for x in range(count):
+        table = s.step[first + x]
+        step, start = find_fit(table, s.node[S.STEPS, first + x], at, length, 1, gpus, at + 1)
+        s.node[S.FIT, x] = table[1, step] if start == at else 0
+        fitting += start == at
     found = 0
-    level = 0
-    while found < nodes:
+    level = gpus
+    while fitting >= nodes > found:
         following = S.NEVER
-        for x in range(s.pool[S.FIRST_PLAN, q + 1] - first):
-            if s.node[S.FIT, x] == at and found < nodes:
-                free = s.step[1, first + x, _step_at(s, first + x, at)]
-                if free == level:
-                    chosen[found] = first + x
-                    found += 1
-                elif free > level:
-                    following = min(following, free)
+        for x in range(count):
+            if s.node[S.FIT, x] > level:
+                following = min(following, s.node[S.FIT, x])
+            elif s.node[S.FIT, x] == level and found < nodes:
+                chosen[found] = first + x
+                found += 1
         level = following
+    return fitting >= nodes
 
 
 @inner
@@ -200,27 +163,15 @@ def make_plan(s):  # type: ignore[no-untyped-def]
     S.sort_by(s.job[S.LIVE], n, s.job[S.EFFECTIVE])
     for p in range(s.pool[S.FIRST_PLAN, s.rule[S.POOLS]]):
         s.node[S.STEPS, p] = 1
-        s.step[0, p, 0] = now
-        s.step[1, p, 0] = 0
+        s.step[p, 0, 0] = now
+        s.step[p, 1, 0] = 0
     for v in range(s.pool[S.FIRST, s.rule[S.POOLS]]):
-        s.step[1, s.node[S.PLAN_OF, v], 0] += s.node[S.FREE, v]
+        s.step[s.node[S.PLAN_OF, v], 1, 0] += s.node[S.FREE, v]
     for x in range(n):
         j = s.job[S.LIVE, x]
-        end = s.job[S.EFFECTIVE, j]
-        if end >= S.NEVER:
-            break
         for y in range(s.job[S.NODES, j]):
-            p = s.node[S.PLAN_OF, s.place[s.job[S.OFFSET, j] + y]]
-            z = s.node[S.STEPS, p]
-            if s.step[0, p, z - 1] < end:
-                if z + 1 > s.step.shape[2]:
-                    s.clock[S.OVERFLOW] = 1
-                    return
-                s.step[0, p, z] = end
-                s.step[1, p, z] = s.step[1, p, z - 1]
-                s.node[S.STEPS, p] += 1
-                z += 1
-            s.step[1, p, z - 1] += s.job[S.GPUS, j]
+            v = s.place[s.job[S.OFFSET, j] + y]
+            change(s, s.node[S.PLAN_OF, v], s.job[S.EFFECTIVE, j], S.NEVER, s.job[S.GPUS, j])
     for z in range(s.clock[S.KNOWN]):
         c = s.closures[S.KNOWN_LIST, z]
         v = s.closures[0, c]
@@ -232,13 +183,14 @@ def make_plan(s):  # type: ignore[no-untyped-def]
 @inner
 def recall(s, j, q, length):  # type: ignore[no-untyped-def]
     """The slot of State.memo of jobs of this shape and length in a pool; its SECOND is now if nothing is known."""
-    slot = (((q * 31 + s.job[S.NODES, j]) * 31 + s.job[S.GPUS, j]) * 31 + length) % len(s.memo)
+    nodes = s.job[S.NODES, j]
+    gpus = s.job[S.GPUS, j]
+    slot = (((q * 31 + nodes) * 31 + gpus) * 31 + length) % len(s.memo)
     row = s.memo[slot]
-    known = row[0] == q and row[1] == s.job[S.NODES, j] and row[2] == s.job[S.GPUS, j] and row[3] == length
-    if not known or row[4] != s.clock[S.STAMP]:
+    if row[0] != q or row[1] != nodes or row[2] != gpus or row[3] != length or row[4] != s.clock[S.STAMP]:
         row[0] = q
-        row[1] = s.job[S.NODES, j]
-        row[2] = s.job[S.GPUS, j]
+        row[1] = nodes
+        row[2] = gpus
         row[3] = length
         row[4] = s.clock[S.STAMP]
         row[S.SECOND] = s.clock[S.NOW]
@@ -247,37 +199,19 @@ def recall(s, j, q, length):  # type: ignore[no-untyped-def]
 
 @inner
 def find_earliest(s, j, length):  # type: ignore[no-untyped-def]
-    """Earliest second and pool for a job by plan; `FIT` is that of the pool."""
+    """Earliest second and pool for a job by plan; NEVER and -1 if there is none."""
     best = S.NEVER
     pool = -1
-    for x in range(s.rule[S.POOLS] + 1):  # the last time for the best pool, so that `FIT` is its
-        q = x if x < s.rule[S.POOLS] else pool
-        if q >= 0 and (x > q or S.fits_quota(s, j, q)):
-            slot = recall(s, j, q, length)
-            if s.memo[slot, S.SECOND] < best or x > q:
-                nodes, gpus = demand(s, j, q)
-                at = find_in_pool(s, q, nodes, gpus, s.memo[slot, S.SECOND], length)
-                s.memo[slot, S.SECOND] = at
-                if at < best:
-                    best = at
-                    pool = q
-    return best, pool
-
-
-@inner
-def fits_now(s, j):  # type: ignore[no-untyped-def]
-    """Whether the plan leaves room for a job that starts now in a pool that it may use."""
-    now = s.clock[S.NOW]
-    length = S.believe(s, j)
     for q in range(s.rule[S.POOLS]):
-        if s.job[S.ALLOWED, j] >> q & 1:
-            slot = recall(s, j, q, length)
-            if s.memo[slot, S.SECOND] == now:
+        if S.fits_quota(s, j, q):
+            known = s.memo[recall(s, j, q, length)]
+            if known[S.SECOND] < best:
                 nodes, gpus = demand(s, j, q)
-                if _count_fitting(s, q, gpus, now, length) >= nodes:
-                    return True
-                s.memo[slot, S.SECOND] = now + 1
-    return False
+                known[S.SECOND] = find_in_pool(s, q, nodes, gpus, known[S.SECOND], length)
+            if known[S.SECOND] < best:
+                best = known[S.SECOND]
+                pool = q
+    return best, pool
 
 
 @inner
@@ -295,57 +229,49 @@ def reserve(s, j):  # type: ignore[no-untyped-def]
     length = S.believe(s, j)
     at, q = find_earliest(s, j, length)
     s.job[S.HOLDS, j] = 1
-    if q < 0:  # nothing is planned to end
-        return
-    nodes, gpus = demand(s, j, q)
-    row = s.reserved[s.clock[S.RESERVED]]
-    row[0] = q
-    row[1] = at
-    row[2] = length
-    row[3] = nodes
-    row[4] = gpus
-    _lay(s, row)
-    s.clock[S.RESERVED] += 1
+    if q >= 0:  # else nothing is planned to end
+        row = s.reserved[s.clock[S.RESERVED]]
+        row[0] = q
+        row[1] = at
+        row[2] = length
+        row[3], row[4] = demand(s, j, q)
+        _choose_reserved(s, row)
+        shift(s, row, -1)
+        s.clock[S.RESERVED] += 1
 
 
 @inner
-def _lay(s, row):  # type: ignore[no-untyped-def]
-    """Put a reservation on its best-fit nodes; row FIT says which ones fit."""
-    choose_planned(s, row[0], row[3], row[1], row[5:])
-    for y in range(row[3]):
-        change(s, row[5 + y], row[1], row[1] + row[2], -row[4])
+def _choose_reserved(s, row):  # type: ignore[no-untyped-def]
+    """Choose best-fit nodes of the plan for a reservation; whether it fits at its second."""
+    return choose_planned(s, row[0], row[3], row[4], row[1], row[2], row[5:])
 
 
 @inner
-def lift(s, row):  # type: ignore[no-untyped-def]
-    """Take a reservation off the plan."""
+def shift(s, row, sign):  # type: ignore[no-untyped-def]
+    """Put a reservation on its nodes of the plan (sign -1), or take it off (1)."""
     for y in range(row[3]):
-        change(s, row[5 + y], row[1], row[1] + row[2], row[4])
+        change(s, row[5 + y], row[1], row[1] + row[2], sign * row[4])
 
 
 @inner
 def _keep_seconds(s, q, end):  # type: ignore[no-untyped-def]
     """Whether the reservations of a pool, laid anew one after another, fit at their seconds; `end`: of what is new."""
     last = -1
-    first = S.NEVER
+    matters = False
     for x in range(s.clock[S.RESERVED]):
         if s.reserved[x, 0] == q:
             last = x
-            first = min(first, s.reserved[x, 1])
-    if end <= first:
-        return True
+            matters = matters or s.reserved[x, 1] < end
     kept = True
     x = 0
-    while kept and x <= last:
-        row = s.reserved[x]
-        if row[0] == q:
-            kept = _count_fitting(s, q, row[4], row[1], row[2]) >= row[3]
-            if kept and x < last:
-                _lay(s, row)
+    while matters and kept and x <= last:
+        kept = s.reserved[x, 0] != q or _choose_reserved(s, s.reserved[x])
+        if kept and s.reserved[x, 0] == q and x < last:
+            shift(s, s.reserved[x], -1)
         x += kept
     for y in range(min(x, last)):
         if s.reserved[y, 0] == q:
-            lift(s, s.reserved[y])
+            shift(s, s.reserved[y], 1)
     return kept
 
 
@@ -358,10 +284,8 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
     need = s.job[S.NODES, j]
     gpus = s.job[S.GPUS, j]
     most = s.pool[S.POOL_GPUS, q]
-    if S.count_free(s, q, gpus) < need:
-        return False
-    slot = recall(s, j, q, length)
-    if s.memo[slot, S.SECOND] > now:
+    known = s.memo[recall(s, j, q, length)]
+    if S.count_free(s, q, gpus) < need or known[S.SECOND] > now:
         return False
     guarded = guarded and s.clock[S.RESERVED] > 0
     planned, amount = demand(s, j, q)
@@ -379,7 +303,7 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
                 if not fits:
                     change(s, p, now, end, amount)
                     if s.pool[S.BY_COUNT, q]:
-                        s.memo[slot, S.SECOND] = now + 1
+                        known[S.SECOND] = now + 1
                         return False
                 changed += fits
             if fits:
@@ -389,7 +313,7 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
     for x in range(changed):  # `begin_job` changes the plan again
         change(s, s.node[S.PLAN_OF, s.node[S.CHOSEN, x]], now, end, amount)
     if found < need:
-        s.memo[slot, S.SECOND] = now + 1
+        known[S.SECOND] = now + 1
     return found == need
 
 

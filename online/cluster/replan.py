@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from ratiobench.formulations.kernels import inner
 from ratiobench.online.cluster import state as S
-from ratiobench.online.cluster.plan import begin_job, choose, demand, find_in_pool, make_plan
+from ratiobench.online.cluster.plan import begin_job, choose, demand, find_fit, find_in_pool, make_plan, split
 
-# Rows of State.search: places of the queue in the trial's and the best order; by place of the queue: starts and pools
-# in both plans, planned length, weight, and expected length over weight of the job; FLOOR + q: its earliest second in
-# pool q
-TRIAL, BEST, STARTS, POOLS, BEST_STARTS, BEST_POOLS, LENGTH, WEIGHT, INDEX, FLOOR = range(10)
+# Rows of State.search: places of the queue in the trial's and the best order; by place of the queue: start and pool in
+# the trial's plan, planned length, weight, and expected length over weight of the job; FLOOR + q: its earliest second
+# in pool q
+TRIAL, BEST, STARTS, POOLS, LENGTH, WEIGHT, INDEX, FLOOR = range(8)
 SEARCH_JOBS = 500  # Most waiting jobs in a plan
 # Tables of State.profile of each pool, (1 + most GPUs, steps): times, and nodes with at least g free GPUs from then on
 TRIAL_PLAN, BASE_PLAN = range(2)
@@ -60,19 +60,6 @@ def _expect(s, j, limit):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _split(table, size, step, at):  # type: ignore[no-untyped-def]
-    """Begin a step at a second in, or at the end of, the step before `step`; return how many steps there are."""
-    if step < size and table[0, step] == at:
-        return size
-    for g in range(table.shape[0]):
-        for y in range(size, step, -1):
-            table[g, y] = table[g, y - 1]
-        table[g, step] = table[g, step - 1]
-    table[0, step] = at
-    return size + 1
-
-
-@inner
 def _count_nodes(s, q):  # type: ignore[no-untyped-def]
     """Sum the plan of a pool's nodes into steps: how many have at least g free GPUs; return how many steps."""
     table = s.profile[BASE_PLAN, q]
@@ -83,13 +70,13 @@ def _count_nodes(s, q):  # type: ignore[no-untyped-def]
     for p in range(s.pool[S.FIRST_PLAN, q], s.pool[S.FIRST_PLAN, q + 1]):
         before = 0
         for x in range(s.node[S.STEPS, p]):
-            level = max(0, s.step[1, p, x])
-            t = s.step[0, p, x]
+            level = max(0, s.step[p, 1, x])
+            t = s.step[p, 0, x]
             y = n
             while table[0, y - 1] > t:
                 y -= 1
             if table[0, y - 1] != t:
-                n = _split(table, n, y, t)
+                n = split(table, n, y, t)
                 for g in range(1, table.shape[0]):
                     table[g, y] = 0
                 y += 1
@@ -103,21 +90,6 @@ def _count_nodes(s, q):  # type: ignore[no-untyped-def]
         for x in range(1, n):
             table[g, x] += table[g, x - 1]
     return n
-
-
-@inner
-def _find(table, size, start, length, nodes, gpus, before):  # type: ignore[no-untyped-def]
-    """The step and second, before a given one, from which so many nodes fit for a length in a pool's plan."""
-    x = 0
-    while x + 1 < size and table[0, x + 1] <= start:
-        x += 1
-    first = x
-    while x < size and start < before and table[0, x] < start + length:
-        if table[gpus, x] < nodes:
-            first = x + 1
-            start = table[0, first] if first < size else S.NEVER
-        x += 1
-    return first, start
 
 
 @inner
@@ -158,7 +130,7 @@ def _decode(s, n, most):  # type: ignore[no-untyped-def]
             table = s.profile[TRIAL_PLAN, q]
             start = s.search[FLOOR + q, a]
             if start < best:
-                step, start = _find(table, s.pool[S.TRIAL_STEPS, q], start, length, nodes, gpus, best)
+                step, start = find_fit(table, s.pool[S.TRIAL_STEPS, q], start, length, gpus, nodes, best)
                 if start < best:
                     best = start
                     pool = q
@@ -174,11 +146,11 @@ def _decode(s, n, most):  # type: ignore[no-untyped-def]
         size = s.pool[S.TRIAL_STEPS, pool]
         if table[0, first] < best:
             first += 1
-            size = _split(table, size, first, best)
+            size = split(table, size, first, best)
         last = first + 1
         while last < size and table[0, last] < best + length:
             last += 1
-        s.pool[S.TRIAL_STEPS, pool] = _split(table, size, last, best + length)
+        s.pool[S.TRIAL_STEPS, pool] = split(table, size, last, best + length)
         _take(table, first, last, nodes, gpus)
     return cost
 
@@ -231,30 +203,20 @@ def _order(s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _take_trial(s, n):  # type: ignore[no-untyped-def]
-    """Make the trial the best plan."""
-    for z in range(n):
-        x = s.search[TRIAL, z]
-        s.search[BEST, z] = x
-        s.search[BEST_STARTS, x] = s.search[STARTS, x]
-        s.search[BEST_POOLS, x] = s.search[POOLS, x]
-
-
-@inner
 def _improve(s, n):  # type: ignore[no-untyped-def]
-    """Plan in the order of the last pass, then least length over weight first, then moves; keep what costs no more."""
+    """Plan in the order of the last pass, then least length over weight first, then moves; end with the best plan."""
     trial = s.search[TRIAL]
     best = s.search[BEST]
     for z in range(n):
         trial[z] = best[z]
     least = _decode(s, n, S.NEVER)
-    _take_trial(s, n)
     S.sort_by(trial, n, s.search[INDEX])
     for _ in range(max(1, s.rule[S.WORK] // n)):
         cost = _decode(s, n, least)
         if cost <= least:
             least = cost
-            _take_trial(s, n)
+            for z in range(n):
+                best[z] = trial[z]
         x = _draw(s, n)
         y = _draw(s, n)
         for z in range(n):
@@ -263,6 +225,9 @@ def _improve(s, n):  # type: ignore[no-untyped-def]
         for z in range(x, y, step):
             trial[z] = best[z + step]
         trial[y] = best[x]
+    for z in range(n):
+        trial[z] = best[z]
+    _decode(s, n, S.NEVER)
 
 
 @inner
@@ -285,8 +250,8 @@ def _replan_once(s):  # type: ignore[no-untyped-def]
     for z in range(n):
         x = s.search[BEST, z]
         j = s.search[TRIAL, x]
-        if s.search[BEST_STARTS, x] == now:
-            q = s.search[BEST_POOLS, x]
+        if s.search[STARTS, x] == now:
+            q = s.search[POOLS, x]
             if S.fits_quota(s, j, q) and choose(s, j, q, False):
                 begin_job(s, j, q)
             else:

@@ -76,13 +76,15 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
     search = (rule.work, 3600 * rule.guard, rule.gpu_hours, rule.slowdown, rule.spare)
     given = (instance.cycle, instance.depth, instance.begin, n, len(instance.pools))
     earliest = int(instance.jobs.submit[0]) if n else 0
-    known = instance.closures[instance.closures[:, 2] > instance.begin]
-    closures = np.zeros((6, len(known)), dtype=np.int64)
-    closures[:4] = known.T
+    closed = instance.closures[instance.closures[:, 2] > instance.begin]
+    opened = np.column_stack((closed[:, :3], np.full(len(closed), NEVER)))  # nodes open before others close
+    turns = np.vstack((np.column_stack((opened, opened[:, 2])), np.column_stack((closed, closed[:, 1]))))
+    closures = np.zeros((6, len(turns)), dtype=np.int64)
+    closures[:5] = turns[np.argsort(turns[:, 4], kind="stable")].T
     accounts, users = max(1, len(instance.accounts)), max(1, len(instance.users))
     part = np.zeros((max(1, len(instance.partitions)), 2 + users + accounts), dtype=np.int64)
     part[:, :2] = [(part.user_gpus, part.account_gpus) for part in instance.partitions] or NONE
-    steps = 2 * (SEARCH_JOBS + len(known)) + instance.capacity + 8
+    steps = 2 * (SEARCH_JOBS + len(closed)) + instance.capacity + 8
     state = State(
         rule=np.array([*choices, *easy, *search, *given, greatest, earliest]),
         clock=np.zeros(16, dtype=np.int64),
@@ -96,11 +98,11 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
         part=part,
         past=np.zeros((users, 1 + 3 * rows.REMEMBERED), dtype=np.int64),
         real=_make_weights(instance, accounts),
-        step=np.zeros((2, planned, room), dtype=np.int64),
+        step=np.zeros((planned, 2, room), dtype=np.int64),
         search=np.zeros((FLOOR + len(instance.pools), job.shape[1]), dtype=np.int64),
         profile=np.zeros((2, len(instance.pools), pool.shape[0] - rows.COUNT, steps), dtype=np.int64),
-        reserved=np.zeros((max(1, rule.reservations), 5 + node.shape[1]), dtype=np.int64),
         memo=np.zeros((512, 6), dtype=np.int64),
+        reserved=np.zeros((max(1, rule.reservations), 5 + node.shape[1]), dtype=np.int64),
     )
     state.clock[rows.NOW] = instance.begin
     return state

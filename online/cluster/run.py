@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ratiobench.formulations.cluster.check import CheckReport, check
+from ratiobench.formulations.cluster.check import check
 from ratiobench.formulations.timing import excluded_from_timing, excluded_seconds
 from ratiobench.instances.arrays import freeze
 from ratiobench.instances.cluster.format import FORMAT, parse
@@ -199,9 +199,7 @@ class ClusterEnvironment(Environment[Instance]):
                 done += len(question.indices)
                 if done >= len(log):
                     break
-        schedule = table.schedule()
-        report = check(instance, instance.cost, schedule) if not violations else CheckReport((), Fraction(0))
-        return Judgement(schedule, list(violations) or _name(report), _value(instance, report), _started(schedule))
+        return _judge(instance, table.schedule(), violations)
 
     def small(self) -> Instance:
         """Two pools, a closed node and four jobs with accounts and users."""
@@ -251,18 +249,17 @@ def _run_rule(instance: Instance, spec: Spec) -> OnlineRun:
     began, before = time.perf_counter(), excluded_seconds()
     done = replay(instance, rule)
     seconds = time.perf_counter() - began - (excluded_seconds() - before)
-    report = check(instance, instance.cost, done.schedule)
-    violations, value = _name(report), _value(instance, report)
+    judged = _judge(instance, done.schedule, ())
     return OnlineRun(
         algorithm=spec.name,
         remarks=Remarks(spec.name, notes=("oracle",) * (rule.belief == "true")),
         version=version(spec),
-        valid=not violations,
-        violations=tuple(violations),
-        welfare=value,
-        true_welfare=value,
+        valid=not judged.violations,
+        violations=tuple(judged.violations),
+        welfare=judged.value,
+        true_welfare=judged.value,
         revenue=None,
-        admitted=_started(done.schedule),
+        admitted=judged.admitted,
         arrivals=len(instance.jobs),
         decisions=done.schedule,
         constants=(),
@@ -273,17 +270,17 @@ def _run_rule(instance: Instance, spec: Spec) -> OnlineRun:
     )
 
 
-def _name(report: CheckReport) -> list[Violation]:
-    return [Violation(*each) for each in report.violations]
+def _judge(instance: Instance, schedule: Schedule, violations: Sequence[Violation]) -> Judgement:
+    """Check a schedule of a run with these violations; its value is the cost, 0 of one that is not valid.
 
-
-def _value(instance: Instance, report: CheckReport) -> Fraction:
-    """The cost; a slowdown, whose denominator has thousands of digits, is rounded up as `solve` rounds it."""
-    if report.cost is None or instance.cost != "slowdown":
-        return report.cost or Fraction(0)
-    scale = 2**40 // max(1, len(instance.jobs))
-    return Fraction(math.ceil(report.cost * scale), scale)
-
-
-def _started(schedule: Schedule) -> int:
-    return int((schedule.start >= 0).sum())
+    A slowdown, whose denominator has thousands of digits, is rounded up as `solve` rounds it.
+    """
+    value = Fraction(0)
+    if not violations:
+        report = check(instance, instance.cost, schedule)
+        violations = [Violation(*violation) for violation in report.violations]
+        value = report.cost or value
+    if instance.cost == "slowdown":
+        scale = 2**40 // max(1, len(instance.jobs))
+        value = Fraction(math.ceil(value * scale), scale)
+    return Judgement(schedule, violations, value, int((schedule.start >= 0).sum()))

@@ -23,24 +23,25 @@ EXTENSIONS = np.array([60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 1
 ORDER_RULE, BACKFILL, BELIEF_RULE, RESERVATIONS, SHORTEST_FIRST, WORK, GUARD, GPU_HOURS, SLOWDOWN, SPARE = range(10)
 CYCLE, DEPTH, BEGIN, JOBS, POOLS, GREATEST, EARLIEST = range(10, 17)
 # Entries of State.clock, which change: the second, and how many there are
-NOW, WAITING, RUNNING, RELEASED, CLOSED, ACTIVE, KNOWN, OVERFLOW, PLANNED, RESERVED, ORDERED, DRAWS, STAMP = range(13)
-RESUMED = 13  # Whether the jobs that run at the beginning hold their nodes
+NOW, WAITING, RUNNING, RELEASED, TURNED, KNOWN, OVERFLOW, PLANNED, RESERVED, ORDERED, DRAWS, STAMP = range(12)
+RESUMED = 12  # Whether the jobs that run at the beginning hold their nodes
 # Rows of State.job. LIMIT is the partition's where the job has none, else NEVER; ALLOWED has bit q for pool q; OFFSET
 # is that of its nodes in State.place; PLANNED_END is by what is believed, EFFECTIVE as of this pass; HOLDS: reserved.
 # Lists of jobs: QUEUE (waiting, in the order of the last pass), LIVE (running), ORDER (candidates), ARRIVALS
 (SUBMIT, RELEASE, RUN, LIMIT, NODES, GPUS, ACCOUNT, USER, PARTITION, QOS, ALLOWED, START, POOL, OFFSET) = range(14)
 PLANNED_END, EXTENDED, REQUEUED, EFFECTIVE, HOLDS, BAND, QUEUE, LIVE, ORDER, BELIEF, ARRIVALS = range(14, 25)
 JOB_ROWS = 25
-# Rows of State.node; FIT, OTHER and CHOSEN are of planned nodes, or lists
-POOL_OF, PLAN_OF, FREE, IS_CLOSED, FIT, OTHER, CHOSEN, STEPS = range(8)
-NODE_ROWS = 8
+# Rows of State.node; STEPS and FIT (when a node fits, or its free GPUs if it does) are of planned nodes; CHOSEN: a list
+POOL_OF, PLAN_OF, FREE, IS_CLOSED, FIT, CHOSEN, STEPS = range(7)
+NODE_ROWS = 7
 # Rows of State.pool; COUNT + g: open nodes with g free GPUs
 FIRST, FIRST_PLAN, POOL_GPUS, BY_COUNT, TRIAL_STEPS, BASE_STEPS, COUNT = range(7)
 # Entries of row 0 of State.real behind the weights: share of limits that jobs ran, and jobs, both fading
 RATIO, ENDS = 10, 11
 REMEMBERED = 16  # Jobs of a user that ended
-# Rows of State.closures behind node, start, end, announced: lists of closures that have begun, that policies know of
-ACTIVE_LIST, KNOWN_LIST = 4, 5
+# Rows of State.closures behind node, start, end, announced (NEVER where the node opens): when the node closes or opens,
+# and a list of the closures that policies know of
+TURN, KNOWN_LIST = 4, 5
 SECOND = 5  # Of a row of State.memo
 
 
@@ -54,18 +55,18 @@ class State(NamedTuple):
     node: Any  # (NODE_ROWS, nodes)
     place: Any  # nodes of all jobs, one behind the other
     pool: Any  # (COUNT + 1 + most GPUs, pools + 1)
-    closures: Any  # (6, closures) in order of start
+    closures: Any  # (6, 2 closures) each as a node that closes and one that opens, in order of these seconds
     account: Any  # (accounts, 3 + 2 pools) cohort, strict, GPUs that run; for each pool the quota (or -1) and its use
     part: Any  # (partitions, 2 + users + accounts) bounds of a user, of an account (or -1); GPUs that run
     past: Any  # (users, 1 + 3 remembered) how many jobs ended; limit, run and width of the last ones, in a ring
     # (6, ...) weights: age, size, fair share, qos, partition, account, max age, half-life, favor small, capacity;
     # shares of accounts; their GPU-seconds, decayed; priority over the greatest of qos, partition, account
     real: Any
-    step: Any  # (2, planned nodes, room) when steps of the plan begin, free GPUs from then on
+    step: Any  # (planned nodes, 2, room) when steps of the plan begin, free GPUs from then on
     search: Any  # (FLOOR + pools, jobs) and (2, pools, 1 + most GPUs, room): see `replan`
     profile: Any
-    reserved: Any  # (reservations, 5 + nodes) pool, second, length, nodes, GPUs of a reservation; its planned nodes
     memo: Any  # (slots, 6) pool, nodes, GPUs, length, stamp; SECOND before which no such job can start by this stamp
+    reserved: Any  # (reservations, 5 + nodes) pool, second, length, nodes, GPUs of a reservation; its planned nodes
 
 
 @inner
@@ -97,22 +98,6 @@ def believe(s, j):  # type: ignore[no-untyped-def]
         last, earlier = (past[0] - 1) % REMEMBERED, (past[0] - 2) % REMEMBERED
         length = min(length, (past[2 + 3 * last] + past[2 + 3 * earlier]) // 2)
     return max(length, 1)
-
-
-@inner
-def _fits_bounds(s, j):  # type: ignore[no-untyped-def]
-    """Whether the bounds of the job's partition let it start."""
-    p = s.job[PARTITION, j]
-    if p < 0:
-        return True
-    width = s.job[NODES, j] * s.job[GPUS, j]
-    if s.part[p, 0] >= 0 and s.job[USER, j] >= 0 and s.part[p, 2 + s.job[USER, j]] + width > s.part[p, 0]:
-        return False
-    return not (
-        s.part[p, 1] >= 0
-        and s.job[ACCOUNT, j] >= 0
-        and s.part[p, 2 + len(s.past) + s.job[ACCOUNT, j]] + width > s.part[p, 1]
-    )
 
 
 @inner
@@ -148,9 +133,17 @@ def _has_quota(s, j):  # type: ignore[no-untyped-def]
 def is_considered(s, place):  # type: ignore[no-untyped-def]
     """Whether bounds and quotas let the job at this place of the queue start."""
     j = s.job[QUEUE, place]
-    if not _fits_bounds(s, j) or not _has_quota(s, j):
-        return False
+    width = s.job[NODES, j] * s.job[GPUS, j]
     a = s.job[ACCOUNT, j]
+    p = s.job[PARTITION, j]
+    if p >= 0:
+        user = s.job[USER, j]
+        if s.part[p, 0] >= 0 and user >= 0 and s.part[p, 2 + user] + width > s.part[p, 0]:
+            return False
+        if s.part[p, 1] >= 0 and a >= 0 and s.part[p, 2 + len(s.past) + a] + width > s.part[p, 1]:
+            return False
+    if not _has_quota(s, j):
+        return False
     if a >= 0 and s.account[a, 1]:
         for x in range(place):
             i = s.job[QUEUE, x]
