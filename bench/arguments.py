@@ -145,6 +145,7 @@ class Option:
 
     values: Any  # what reads a word, `parsed`, and checks a value, `checked`; `range` says what is allowed
     metavar: str = ""  # the value in the help
+    meaning: str = ""  # in a phrase, where the docstring of the command does not describe the parameter
     flags: tuple[str, ...] = ()  # the spellings on the command line, where they are not the name
     several: bool = False  # the value is a tuple: of words behind one option, with commas, or by repeating the option
     single: bool = False  # of several names on the command line all but one are refused
@@ -160,28 +161,36 @@ class Option:
         return self.values.checked(name, "", value)
 
 
-_EFFORT = Integer(1, 10**6)
-_ALGORITHM = ("-a", "--algorithms", "--algorithm")
+_COUNT = Integer(1, 10**6)
+ALGORITHM = ("-a", "--algorithms", "--algorithm")
 
 # What several commands take
-Instance = Annotated[Any, Option(Anything(), "FILE")]
-Cost = Annotated[str | None, Option(Text(), "COST")]
-Formulation = Annotated[str, Option(Text(), "F")]
-Backend = Annotated[str, Option(Text(), "B")]
-Gap = Annotated[float, Option(Number("a relative gap in [0, 1), 0 included and 1 not", high=1.0), "G")]
-Count = Annotated[int | None, Option(_EFFORT, "N")]
-Seconds = Annotated[float | None, Option(Number("a number of seconds above 0", with_zero=False), "S")]
+Instance = Annotated[Any, Option(Anything(), "FILE", "instance file, .json or .json.gz; - for standard input")]
+Cost = Annotated[str | None, Option(Text(), "COST", "cost by which solutions are judged, of a family with several")]
+Formulation = Annotated[str, Option(Text(), "F", "model of OPT, as `list formulations` names them")]
+Backend = Annotated[str, Option(Text(), "B", "solver, one of those of the formulation")]
+_GAP = Number("a relative gap in [0, 1), 0 included and 1 not", high=1.0)
+Gap = Annotated[float, Option(_GAP, "G", "relative gap at which to stop")]
+Count = Annotated[int | None, Option(_COUNT, "N")]
+_EFFORT_MEANING = "units of work; by default 1, with --seconds as many as fit into the time"
+Effort = Annotated[int | None, Option(_COUNT, "N", _EFFORT_MEANING)]
+_SECONDS = Number("a number of seconds above 0", with_zero=False)
+Seconds = Annotated[float | None, Option(_SECONDS, "S", "time limit in seconds; the result is marked time-limited")]
+_ISOLATION = "run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works"
+Isolate = Annotated[bool | None, Option(Switch(), "", _ISOLATION)]
+Workers = Annotated[int | None, Option(_COUNT, "N", "number of processes; by default one per core")]
 Names = Annotated[Any, Option(Text(), "NAME", several=True)]
-Patterns = Annotated[Any, Option(Text(), "PATTERN", several=True)]
-Groups = Annotated[Any, Option(Text(), "GROUP", several=True)]
-Axes = Annotated[Any, Option(Text(), "AXIS", several=True)]
-Scale = Annotated[str, Option(Choice(("full", "small")))]
-Algorithm = Annotated[Any, Option(Anything("text"), "NAME", _ALGORITHM, single=True)]
-Algorithms = Annotated[Any, Option(Anything("text"), "NAME", _ALGORITHM, several=True)]
+Patterns = Annotated[Any, Option(Text(), "PATTERN", "only the cases with these names (* ? [...])", several=True)]
+Groups = Annotated[Any, Option(Text(), "GROUP", "only the cases of these groups", several=True)]
+Axes = Annotated[Any, Option(Text(), "AXIS", "parameters that a sweep varies", several=True)]
+_SCALE = Choice(("full", "small"))
+Scale = Annotated[str, Option(_SCALE, "", "size of the instances; small: a small version of the suite")]
+Algorithm = Annotated[Any, Option(Anything("text"), "NAME", flags=ALGORITHM, single=True)]
+Algorithms = Annotated[Any, Option(Anything("text"), "NAME", flags=ALGORITHM, several=True)]
 Folder = Annotated[Any, Option(File(), "DIR")]
 Csv = Annotated[Path | None, Option(File(), "CSV")]
 Certificate = Annotated[Path | None, Option(File(), "CERT")]
-Timeline = Annotated[Path | None, Option(File(), "HTML", ("--html", "--timeline"))]
+Timeline = Annotated[Path | None, Option(File(), "HTML", flags=("--html", "--timeline"))]
 Hidden = Annotated[Any, Option(Anything(), hidden=True)]
 
 # How values of a type are read that says no more, and what stands for one in the help
@@ -220,14 +229,25 @@ def _option_of(hint: Any, parameter: inspect.Parameter) -> Option:
     return Option(values, metavar, several=get_origin(hint) is tuple)
 
 
+_PARAMETERS = "Parameters\n----------\n"
 _PARAMETER = re.compile(r"^(\w+) : (.+?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def _completed(function: Callable[..., Any]) -> str:
+    """The docstring with the meanings of parameters that it does not describe, which several commands have."""
+    before, _, after = (inspect.getdoc(function) or "").partition(_PARAMETERS)
+    section, _, rest = after.partition("\n\n")
+    meanings = {name: f"{option.meaning}." for name, option in options_of(function).items() if option.meaning}
+    meanings |= {name: meaning.rstrip() for name, meaning in _PARAMETER.findall(section)}
+    lines = [f"{name} : {meanings[name]}" for name in inspect.signature(function).parameters if name in meanings]
+    return "\n".join([before.rstrip(), "", _PARAMETERS.rstrip(), *lines, "", rest]) if lines else before
 
 
 @functools.cache
 def meanings_of(function: Callable[..., Any]) -> dict[str, str]:
     """The meaning of each parameter in the docstring, in a line; of the command itself under an empty name."""
     text = inspect.getdoc(function) or ""
-    section = text.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    section = text.partition(_PARAMETERS)[2].partition("\n\n")[0]
     words = {name: " ".join(meaning.split()).rstrip(".") for name, meaning in _PARAMETER.findall(section)}
     return words | {"": as_phrase(text.partition("\n")[0])}
 
@@ -263,6 +283,7 @@ def command(
         returned = str(signature.return_annotation).removeprefix("Outcome[").removesuffix("]")
         signature = signature.replace(return_annotation=returned)
         vars(call).update(outcome=outcome, busy=busy, json=json, keeps=keeps, __signature__=signature)
+        call.__doc__ = _completed(function)
         return call
 
     return decorate

@@ -182,7 +182,7 @@ def list_commands() -> dict[str, str]:
         module, _, function = path.partition(".")
         if module not in sources:
             sources[module] = Path(__file__).with_name("commands").joinpath(f"{module}.py").read_text("utf-8")
-        title = re.search(rf'^def {function}\(.*?^    """([^\n]+)', sources[module], re.MULTILINE | re.DOTALL)
+        title = re.search(rf'^def {function}\(.*?^    """([^\n"]+)', sources[module], re.MULTILINE | re.DOTALL)
         assert title is not None
         lines[name] = as_phrase(title[1])
     return lines | {name: meanings_of(function)[""] for name, function in _own_commands().items()}

@@ -26,11 +26,8 @@ import pandas as pd
 from ratiobench import play
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import find_suite, find_suite_if_any
-from ratiobench.bench.family.standard import read_set
-from ratiobench.bench.family.standard_runs import read_runs
+from ratiobench.bench.family.standard import read_runs, read_set
 from ratiobench.bench.family.suite import Plot
-from ratiobench.bench.lora import experiments
-from ratiobench.bench.lora.experiments import COLUMNS, Means
 from ratiobench.bench.lora.paper_suites import PDFTSP
 from ratiobench.bench.report.tables import csv_of
 from ratiobench.bench.report.write import list_figures, read_folder
@@ -38,6 +35,8 @@ from ratiobench.bench.results.means import SHOWN
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.bench.running.standard import make_entry
 from ratiobench.formulations.report import Proof
+from tools import paper_sentences
+from tools.paper_sentences import COLUMNS, Means
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = ROOT / "bench" / "lora" / "results" / "paper.csv"
@@ -250,7 +249,7 @@ def outperforms() -> str:
     """Whether pdFTSP earns more than each baseline in every column of Figures 4 to 9, in Markdown."""
     lines = [
         [f"{figure[3:]}: {column}".replace("1 vendors", "1 vendor"), *verdicts]
-        for figure, column, verdicts in experiments.judge_outperformance(read_means())
+        for figure, column, verdicts in paper_sentences.judge_outperformance(read_means())
     ]
     names = ("Titan", "EFT as worded", "EFT that rejects", "NTM as worded", "NTM that rejects")
     return make_table(["figure: column", *names], lines)
@@ -260,8 +259,8 @@ def sentences() -> str:
     """What the paper says of its figures, and the verdicts, in Markdown."""
     means = read_means()
     lines = []
-    for sentence in experiments.SENTENCES:
-        found = experiments.judge(sentence, means)
+    for sentence in paper_sentences.SENTENCES:
+        found = paper_sentences.judge(sentence, means)
         if sentence.check == "best":
             counts = Counter(found.values())
             text = ", ".join(f"{verdict} in {counts[verdict]} of {len(found)} columns" for verdict in sorted(counts))
@@ -535,7 +534,9 @@ def take_paper(folder: Path) -> None:
     every = figures(folder / "results.csv")
     results = every[every["state"] == "ok"]
     results = results[results["group"].str.match(r"fig[4-9]: ")]
-    runs = results[results["algorithm"].isin((*PDFTSP, *experiments.OTHERS))][["group", "case", "algorithm", "welfare"]]
+    runs = results[results["algorithm"].isin((*PDFTSP, *paper_sentences.OTHERS))][
+        ["group", "case", "algorithm", "welfare"]
+    ]
     if part:
         ran, open_ = set(every["algorithm"]), set(every.loc[every["opt_proof"] == Proof.TRIVIAL, "group"])
         partly = {label for plot in suite.plots for label, names in plot.hindsight if not ran.issuperset(names)}

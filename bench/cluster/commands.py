@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.arguments import Outcome, command
+from ratiobench.bench.arguments import Isolate, Outcome, command
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import check_writable, write_text
 
@@ -91,7 +91,7 @@ def backtest(
     today: str = "easy",
     what_if: tuple[str, ...] = (),
     seconds: float = 20.0,
-    isolate: bool | None = None,
+    isolate: Isolate = None,
     out: Path | None = None,
 ) -> Outcome[Backtested]:
     """Replay a log under many policies, against OPT, and recommend one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ratiobench.bench.arguments import Choice, Option, Outcome, Text, command
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] = {
     "suites": lambda family: family.suites(),
     "algorithms": lambda family: family.algorithms(),
-    "formulations": lambda family: NamedSummary.several(family.formulations()),
-    "traces": lambda family: NamedSummary.several(family.traces()),
-    "logs": lambda family: NamedSummary.several(family.log_formats),
-    "constructions": lambda family: NamedSummary.several(family.constructions()),
+    "formulations": lambda family: [NamedSummary(*pair) for pair in family.formulations()],
+    "traces": lambda family: [NamedSummary(*pair) for pair in family.traces()],
+    "logs": lambda family: [NamedSummary(*pair) for pair in family.log_formats],
+    "constructions": lambda family: [NamedSummary(*pair) for pair in family.constructions()],
     "recipes": lambda family: list(family.recipes().values()),
     "claims": lambda family: [
         NamedSummary(each.name, f"{each.statement} ({each.source}; {each.standing})")
@@ -65,56 +65,48 @@ def list_names(
         for each in entries(family)
         if each.name in names or not names
     ]
-    return Outcome(lambda: rows, _lines(what, names, rows), lambda: rows)
+    return Outcome(lambda: rows, _lines(what, rows, bool(names)), lambda: rows)
 
 
-def _lines(what: str, names: Collection[str], rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _lines(what: str, rows: Sequence[dict[str, Any]], is_named: bool) -> Iterator[str]:
     """The entries by family; recipes with their keys, algorithms that are named with their options."""
-    if what == "recipes":
-        yield "\n".join(filter(None, (_recipe_text(family, names) for family in families().values())))
-        return
+    details = "keys" if what == "recipes" else "options" if what == "algorithms" and is_named else ""
     width = max((len(row["name"]) for row in rows), default=0)
     for family in dict.fromkeys(row["family"] for row in rows):
         yield f"{family}:"
-        for row in rows:
-            if row["family"] == family and what == "algorithms" and names:
-                yield from _algorithm_lines(row)
-            elif row["family"] == family:
+        for row in (row for row in rows if row["family"] == family):
+            if details:
+                yield from _detail_lines(row, details)
+            else:
                 yield f"  {row['name'].ljust(width)}  {row['summary']}"
-    if what == "algorithms" and not names:
+    if what == "algorithms" and not is_named:
         yield "`list algorithms NAME` explains the options of one."
 
 
-def _recipe_text(family: Family, names: Collection[str]) -> str:
-    """The family's recipes, or those of the names, each with a line per key: name, unit, range, default, meaning."""
-    forms = [form for form in family.recipes().values() if form.name in names or not names]
-    lines = [f"{family.name}:"] if forms else []
-    for form in forms:
-        head = {"name": "key", "unit": "unit", "range": "range", "default": "default", "meaning": "meaning"}
-        lines += ["", f"  {form.name}: {form.summary}", *_table_lines(head, [key.row() for key in form.keys])]
-    return "\n".join(lines)
+# The columns of the keys of a recipe, and of the options of an algorithm, by headings
+_COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "keys": {"name": "key", "unit": "unit", "range": "range", "default": "default", "meaning": "meaning"},
+    "options": {"name": "option", "values": "values", "default": "default", "meaning": "meaning"},
+}
 
 
-def _algorithm_lines(entry: Mapping[str, Any]) -> Iterator[str]:
-    """An algorithm with a line per option: name, values, default, meaning."""
-    rows = entry["options"]
+def _detail_lines(entry: Mapping[str, Any], details: str) -> Iterator[str]:
+    """An entry with a line per key or option, in columns; the last column is as long as it is."""
+    rows = entry[details]
+    has_options = details == "options" and rows  # The summary has them, too
     yield ""
-    yield f"  {entry['name']}: {re.split(_OPTION, entry['summary'])[0] if rows else entry['summary']}"
-    if rows:
-        head = {"name": "option", "values": "values", "default": "default", "meaning": "meaning"}
-        yield from _table_lines(head, rows)
+    yield f"  {entry['name']}: {re.split(_OPTION, entry['summary'])[0] if has_options else entry['summary']}"
+    if not rows:
+        return
+    rows = [_COLUMNS[details], *rows]
+    *columns, last = _COLUMNS[details]
+    widths = {column: min(34, max(len(row[column]) for row in rows)) for column in columns}
+    for row in rows:
+        cells = [row[column].ljust(width) for column, width in widths.items()]
+        yield "    " + "  ".join([*cells, row[last]]).rstrip()
 
 
 _OPTION = r"; (?=[\w-]+=)"  # Before the options in the summary of an algorithm
-
-
-def _table_lines(head: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """A line per row, in columns; the last column is as long as it is."""
-    *columns, last = head
-    width = {column: min(34, max(len(row[column]) for row in (head, *rows))) for column in columns}
-    for row in (head, *rows):
-        cells = [row[column].ljust(width[column]) for column in columns]
-        yield "    " + "  ".join([*cells, row[last]]).rstrip()
 
 
 def _describe_problem(family: Family) -> NamedSummary:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import Anything, Choice, Duration, Integer, Number, Option, Outcome, Patterns, command
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, command
 from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.evaluation.cases import STAGES, default_family, find_family
 from ratiobench.bench.evaluation.check_algorithm import REQUIREMENTS, AlgorithmCheck
 from ratiobench.bench.evaluation.check_algorithm import check_algorithm as check_requirements
 from ratiobench.bench.evaluation.evaluate import evaluate_policy
-from ratiobench.bench.evaluation.result import Evaluation, EvaluationSettings
+from ratiobench.bench.evaluation.result import Evaluation, EvaluationSettings, percent, table_rows
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import read_set, set_of
 from ratiobench.instances.io.errors import InputError
@@ -25,24 +27,24 @@ if TYPE_CHECKING:
 
     from ratiobench.bench.family.contract import Family
 
-Seed = Annotated[int, Option(Integer(0, 2**31), "S")]
-Tiny = Annotated[int, Option(Integer(1, 1000), "N")]
+Seed = Annotated[int, arg.Option(arg.Integer(0, 2**31), "S")]
+Tiny = Annotated[int, arg.Option(arg.Integer(1, 1000), "N")]
 
 
 @command("evaluating")
 def evaluate(
-    policy: Annotated[Any, Option(Anything("text"), "POLICY")],
+    policy: Annotated[Any, arg.Option(arg.Anything("text"), "POLICY")],
     *,
     family: str | None = None,
-    set: Annotated[str | None, Option(Anything("text"), "SET")] = None,
+    set: Annotated[str | None, arg.Option(arg.Anything("text"), "SET")] = None,
     seed: Seed = 1,
     tiny: Tiny = 10,
-    stage: Annotated[Any, Option(Choice(STAGES), "STAGE", several=True)] = (),
-    only: Patterns = (),
-    last: Annotated[str | None, Option(Choice(STAGES), "STAGE")] = None,
-    threshold: Annotated[float, Option(Number("a number in 0..1", high=1.0, with_high=True), "X")] = 0.3,
-    budget: Annotated[Any, Option(Duration(), "T")] = 60,
-    isolate: bool | None = None,
+    stage: Annotated[Any, arg.Option(arg.Choice(STAGES), "STAGE", several=True)] = (),
+    only: arg.Patterns = (),
+    last: Annotated[str | None, arg.Option(arg.Choice(STAGES), "STAGE")] = None,
+    threshold: Annotated[float, arg.Option(arg.Number("a number in 0..1", high=1.0, with_high=True), "X")] = 0.3,
+    budget: Annotated[Any, arg.Option(arg.Duration(), "T")] = 60,
+    isolate: arg.Isolate = None,
 ) -> Outcome[Evaluation]:
     """Evaluate a policy on graded instances: share of OPT, arrivals on which it loses.
 
@@ -58,7 +60,6 @@ def evaluate(
     last : end after this stage; instances of later ones count as 0; by default the last one.
     threshold : mean share of OPT on a stage from which on the next stage is run.
     budget : time limit of all runs of the policy, such as 60s; unfinished instances count as 0.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
 
     Returns
     -------
@@ -104,15 +105,13 @@ def _family_of(policy: str, name: str | None) -> Family:
 
 def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
     """The score, a table of the instances, the feedback."""
-    from ratiobench.bench.evaluation.feedback import percent
-    from ratiobench.bench.evaluation.table import rows
     from ratiobench.bench.show import align_columns
 
     verdict = "valid" if evaluation.valid else "NOT VALID"
     isolated = "shipped" if evaluation.isolation is None else isolation_text(evaluation.isolation)
     score = f"score {evaluation.combined_score:.4f}, {verdict} ({evaluation.family.name}, {isolated})"
     yield f"{evaluation.policy}: {score}"
-    if lines := rows(evaluation):
+    if lines := table_rows(evaluation):
         yield align_columns(lines).removesuffix("\n")
     if evaluation.headroom is not None and evaluation.shipped is not None:
         best = f"{percent(evaluation.shipped.headroom)} above {evaluation.shipped.name}"
@@ -129,7 +128,7 @@ def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
 
 @command("checking")
 def check_algorithm(
-    algorithm: Annotated[str, Option(Anything("text"), "ALGORITHM")],
+    algorithm: Annotated[str, arg.Option(arg.Anything("text"), "ALGORITHM")],
     *,
     family: str | None = None,
     tiny: Tiny = 4,
@@ -158,9 +157,7 @@ def check_algorithm(
         "family": checked.family.name,
         "instances": checked.instances,
         "ready": checked.ready,
-        "requirements": [
-            {"name": each.name, "state": each.state, "detail": each.detail or None} for each in checked.requirements
-        ],
+        "requirements": [asdict(each) | {"detail": each.detail or None} for each in checked.requirements],
     }
     return Outcome(lambda: checked, lines(), lambda: document, status=lambda: int(not checked.ready))
 
@@ -199,27 +196,21 @@ def play(instances: Iterable[Any], policy: object, *, trusted: bool = True) -> p
     import numpy as np
     import pandas as pd
 
-    from ratiobench.bench.evaluation.play import COLUMNS, EXACT, play_isolated, play_rows
+    from ratiobench.bench.evaluation.play import COLUMNS, play_rows
 
-    if isinstance(instances, str | os.PathLike):
-        instances = [instances]
-    given = list(instances)
-    families: dict[int, Any] = {}
-    for each in given:
-        if id(each) not in families:
-            families[id(each)] = read_given(each)
-    pairs = [families[id(each)] for each in given]
-    if not pairs:
+    listed = [instances] if isinstance(instances, str | os.PathLike) else list(instances)
+    if not listed:
         raise InputError("instances", "", "none is given")
-    rows = list(play_rows(pairs, policy) if trusted else play_isolated(pairs, policy))
-    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in COLUMNS}
-    exact = {name: columns[name] for name in EXACT}
+    read = {id(item): read_given(item) for item in {id(item): item for item in listed}.values()}
+    rows = play_rows([read[id(item)] for item in listed], policy, trusted)
+    columns: dict[str, Any] = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
     # Arrays of the final types: a column that is converted costs more than a run.
-    for name in (*EXACT, "share", "seconds"):
-        columns[name] = np.array([math.nan if each is None else float(each) for each in columns[name]])
+    for name in ("value", "lower", "upper"):
+        exact = columns[name]
+        columns[f"{name}_exact"] = np.array(exact, dtype=object if None in exact else None)
+    for name in ("value", "lower", "upper", "share", "seconds"):
+        columns[name] = np.array([math.nan if figure is None else float(figure) for figure in columns[name]])
     columns["valid"] = pd.array(columns["valid"], dtype="boolean")
     for name in ("admitted", "arrivals"):
         columns[name] = pd.array(columns[name], dtype="Int64")
-    for name, values in exact.items():
-        columns[f"{name}_exact"] = np.array(values, dtype=object if None in values else None)
     return pd.DataFrame(columns)

@@ -6,23 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import (
-    Anything,
-    Axes,
-    Count,
-    EffortFactor,
-    File,
-    Groups,
-    Integer,
-    Names,
-    Option,
-    Outcome,
-    Patterns,
-    Scale,
-    Seconds,
-    Text,
-    command,
-)
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, command
 from ratiobench.bench.commands.shared import require_writable
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import REPEATS
@@ -41,27 +26,25 @@ if TYPE_CHECKING:
 
 @command("getting ready", keeps=True)
 def run(
-    suite: Annotated[Any, Option(Anything("text"), "SUITE")],
-    algorithms: Annotated[
-        Any, Option(Anything("text"), "NAME", ("-a", "--algorithms", "--algorithm"), several=True)
-    ] = (),
-    out: Annotated[Any, Option(File(), "DIR", named=True)] = None,
+    suite: Annotated[Any, arg.Option(arg.Anything("text"), "SUITE")],
+    algorithms: arg.Algorithms = (),
+    out: Annotated[Any, arg.Option(arg.File(), "DIR", named=True)] = None,
     *,
-    only: Patterns = (),
-    tier: Groups = (),
-    scale: Scale = "full",
-    over: Axes = (),
-    rows: Patterns = (),
-    add: Annotated[Any, Option(Anything("text"), "NAME", several=True)] = (),
+    only: arg.Patterns = (),
+    tier: arg.Groups = (),
+    scale: arg.Scale = "full",
+    over: arg.Axes = (),
+    rows: arg.Patterns = (),
+    add: Annotated[Any, arg.Option(arg.Anything("text"), "NAME", several=True)] = (),
     solve: bool = False,
     rerun: bool = False,
-    repeat: Annotated[int, Option(Integer(1, REPEATS), "N")] = 1,
+    repeat: Annotated[int, arg.Option(arg.Integer(1, REPEATS), "N")] = 1,
     audits: bool | None = None,
-    effort: Annotated[Any, Option(EffortFactor(1, 10**6), "N")] = 1,
-    limit: Seconds = None,
-    isolate: bool | None = None,
-    workers: Count = None,
-    dask: Annotated[str | None, Option(Text(), "ADDRESS")] = None,
+    effort: Annotated[Any, arg.Option(arg.EffortFactor(1, 10**6), "N")] = 1,
+    limit: arg.Seconds = None,
+    isolate: arg.Isolate = None,
+    workers: arg.Workers = None,
+    dask: Annotated[str | None, arg.Option(arg.Text(), "ADDRESS")] = None,
     fresh: bool = False,
     retry_failed: bool = False,
     quiet: bool = True,
@@ -77,10 +60,6 @@ def run(
         names them, or package.module:Class. In Python also classes, or objects of them
         (`ratiobench.online.user_algorithm`).
     out : folder of the results; by default results/SUITE.
-    only : only the cases with these names (* ? [...]).
-    tier : only the cases of these groups.
-    scale : size of the instances; small: a small version of the suite.
-    over : parameters that a sweep varies.
     rows : run only these of the suite's algorithms (* ? [...]).
     add : algorithms to run in every case, in addition to those of the suite.
     solve : compute OPT also if a shipped certificate proves it.
@@ -89,7 +68,6 @@ def run(
     audits : check the claims on every run, or do not (by default not in the standard sets).
     effort : multiple of the suite's work on OPT; `high` is 8.
     limit : time limit of each solve and each run, in seconds.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
     workers : worker processes; by default one per core.
     dask : address of a dask scheduler, to use in place of local processes.
     fresh : delete earlier results.
@@ -166,10 +144,10 @@ def _report(
 
 @command("reading results and drawing")
 def report(
-    folder: Annotated[Path, Option(File(), "DIR")],
+    folder: Annotated[Path, arg.Option(arg.File(), "DIR")],
     *,
-    figures: Annotated[Path | None, Option(File(), "FOLDER")] = None,
-    label: Annotated[Any, Option(Text(), "NAME=LABEL", several=True)] = (),
+    figures: Annotated[Path | None, arg.Option(arg.File(), "FOLDER")] = None,
+    label: Annotated[Any, arg.Option(arg.Text(), "NAME=LABEL", several=True)] = (),
     quiet: bool = True,
 ) -> Outcome[Results]:
     """Write tables, CSV files, the page and figures from the results in a folder.
@@ -192,8 +170,8 @@ def report(
 
 @command("reading results")
 def compare(
-    a: Annotated[Path, Option(File(), "A")],
-    b: Annotated[Path, Option(File(), "B")],
+    a: Annotated[Path, arg.Option(arg.File(), "A")],
+    b: Annotated[Path, arg.Option(arg.File(), "B")],
     *,
     names: bool = False,
     csv: Path | None = None,
@@ -236,7 +214,7 @@ def compare(
 
 
 @command(json=False)
-def warm(suites: Names = ()) -> Outcome[None]:
+def warm(suites: arg.Names = ()) -> Outcome[None]:
     """Compile the kernels, and cache them.
 
     Parameters

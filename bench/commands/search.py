@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import Algorithm, Anything, Folder, Integer, Option, Outcome, Seconds, Text, command
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, command
 from ratiobench.bench.commands.shared import folders_of, user_context
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.registry import find_claim_search, find_worst_case_search, require_algorithms
@@ -28,27 +29,27 @@ if TYPE_CHECKING:
 TRIES = 100_000  # Instances tried on the command line where neither --tries nor --seconds is given
 RUNS = 3000  # The same where an algorithm runs on each, or in Python
 WORST = "worst"  # The name of the files of a search for an algorithm's worst ratio
-Size = Annotated[int, Option(Integer(1, 8), "N")]
+Size = Annotated[int, arg.Option(arg.Integer(1, 8), "N")]
 
 
 @command()
 def search(
-    claim: Annotated[str, Option(Text(), "CLAIM")] = "",
+    claim: Annotated[str, arg.Option(arg.Text(), "CLAIM")] = "",
     *,
-    algorithm: Algorithm = None,
-    against: Annotated[Any, Option(Anything("text"), "NAME")] = "",
-    isolate: bool | None = None,
+    algorithm: arg.Algorithm = None,
+    against: Annotated[Any, arg.Option(arg.Anything("text"), "NAME")] = "",
+    isolate: arg.Isolate = None,
     bounded: bool = False,
     tasks: Size = 6,
     slots: Size = 5,
-    nodes: Annotated[int | None, Option(Integer(1, 4), "N")] = None,
-    largest: Annotated[int, Option(Integer(1, 10**6), "N")] = 200,
-    seed: Annotated[int, Option(Integer(0, 10**18 - 1), "S")] = 0,
-    tries: Annotated[int | None, Option(Integer(1, 10**12), "N", line=None)] = RUNS,
-    seconds: Seconds = None,
+    nodes: Annotated[int | None, arg.Option(arg.Integer(1, 4), "N")] = None,
+    largest: Annotated[int, arg.Option(arg.Integer(1, 10**6), "N")] = 200,
+    seed: Annotated[int, arg.Option(arg.Integer(0, 10**18 - 1), "S")] = 0,
+    tries: Annotated[int | None, arg.Option(arg.Integer(1, 10**12), "N", line=None)] = RUNS,
+    seconds: arg.Seconds = None,
     smaller: bool = False,
     exact: bool = False,
-    out: Folder = None,
+    out: arg.Folder = None,
     resume: bool = False,
 ) -> Outcome[SearchResult]:
     """Search for an instance that violates a claim, or on which an algorithm is furthest from OPT.
@@ -59,7 +60,6 @@ def search(
     algorithm : search for the worst ratio of this algorithm, in place of a claim: name[:key=value,...], as `list
         algorithms` names them, or package.module:Class. In Python also a class, or an object of one.
     against : with --algorithm: compare with the value of this algorithm in place of OPT.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
     bounded : with --algorithm: skip instances on which the algorithm earns nothing.
     tasks : largest number of tasks.
     slots : largest number of slots.
@@ -198,11 +198,11 @@ class _Search:
         if self.claim or found.instance is None:
             return
         set_current("proving OPT and explaining")
-        if witness is not None and family.certificates is not None:
-            report = family.certificates.solve(found.instance, SolveSettings(), None)
+        if witness is not None and family.has_certificates:
+            report = family.certify(found.instance, SolveSettings())
             if report.certificate is not None:
                 path = witness.with_name(f"{WORST}.certificate.json")
-                family.certificates.write(report.certificate, path)
+                family.write_certificate(report.certificate, path)
                 yield f"  {path}: proves OPT"
         if family.explainer is None or (is_json and witness is None):
             return

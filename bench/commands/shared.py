@@ -16,7 +16,6 @@ from ratiobench.instances.io.errors import InputError, explain_unknown_name, nam
 from ratiobench.instances.io.files import check_writable, load_json, read_bytes, write_atomically
 
 if TYPE_CHECKING:
-    from ratiobench.bench.family.capabilities import Certificates
     from ratiobench.bench.family.contract import Family
     from ratiobench.bench.family.suite import SolveSettings
     from ratiobench.bench.results import ratios
@@ -91,13 +90,6 @@ def amount_of(effort: int | None, seconds: float | None) -> int:
     return effort or (1 if seconds is None else UNLIMITED)
 
 
-def require_certificates(family: Family, source: str = "--certificate") -> Certificates:
-    """The family's certificates; InputError if it has none."""
-    if family.certificates is None:
-        raise InputError(source, "", f"the family {family.name} has no certificates")
-    return family.certificates
-
-
 def interval_text(lower: Exact, upper: Exact, unit: str, text: str = "") -> str:
     """OPT, or its interval and the gap."""
     from ratiobench.bench.results import ratios
@@ -127,9 +119,8 @@ def violation_lines(run: OnlineRun, most: int = VIOLATIONS) -> Iterator[str]:
 
 def require_writable(*paths: Path | None) -> None:
     """Refuse, before the work and not after it, files that cannot be written."""
-    for path in paths:
-        if path is not None:
-            check_writable(path)
+    for path in filter(None, paths):
+        check_writable(path)
 
 
 def write_solution(path: Path | None, family: Family, instance: Any, solution: Any) -> None:

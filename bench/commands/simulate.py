@@ -7,48 +7,16 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import (
-    Algorithm,
-    Algorithms,
-    Backend,
-    Certificate,
-    Cost,
-    Count,
-    File,
-    Formulation,
-    Gap,
-    Hidden,
-    Instance,
-    Integer,
-    Option,
-    Outcome,
-    Seconds,
-    Text,
-    Timeline,
-    command,
-)
-from ratiobench.bench.commands.shared import (
-    folders_of,
-    interval_text,
-    name_the_file,
-    ratio_document,
-    read_given,
-    require_certificates,
-    require_gantt,
-    require_writable,
-    solve_settings,
-    user_context,
-    violation_lines,
-    write_solution,
-    write_timeline,
-)
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, command
+from ratiobench.bench.commands import shared
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
@@ -66,7 +34,7 @@ from ratiobench.online.user_algorithm import name_algorithms
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ratiobench.bench.family.capabilities import BidCurve, Bidding
+    from ratiobench.bench.family.capabilities import BidCurve
     from ratiobench.bench.family.contract import Family
     from ratiobench.formulations.report import Exact, SolveReport
 
@@ -75,19 +43,19 @@ READABLE = 24  # Characters up to which `audit` prints a fraction as it is
 
 @command("running the algorithm")
 def simulate(
-    file: Instance,
-    algorithm: Algorithms,
+    file: arg.Instance,
+    algorithm: arg.Algorithms,
     *,
-    cost: Cost = None,
-    limit: Seconds = None,
-    isolate: bool | None = None,
+    cost: arg.Cost = None,
+    limit: arg.Seconds = None,
+    isolate: arg.Isolate = None,
     no_migration: bool = False,
     no_opt: bool = False,
-    certificate: Certificate = None,
+    certificate: arg.Certificate = None,
     solution: Path | None = None,
     csv: Path | None = None,
-    timeline: Timeline = None,
-    prior: Hidden = None,
+    timeline: arg.Timeline = None,
+    prior: arg.Hidden = None,
 ) -> Outcome[Any]:
     """Run online algorithms under the referee, one or several side by side.
 
@@ -96,9 +64,7 @@ def simulate(
     file : instance file, .json or .json.gz; - for standard input. In Python also an instance, or a list of these.
     algorithm : name[:key=value,...], as `list algorithms` names them, or package.module:Class; several are compared in
         a table. In Python also a class, an object of one, or a list of these.
-    cost : cost by which solutions are judged, of a family with several.
     limit : time limit of a run in seconds; a run that reaches it is not valid.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
     no_migration : keep every task on one node; the referee refuses any other decision.
     no_opt : do not compute OPT, and do not print ratios.
     certificate : take OPT from this certificate, which is verified first; without it OPT is computed.
@@ -132,17 +98,17 @@ def simulate(
     if no_opt and certificate:
         raise InputError("--certificate", "", "not allowed with --no-opt")
     sandbox.choose(isolate)
-    require_writable(solution, timeline, csv)
+    shared.require_writable(solution, timeline, csv)
     several, some = isinstance(file, list | tuple), isinstance(algorithm, list | tuple)
     files = list(file) if several else [file]
-    pairs = [read_given(each, cost) for each in files]
+    pairs = [shared.read_given(each, cost) for each in files]
     secret = {kind for family, _ in pairs for kind in family.secret_types()}
     names, own = name_algorithms(algorithm, secret)
     if len(files) > 1:
         for name, value in (("solution", solution), ("timeline", timeline), ("csv", csv)):
             if value is not None:
                 raise InputError(name, "", f"is of one run; {len(files) * len(names)} are asked for")
-    hidden = folders_of(prior, certificate, solution, timeline, csv)
+    hidden = shared.folders_of(prior, certificate, solution, timeline, csv)
     made = []
     with contextlib.ExitStack() as stack:
         if len(files) * len(own) > 1:
@@ -150,7 +116,7 @@ def simulate(
 
             share_sandboxes(stack, {id(family): family for family, _ in pairs}.values(), sandbox.requested(isolate))
         for each, (family, given) in zip(files, pairs, strict=True):
-            context = RunContext(limit, sandbox.requested(isolate), own, hidden=(*folders_of(each), *hidden))
+            context = RunContext(limit, sandbox.requested(isolate), own, hidden=(*shared.folders_of(each), *hidden))
             table = len(set(names)) > 1 or bool(certificate or csv)
             simulation = _Simulation(each, family, given, context, no_migration, no_opt, certificate, prior, table)
             simulation.run(names, solution, timeline)
@@ -201,7 +167,7 @@ class _Simulation:
             self.instance = family.without_migration(self.instance)
         if timeline and family.timeline is None:
             raise InputError("--timeline", "", f"the family {family.name} has no time lines")
-        require_gantt(timeline, family, len(names))
+        shared.require_gantt(timeline, family, len(names))
         if solution is not None and len(names) > 1:
             raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
         if not self.table and not self.context.own:
@@ -209,7 +175,7 @@ class _Simulation:
         with run_context(self.context):
             if self.table:
                 require_algorithms(family, names)
-            with name_the_file(self.file, self.instance):
+            with shared.name_the_file(self.file, self.instance):
                 enclosed = self._enclose() if self.certificate else None
                 for name in names:
                     set_current(f"running {name}")
@@ -225,7 +191,7 @@ class _Simulation:
             self.opt = self._tightened(enclosed)
 
     def _run(self, name: str) -> OnlineRun:
-        other = None if self.prior is None else read_given(self.prior)[1]
+        other = None if self.prior is None else shared.read_given(self.prior)[1]
 
         def tell(count: ArrivalCount | None) -> None:
             set_current(f"running {name}" if count is None else f"running {name}: {count.text}", again=True)
@@ -256,7 +222,7 @@ class _Simulation:
             set_current("checking the certificate")
             data, source = read_bytes(str(self.certificate))
             document = family.load_document(self.instance, data, source)
-            verdict = require_certificates(family).check(self.instance, document, source)
+            verdict = family.check_certificate(self.instance, document, source)
             if not verdict["valid"]:
                 raise InputError(source, "", f"NOT VALID: {verdict['problem']}")
             return _Interval(verdict["lower"], verdict["upper"], "by the certificate, verified")
@@ -268,22 +234,20 @@ class _Simulation:
     def find_opt(self) -> _Interval | None:
         """OPT, which is looked for when it is first asked for, since it may take long; None if no run is valid."""
         if self.opt is None and not self.no_opt and any(run.valid for run in self.ended):
-            with name_the_file(self.file, self.instance), run_context(self.context):
+            with shared.name_the_file(self.file, self.instance), run_context(self.context):
                 self.opt = self._tightened(self._enclose())
         return self.opt
 
     def _tightened(self, opt: _Interval) -> _Interval:
         """A valid run is a verified solution, too: the best one may move the end of the interval that it can."""
-        sense = self.family.sense
-        ends, solution = {"lower": opt.lower, "upper": opt.upper}, opt.solution
+        sense, best = self.family.sense, opt
         for run in self.ended:
-            if not run.valid:
-                continue
-            if ratios.beats_bound(opt.lower, opt.upper, run.welfare, sense):
+            if run.valid and ratios.beats_bound(opt.lower, opt.upper, run.welfare, sense):
                 raise AssertionError(f"{run.label} is better than the bound on OPT: one of the two is wrong")
-            if ratios.is_better(run.welfare, ends[sense.verified], sense):
-                ends[sense.verified], solution = run.welfare, run.decisions
-        return _Interval(ends["lower"], ends["upper"], opt.source, solution)
+            if run.valid and ratios.is_better(run.welfare, getattr(best, sense.verified), sense):
+                end: dict[str, Any] = {sense.verified: run.welfare}
+                best = replace(best, solution=run.decisions, **end)
+        return best
 
     def ratio(self, run: OnlineRun) -> ratios.Ratio | None:
         """OPT/ALG; None without OPT or a valid run."""
@@ -313,10 +277,9 @@ class _Simulation:
         for run in self.ended:
             if not run.valid:
                 yield f"{run.label}:"
-                yield from violation_lines(run)
+                yield from shared.violation_lines(run)
 
     def _line(self, name: str, run: OnlineRun | Exception) -> dict[str, str]:
-        """A row of the table."""
         from ratiobench.bench.show import format_number, ratio_text
 
         family, cells = self.family, self._cells(name, run)
@@ -352,7 +315,7 @@ class _Simulation:
         return cells
 
     def _opt_lines(self, opt: _Interval) -> Iterator[str]:
-        yield interval_text(opt.lower, opt.upper, self.family.unit, " without migration" * self.no_migration)
+        yield shared.interval_text(opt.lower, opt.upper, self.family.unit, " without migration" * self.no_migration)
         yield f"  {opt.source}"
 
     def opt_of_one(self, json: bool) -> Iterator[str]:
@@ -375,7 +338,9 @@ class _Simulation:
                 runs.append({"algorithm": name, "failed": format_error(each)})
             else:
                 ratio = self.ratio(each)
-                runs.append(self._run_document(each) | {"ratio": None if ratio is None else ratio_document(ratio)})
+                runs.append(
+                    self._run_document(each) | {"ratio": None if ratio is None else shared.ratio_document(ratio)}
+                )
         ends = None if opt is None else {end: json_number(getattr(opt, end)) for end in ("lower", "upper")}
         return {"instance": self.family.identity(self.instance), "opt": ends, "runs": runs}
 
@@ -396,11 +361,11 @@ class _Simulation:
 
         write_csv(csv, [{"algorithm": name} | self._cells(name, run) for name, run in self.runs.items()])
         if solution is not None and self.ended:
-            write_solution(solution, self.family, self.instance, self.ended[0].decisions)
+            shared.write_solution(solution, self.family, self.instance, self.ended[0].decisions)
         if timeline:
             opt = self.opt
             best = None if opt is None or opt.solution is None else (opt.lower, opt.upper, opt.solution)
-            write_timeline(timeline, self.family, self.instance, self.file, self.ended, best)
+            shared.write_timeline(timeline, self.family, self.instance, self.file, self.ended, best)
             yield f"time line: {timeline}"
 
 
@@ -420,7 +385,7 @@ def _run_lines(family: Family, instance: Any, run: OnlineRun) -> Iterator[str]:
         source = ", ".join(filter(None, (constant.source, constant.detail)))
         about = f", about {float(constant.value):.6g}" if constant.value.denominator > 1 else ""
         yield f"constant {constant.name} = {constant.value}{about} ({source})"
-    yield from violation_lines(run, len(run.violations))
+    yield from shared.violation_lines(run, len(run.violations))
     # It is unknown for a user's algorithm, and nothing here depends on it.
     arithmetic = "" if run.arithmetic == "unknown" else f"arithmetic {run.arithmetic}, "
     yield f"{arithmetic}{run.seconds:.3f} s from the start of the algorithm to its last decision"
@@ -477,12 +442,8 @@ class _Audit:
 
     @property
     def ratio(self) -> ratios.Ratio | None:
-        """Of OPT and the run."""
         opt = self.reference
         return None if opt is None else ratios.ratio(opt.lower, opt.upper, self.run.welfare, self.family.sense)
-
-    def documents(self) -> list[dict[str, Any]]:
-        return [check.document() for check in self.checks]
 
     def document(self) -> dict[str, Any]:
         """The verdicts with exact figures."""
@@ -495,19 +456,18 @@ class _Audit:
         about |= {"valid": run.valid, "violations": list(map(str, run.violations)), "welfare": json_number(run.welfare)}
         if self.reference is not None and self.ratio is not None:
             about |= {end: json_number(getattr(self.reference, end)) for end in ("lower", "upper")}
-            about["ratio"] = ratio_document(self.ratio)
-        return about | {"checks": self.documents()}
+            about["ratio"] = shared.ratio_document(self.ratio)
+        return about | {"checks": [check.document() for check in self.checks]}
 
     def table(self) -> pd.DataFrame:
-        """A row per claim."""
         import pandas as pd
 
         rows = [
             {
                 "claim": check.name,
                 "verdict": check.status.value,
-                "left": check.left,
-                "right": check.right,
+                "left": None if check.left is None else float(check.left),
+                "right": None if check.right is None else float(check.right),
                 "reason": check.reason,
                 "left_exact": check.left,
                 "right_exact": check.right,
@@ -519,8 +479,6 @@ class _Audit:
         ]
         columns = [*AUDIT_TYPES, "left_exact", "right_exact", "witness", "figures", "failing"]
         frame = pd.DataFrame(rows, columns=columns, dtype=object)
-        for side in ("left", "right"):
-            frame[side] = [None if value is None else float(value) for value in frame[side]]
         verdicts = pd.CategoricalDtype([each.value for each in Verdict])
         frame = frame.astype({**AUDIT_TYPES, "verdict": verdicts})
         run, opt = self.run, self.reference
@@ -532,37 +490,29 @@ class _Audit:
 
 @command("solving, running and checking")
 def audit(
-    file: Instance,
-    algorithm: Algorithm,
-    claims: Annotated[Any, Option(Text(), "NAME", ("--claim",), several=True)] = (),
+    file: arg.Instance,
+    algorithm: arg.Algorithm,
+    claims: Annotated[Any, arg.Option(arg.Text(), "NAME", flags=("--claim",), several=True)] = (),
     *,
-    cost: Cost = None,
-    isolate: bool | None = None,
-    formulation: Formulation = "auto",
-    backend: Backend = "auto",
-    gap: Gap = 0.0,
-    effort: Count = None,
-    seconds: Seconds = None,
-    task: Annotated[int | None, Option(Integer(0, 10**9 - 1), "I")] = None,
-    curve: Annotated[str | None, Option(Text(), "CSV")] = None,
+    cost: arg.Cost = None,
+    isolate: arg.Isolate = None,
+    formulation: arg.Formulation = "auto",
+    backend: arg.Backend = "auto",
+    gap: arg.Gap = 0.0,
+    effort: arg.Effort = None,
+    seconds: arg.Seconds = None,
+    task: Annotated[int | None, arg.Option(arg.Integer(0, 10**9 - 1), "I")] = None,
+    curve: Annotated[str | None, arg.Option(arg.Text(), "CSV")] = None,
     csv: Path | None = None,
-    prior: Hidden = None,
+    prior: arg.Hidden = None,
 ) -> Outcome[pd.DataFrame]:
     """Check the claims of the theory on one run.
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
     algorithm : name[:key=value,...], as `list algorithms` names them, or package.module:Class. In Python also a class,
         or an object of one.
     claims : check only these claims.
-    cost : cost by which solutions are judged, of a family with several.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
-    formulation : model of OPT, as `list formulations` names them.
-    backend : solver, one of those of the formulation.
-    gap : relative gap at which to stop.
-    effort : units of work; by default 1, with --seconds as many as fit into the time.
-    seconds : time limit in seconds; the result is marked time-limited.
     task : examine the gain of this bidder (from 0) by misreports in depth; OPT is not computed.
     curve : also write the utility of --task over its bid; - for standard output, without other output.
     csv : write the checks, one row each, with exact figures.
@@ -587,37 +537,41 @@ def audit(
     False
     """
     curve_file = None if curve in (None, "-") else Path(str(curve))
-    require_writable(csv, curve_file)
+    shared.require_writable(csv, curve_file)
     if curve is not None and task is None:
         raise InputError("--curve", "", "needs --task I, the number of the bidder")
     if curve == "-" and claims:
         raise InputError("--curve", "", "--curve - prints the curve only, so it cannot be combined with --claim")
-    family, instance = read_given(file, cost)
+    family, instance = shared.read_given(file, cost)
     if task is None and not family.statements():
         instead = "`explain FILE` says where its cost comes from, `check FILE` verifies schedules and certificates"
         raise InputError("audit", "", f"the family {family.name} has no claims; {instead}")
     (name,), own = name_algorithms([algorithm], family.secret_types())
     bids = None
-    with run_context(user_context(family, isolate, own, file, prior, csv, curve_file)):
+    with run_context(shared.user_context(family, isolate, own, file, prior, csv, curve_file)):
         # An algorithm or a claim that does not exist is refused before any work.
         require_algorithms(family, [name])
         known = [each.name for each in family.statements() if not each.proof]
         for claim in claims if family.claims is not None else ():
             if claim not in known:
                 raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
-        with name_the_file(file, instance):
+        with shared.name_the_file(file, instance):
             if task is None:
-                reference = family.solve(instance, solve_settings(family, formulation, backend, gap, effort, seconds))
-                run = family.run(instance, name, None if prior is None else read_given(prior)[1])
+                reference = family.solve(
+                    instance, shared.solve_settings(family, formulation, backend, gap, effort, seconds)
+                )
+                run = family.run(instance, name, None if prior is None else shared.read_given(prior)[1])
                 made = _Audit(family, instance, run, family.audit(instance, run, reference, claims), reference)
             else:
+                if family.bidding is None:
+                    option = "--task" if curve is None else "--curve"
+                    raise InputError(option, "", f"the family {family.name} has no auctions")
                 if curve is not None:
-                    bids = _bidding("--curve", family).utility_curve(instance, name, task)
+                    bids = family.bidding.utility_curve(instance, name, task)
                     if curve == "-":
                         return _curve_alone(bids)
-                auctions = _bidding("--task", family)
                 run = family.run(instance, name)
-                checks = auctions.audit_bidder(instance, run, task, claims)
+                checks = family.bidding.audit_bidder(instance, run, task, claims)
                 made = _Audit(family, instance, run, checks, None, task, bids)
 
     def lines() -> Iterator[str]:
@@ -625,24 +579,18 @@ def audit(
             yield _curve_line(str(curve), bids)
         what = f"task {task}" if task is not None else f"{family.sense.ratio} {made.ratio}"
         yield f"{run.label}: {what}" + ("" if run.valid else " (INVALID run)")
-        yield from violation_lines(run)
-        yield from _check_lines(made.documents(), family.notation(), gathered=not claims)
+        yield from shared.violation_lines(run)
+        yield from _check_lines(made.document()["checks"], family.notation(), gathered=not claims)
 
     def files() -> None:
         from ratiobench.bench.show import write_csv
 
-        hidden = ("figures", "witness")
-        write_csv(csv, [{key: row[key] for key in row if key not in hidden} for row in made.documents()])
+        rows = made.document()["checks"]
+        write_csv(csv, [{key: row[key] for key in row if key not in ("figures", "witness")} for row in rows])
         if bids is not None:
             write_csv(curve_file, bids.rows)
 
     return Outcome(made.table, lines(), made.document, files)
-
-
-def _bidding(option: str, family: Family) -> Bidding:
-    if family.bidding is None:
-        raise InputError(option, "", f"the family {family.name} has no auctions")
-    return family.bidding
 
 
 def _curve_alone(curve: BidCurve) -> Outcome[Any]:
@@ -752,41 +700,33 @@ def _readable(value: str | None) -> str:
 
 @command("solving, running and checking")
 def explain(
-    file: Instance,
+    file: arg.Instance,
     *,
-    algorithm: Algorithm = "",
+    algorithm: arg.Algorithm = "",
     claim: str = "",
-    cost: Cost = None,
-    isolate: bool | None = None,
-    formulation: Formulation = "auto",
-    backend: Backend = "auto",
-    gap: Gap = 0.0,
-    effort: Count = None,
-    seconds: Seconds = None,
-    html: Annotated[Path | None, Option(File(), "OUT")] = None,
+    cost: arg.Cost = None,
+    isolate: arg.Isolate = None,
+    formulation: arg.Formulation = "auto",
+    backend: arg.Backend = "auto",
+    gap: arg.Gap = 0.0,
+    effort: arg.Effort = None,
+    seconds: arg.Seconds = None,
+    html: Annotated[Path | None, arg.Option(arg.File(), "OUT")] = None,
 ) -> Outcome[Any]:
     """Explain a run on a small instance arrival by arrival, with both sides of a claim.
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
     algorithm : name[:key=value,...], as `list algorithms` names them, or package.module:Class; by default the family's.
     claim : claim that is evaluated at the end; by default the family's headline.
-    cost : cost by which solutions are judged, of a family with several.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
-    formulation : model of OPT, as `list formulations` names them.
-    backend : solver, one of those of the formulation.
-    gap : relative gap at which to stop.
-    effort : units of work; by default 1, with --seconds as many as fit into the time.
-    seconds : time limit in seconds; the result is marked time-limited.
     html : also write a page, in one file.
     """
     from ratiobench.bench.report import explain as explanations
 
-    require_writable(html)
-    family, instance = read_given(file, cost)
-    settings = solve_settings(family, formulation, backend, gap, effort, seconds)
-    with name_the_file(file, instance), run_context(user_context(family, isolate, {}, file, html)):
+    shared.require_writable(html)
+    family, instance = shared.read_given(file, cost)
+    settings = shared.solve_settings(family, formulation, backend, gap, effort, seconds)
+    with shared.name_the_file(file, instance), run_context(shared.user_context(family, isolate, {}, file, html)):
         explained = explanations.explain(family, instance, algorithm, claim, settings)
 
     def files() -> Iterator[str]:

@@ -9,39 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import (
-    NEEDED,
-    Anything,
-    Axes,
-    Backend,
-    Certificate,
-    Choice,
-    Cost,
-    Count,
-    Csv,
-    File,
-    Formulation,
-    Gap,
-    Groups,
-    Instance,
-    Option,
-    Outcome,
-    Patterns,
-    Scale,
-    Seconds,
-    Timeline,
-    command,
-)
-from ratiobench.bench.commands.shared import (
-    interval_text,
-    name_the_file,
-    read_given,
-    require_certificates,
-    require_writable,
-    solve_settings,
-    write_solution,
-    write_timeline,
-)
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, command
+from ratiobench.bench.commands import shared
 from ratiobench.instances.io.errors import CommandError, InputError, make_printable
 from ratiobench.instances.io.files import read_bytes, text_of, write_atomically
 
@@ -82,36 +52,29 @@ def instance(file: Any) -> Any:
     >>> ratiobench.instance(path("thm5_T5_3tasks")).slots
     5
     """
-    return read_given(file)[1]
+    return shared.read_given(file)[1]
 
 
 @command("looking for OPT")
 def opt(
-    file: Instance,
+    file: arg.Instance,
     *,
-    cost: Cost = None,
-    formulation: Formulation = "auto",
-    backend: Backend = "auto",
-    gap: Gap = 0.0,
-    effort: Count = None,
-    seconds: Seconds = None,
+    cost: arg.Cost = None,
+    formulation: arg.Formulation = "auto",
+    backend: arg.Backend = "auto",
+    gap: arg.Gap = 0.0,
+    effort: arg.Effort = None,
+    seconds: arg.Seconds = None,
     no_migration: bool = False,
     solution: Path | None = None,
-    certificate: Certificate = None,
-    timeline: Timeline = None,
-    log: Csv = None,
+    certificate: arg.Certificate = None,
+    timeline: arg.Timeline = None,
+    log: arg.Csv = None,
 ) -> Outcome[SolveReport]:
     """Compute OPT, or a certified interval on it.
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
-    cost : cost by which solutions are judged, of a family with several.
-    formulation : model of OPT, as `list formulations` names them.
-    backend : solver, one of those of the formulation.
-    gap : relative gap at which to stop.
-    effort : units of work; by default 1, with --seconds as many as fit into the time.
-    seconds : time limit in seconds; the result is marked time-limited.
     no_migration : compute the optimum where every task stays on one node.
     solution : write the decisions of the best solution, for `check`; a schedule of jobs also as FILE.swf.
     certificate : write the certificate of the interval, for `check --certificate`.
@@ -135,18 +98,15 @@ def opt(
     >>> ratiobench.opt(named("thm5_T5_3tasks")).interval
     'OPT = 312'
     """
-    require_writable(solution, certificate, log, timeline)
-    family, given = read_given(file, cost)
+    shared.require_writable(solution, certificate, log, timeline)
+    family, given = shared.read_given(file, cost)
     if timeline and family.gantt is None:
         raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts")
-    with name_the_file(file, given):
+    with shared.name_the_file(file, given):
         if no_migration:
             given = family.without_migration(given)
-        settings = solve_settings(family, formulation, backend, gap, effort, seconds)
-        if certificate:
-            report = require_certificates(family).solve(given, settings, None)
-        else:
-            report = family.solve(given, settings)
+        settings = shared.solve_settings(family, formulation, backend, gap, effort, seconds)
+        report = (family.certify if certificate else family.solve)(given, settings)
     decisions = family.solution_document(report.solution)
 
     def document() -> dict[str, Any]:
@@ -163,16 +123,16 @@ def opt(
         return {**report_payload(report), **about, **decisions}
 
     def write_files() -> None:
-        write_solution(solution, family, given, report.solution)
+        shared.write_solution(solution, family, given, report.solution)
         if timeline:
-            write_timeline(timeline, family, given, file, [], (report.lower, report.upper, report.solution))
+            shared.write_timeline(timeline, family, given, file, [], (report.lower, report.upper, report.solution))
         if log:
             lines = [f"{second:.3f},{lower},{upper}\n" for second, lower, upper in report.trail]
             write_atomically(log, "".join(["seconds,lower,upper\n", *lines]).encode())
         if certificate:
             if report.certificate is None:
                 raise NoCertificateError(f"{certificate}: not written, no certificate was found")
-            require_certificates(family).write(report.certificate, certificate)
+            family.write_certificate(report.certificate, certificate)
 
     lines = _opt_lines(family, report, no_migration, certificate)
     return Outcome(lambda: report, lines, document, write_files)
@@ -182,7 +142,7 @@ def _opt_lines(family: Family, report: SolveReport, no_migration: bool, certific
     """The interval and its proof."""
     from ratiobench.bench.results import ratios
 
-    yield interval_text(report.lower, report.upper, family.unit, " without migration" * no_migration)
+    yield shared.interval_text(report.lower, report.upper, family.unit, " without migration" * no_migration)
     limited = ", time-limited" if report.time_limited else ""
     yield f"{family.sense.bound} bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})"
     if report.solver is not None:
@@ -227,7 +187,7 @@ class CrossCheckResult:
 
 @command("cross-checking")
 def crosscheck(
-    file: Instance, *, cost: Cost = None, effort: Count = 1, seconds: Seconds = None
+    file: arg.Instance, *, cost: arg.Cost = None, effort: arg.Count = 1, seconds: arg.Seconds = None
 ) -> Outcome[CrossCheckResult]:
     """Solve the printed problem with several tools and solvers, and compare with the certified interval.
 
@@ -235,8 +195,6 @@ def crosscheck(
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
-    cost : cost by which solutions are judged, of a family with several.
     effort : units of work for each row.
     seconds : time limit of each row in seconds, in place of the effort.
 
@@ -259,8 +217,8 @@ def crosscheck(
     """
     from ratiobench.bench.running.heartbeat import set_current
 
-    family, given = read_given(file, cost)
-    with name_the_file(file, given):
+    family, given = shared.read_given(file, cost)
+    with shared.name_the_file(file, given):
         answers = family.crosscheck(given, effort=effort or 1, seconds=seconds, tell=set_current)
 
     def result() -> CrossCheckResult:
@@ -293,22 +251,19 @@ def _crosscheck_lines(family: Family, answers: CrossCheck) -> Iterator[str]:
 
 @command("building the model")
 def export(
-    file: Instance,
+    file: arg.Instance,
     *,
-    format: Annotated[str, Option(Choice(("mps", "lp")))],
-    cost: Cost = None,
-    formulation: Formulation = "auto",
+    format: Annotated[str, arg.Option(arg.Choice(("mps", "lp")))],
+    cost: arg.Cost = None,
+    formulation: arg.Formulation = "auto",
 ) -> Outcome[str]:
     """Print the model for another solver.
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
     format : format of the text.
-    cost : cost by which solutions are judged, of a family with several.
-    formulation : model of OPT, as `list formulations` names them.
     """
-    family, given = read_given(file, cost)
+    family, given = shared.read_given(file, cost)
     model = family.export(given, format, formulation)
     document = {"format": format, "formulation": formulation, "model": model}
     return Outcome(lambda: model, [model.removesuffix("\n")], lambda: document)
@@ -316,13 +271,13 @@ def export(
 
 @command("making instances")
 def generate(
-    what: Annotated[Any, Option(Anything("text"), "SUITE")],
+    what: Annotated[Any, arg.Option(arg.Anything("text"), "SUITE")],
     *,
-    only: Patterns = (),
-    tier: Groups = (),
-    scale: Scale = "full",
-    over: Axes = (),
-    out: Annotated[Path | None, Option(File(), "DIR", line=NEEDED)] = None,
+    only: arg.Patterns = (),
+    tier: arg.Groups = (),
+    scale: arg.Scale = "full",
+    over: arg.Axes = (),
+    out: Annotated[Path | None, arg.Option(arg.File(), "DIR", line=arg.NEEDED)] = None,
     **keys: Any,
 ) -> Outcome[dict[str, Any]]:
     """Write the instances of a suite, a file of recipes, or one recipe.
@@ -330,10 +285,6 @@ def generate(
     Parameters
     ----------
     what : name of a suite, a file FILE.toml, or a recipe RECIPE:KEY=VALUE,... (`list recipes`).
-    only : only the cases with these names (* ? [...]).
-    tier : only the cases of these groups.
-    scale : size of the instances; small: a small version of the suite.
-    over : parameters that a sweep varies.
     out : folder to write; it is created.
     keys : of a recipe, such as ``tasks=3000, vendors={"count": 2}``; a list makes a grid.
 
@@ -377,21 +328,21 @@ class _SolutionWord(str):
     """A word of the command line where a solution must stand: a certificate has an option of its own."""
 
 
-class _Solution(Anything):
+class _Solution(arg.Anything):
     def parsed(self, text: str) -> Any:
         return _SolutionWord(text)
 
 
 @command("checking")
 def check(
-    file: Instance,
-    judged: Annotated[Any, Option(_Solution(), "SOLUTION")] = None,
+    file: arg.Instance,
+    judged: Annotated[Any, arg.Option(_Solution(), "SOLUTION")] = None,
     *,
-    certificate: Annotated[Any, Option(Anything(), "CERT")] = None,
-    cost: Cost = None,
+    certificate: Annotated[Any, arg.Option(arg.Anything(), "CERT")] = None,
+    cost: arg.Cost = None,
     no_migration: bool = False,
     explain: bool = False,
-    timeline: Timeline = None,
+    timeline: arg.Timeline = None,
 ) -> Outcome[Mapping[str, Any]]:
     """Verify a solution, or the certificate of an interval on OPT, exactly.
 
@@ -399,11 +350,9 @@ def check(
 
     Parameters
     ----------
-    file : instance file, .json or .json.gz; - for standard input.
     judged : solution file; - for standard input. In Python also a run (`ratiobench.simulate`), a report
         (`ratiobench.opt`), the document of a solution or of a certificate, or its file.
     certificate : certificate file, in place of a solution; - for standard input.
-    cost : cost by which solutions are judged, of a family with several.
     no_migration : require also that every task stays on one node.
     explain : print the statement that a certificate proves, and its content.
     timeline : write a page with the Gantt chart of a valid solution; FILE.svg: only the chart.
@@ -430,8 +379,8 @@ def check(
     word = judged if certificate is None else certificate
     if file == word == "-":
         raise InputError("<stdin>", "", "only one of the two files can be standard input")
-    require_writable(timeline)
-    family, given = read_given(file, cost)
+    shared.require_writable(timeline)
+    family, given = shared.read_given(file, cost)
     document, source = _read_judged(family, given, word)
     proof = certificate is not None or (is_certificate(document) and not isinstance(word, _SolutionWord))
     if timeline and (family.gantt is None or proof):
@@ -444,12 +393,11 @@ def check(
         given = family.without_migration(given)
     explained = ""
     if proof:
-        certificates = require_certificates(family)
-        verdict = certificates.check(given, document, source)
+        verdict = family.check_certificate(given, document, source)
         if explain:
-            has_sums = certificates.sum_text is not None and verdict["valid"]
-            sums = f"{certificates.sum_text(given, document)}\n" if has_sums else ""  # type: ignore[misc]
-            explained = f"the certificate proves: {certificates.proves}\n{sums}{text_of(document)}"
+            sum_text = family.certificate_sum if verdict["valid"] else None
+            sums = "" if sum_text is None else f"{sum_text(given, document)}\n"
+            explained = f"the certificate proves: {family.certificate_proves}\n{sums}{text_of(document)}"
     else:
         verdict = family.check(given, document, source)
 
@@ -458,7 +406,7 @@ def check(
             yield f"{timeline} was not written: the solution is not valid"
         elif timeline:
             solution = family.parse_solution(document, source)
-            write_timeline(timeline, family, given, file, [], (verdict[family.objective], None, solution))
+            shared.write_timeline(timeline, family, given, file, [], (verdict[family.objective], None, solution))
             yield f"time line: {timeline}"
 
     def values() -> dict[str, Any]:
@@ -505,7 +453,7 @@ def _certificate_lines(family: Family, verdict: Mapping[str, Any], explained: st
     yield "valid" if verdict["valid"] else "NOT VALID"
     where = " without migration" * no_migration
     if verdict["valid"]:
-        yield interval_text(verdict["lower"], verdict["upper"], family.unit, where)
+        yield shared.interval_text(verdict["lower"], verdict["upper"], family.unit, where)
     else:
         yield str(verdict["problem"])
     if explained:

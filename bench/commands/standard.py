@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
-from ratiobench.bench.arguments import Anything, Count, File, Gap, Option, Outcome, Seconds, Text, command
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, command
 from ratiobench.bench.commands.shared import amount_of, interval_text
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import MAIN, Entry, StandardSet, read_set
@@ -20,10 +21,10 @@ from ratiobench.bench.storage.payload import json_number
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
 
 WEEKS = "weeks"  # The tier of which no runs are stored
-Set = Annotated[str, Option(Anything("text"), "NAME")]
-Tiers = Annotated[Any, Option(Text(), "TIER", several=True)]
-Families = Annotated[Any, Option(Text(), "NAME", several=True)]
-Entries = Annotated[Any, Option(Text(), "NAME", several=True)]
+Set = Annotated[str, arg.Option(arg.Anything("text"), "NAME", "name of the set, or its manifest FILE.json")]
+Tiers = Annotated[Any, arg.Option(arg.Text(), "TIER", "only entries of these tiers", several=True)]
+Families = Annotated[Any, arg.Option(arg.Text(), "NAME", "only entries of these families", several=True)]
+Entries = Annotated[Any, arg.Option(arg.Text(), "NAME", "only entries with these names (* ? [...])", several=True)]
 
 
 def read_known(name: str) -> StandardSet:
@@ -63,15 +64,7 @@ def choose(
 def list_entries(
     names: Entries = (), *, set: Set = MAIN, tier: Tiers = (), family: Families = ()
 ) -> Outcome[list[Entry]]:
-    """List the entries, with the intervals on OPT.
-
-    Parameters
-    ----------
-    names : only entries with these names (* ? [...]).
-    set : name of the set, or its manifest FILE.json.
-    tier : only entries of these tiers.
-    family : only entries of these families.
-    """
+    """List the entries, with the intervals on OPT."""
     chosen, entries = choose(set, tier, family, names)
 
     def document() -> dict[str, Any]:
@@ -88,18 +81,9 @@ def list_entries(
 
 @command("checking")
 def verify(
-    names: Entries = (), *, set: Set = MAIN, tier: Tiers = (), family: Families = (), workers: Count = None
+    names: Entries = (), *, set: Set = MAIN, tier: Tiers = (), family: Families = (), workers: arg.Workers = None
 ) -> Outcome[Mapping[str, str]]:
-    """Check every certificate with the independent checker.
-
-    Parameters
-    ----------
-    names : only entries with these names (* ? [...]).
-    set : name of the set, or its manifest FILE.json.
-    tier : only entries of these tiers.
-    family : only entries of these families.
-    workers : number of processes; by default one per core.
-    """
+    """Check every certificate with the independent checker."""
     from ratiobench.bench.running.standard import check_set
 
     chosen, entries = choose(set, tier, family, names)
@@ -137,21 +121,16 @@ def improve(
     set: Set = MAIN,
     tier: Tiers = (),
     family: Families = (),
-    effort: Count = None,
-    seconds: Seconds = None,
-    gap: Gap = 0.0,
+    effort: arg.Count = None,
+    seconds: arg.Seconds = None,
+    gap: arg.Gap = 0.0,
 ) -> Outcome[list[dict[str, Any]]]:
     """Improve intervals, from the best known solutions.
 
     Parameters
     ----------
-    names : only entries with these names (* ? [...]).
-    set : name of the set, or its manifest FILE.json.
-    tier : only entries of these tiers.
-    family : only entries of these families.
     effort : units of work for each entry.
     seconds : time limit of each entry in seconds, in place of units of work.
-    gap : relative gap at which to stop.
     """
     from ratiobench.bench.running.standard import improve as improve_entry
 
@@ -196,19 +175,14 @@ def store_runs(
     set: Set = MAIN,
     tier: Tiers = (),
     family: Families = (),
-    out: Annotated[Path | None, Option(File(), "DIR")] = None,
-    workers: Count = None,
+    out: Annotated[Path | None, arg.Option(arg.File(), "DIR")] = None,
+    workers: arg.Workers = None,
 ) -> Outcome[dict[str, int]]:
     """Run all shipped algorithms, and store their runs with the set.
 
     Parameters
     ----------
-    names : only entries with these names (* ? [...]).
-    set : name of the set, or its manifest FILE.json.
-    tier : only entries of these tiers.
-    family : only entries of these families.
     out : folder in which an interrupted command goes on; by default results/runs-SET.
-    workers : number of processes; by default one per core.
     """
     from ratiobench.bench.running.standard import store_runs as store
 
@@ -222,12 +196,11 @@ def store_runs(
 
 
 @command(json=False)
-def table(*, set: Set = MAIN, write: Annotated[Path | None, Option(File(), "FILE")] = None) -> Outcome[str]:
+def table(*, set: Set = MAIN, write: Annotated[Path | None, arg.Option(arg.File(), "FILE")] = None) -> Outcome[str]:
     """Print the set's table as Markdown.
 
     Parameters
     ----------
-    set : name of the set, or its manifest FILE.json.
     write : write the table between its marks in this file, and its figures beside the file.
     """
     chosen = read_known(set)
@@ -249,16 +222,12 @@ def fetch(
     set: Set = MAIN,
     tier: Tiers = (),
     family: Families = (),
-    out: Annotated[Path, Option(File(), "DIR")],
+    out: Annotated[Path, arg.Option(arg.File(), "DIR")],
 ) -> Outcome[list[str]]:
     """Write the instances as files.
 
     Parameters
     ----------
-    names : only entries with these names (* ? [...]).
-    set : name of the set, or its manifest FILE.json.
-    tier : only entries of these tiers.
-    family : only entries of these families.
     out : folder to write; it is created.
     """
     from ratiobench.bench.running.standard import fetch as fetch_entries

@@ -8,16 +8,15 @@ from __future__ import annotations
 import gzip
 import hmac
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Any
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.family.standard import Entry, StandardSet, read_set, set_of
+from ratiobench.bench.family.standard import Entry, StandardSet, interval_of, read_set, set_of
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running import work
 from ratiobench.bench.running.heartbeat import set_current
@@ -60,23 +59,32 @@ def _tiny_cases(name: str, seed: int, count: int) -> tuple[EvaluationCase, ...]:
     support = require_support(family)
     recipes = [support.tiny_recipe(seed, k) for k in range(TRIES * count)]
     settings = support.settings
-    key = ["tiny cases", name, recipes, count, family.solve_key(settings), code_mark(("ratiobench.instances",))]
-    if (known := recall(key)) is not None:
-        return tuple(_restored(family, TINY, each) for each in json.loads(gzip.decompress(known)))
-    found: list[dict[str, Any]] = []
-    spare: list[dict[str, Any]] = []
-    for number, recipe in enumerate(recipes):
-        instance = family.make(recipe)
-        report = family.solve(instance, settings)
-        if report.lower != report.upper or report.upper <= 0 or report.time_limited:
-            continue
-        document = _document(family, recipe, report) | {"number": number}
-        (spare if report.proof == Proof.TRIVIAL else found).append(document)
-        if len(found) == count:
-            break
-    chosen = sorted([*found, *spare[: count - len(found)]], key=lambda each: each["number"])
-    store(key, gzip.compress(json.dumps(chosen).encode(), mtime=0))
-    return tuple(_restored(family, TINY, each) for each in chosen)
+
+    def solve() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        spare: list[dict[str, Any]] = []
+        for number, recipe in enumerate(recipes):
+            report = family.solve(family.make(recipe), settings)
+            if report.lower != report.upper or report.upper <= 0 or report.time_limited:
+                continue
+            document = _document(family, recipe, report) | {"number": number}
+            (spare if report.proof == Proof.TRIVIAL else found).append(document)
+            if len(found) == count:
+                break
+        return sorted([*found, *spare[: count - len(found)]], key=lambda document: document["number"])
+
+    documents = recalled(["tiny cases", name, recipes, count, family.solve_key(settings)], solve)
+    return tuple(_restored(family, TINY, document) for document in documents)
+
+
+def recalled(key: list[Any], make: Callable[[], Any]) -> Any:
+    """JSON values that were kept on disk under this key, or else made now and kept."""
+    key = [*key, code_mark(("ratiobench.instances",))]
+    known = recall(key)
+    if known is None:
+        known = gzip.compress(json.dumps(make()).encode(), mtime=0)
+        store(key, known)
+    return json.loads(gzip.decompress(known))
 
 
 def _document(family: Family, recipe: Mapping[str, Any], report: SolveReport) -> dict[str, Any]:
@@ -90,14 +98,10 @@ def _document(family: Family, recipe: Mapping[str, Any], report: SolveReport) ->
     }
 
 
-def _restored(family: Family, stage: str, found: Mapping[str, Any]) -> EvaluationCase:
-    instance = family.make(found["recipe"])
-    lower, upper = read_exact(found["lower"]), read_exact(found["upper"])
-
-    def solution() -> Any:
-        return family.parse_solution(found["solution"], found["name"])
-
-    return _case(family, found["name"], stage, instance, lower, upper, solution)
+def _restored(family: Family, stage: str, document: Mapping[str, Any]) -> EvaluationCase:
+    lower, upper = read_exact(document["lower"]), read_exact(document["upper"])
+    solution = partial(family.parse_solution, document["solution"], document["name"])
+    return _case(family, document["name"], stage, family.make(document["recipe"]), lower, upper, solution)
 
 
 def draw_entries(family: Family, chosen: StandardSet, key: str) -> list[Entry]:
@@ -128,31 +132,25 @@ def _with_seed(recipe: Any, seed: Sequence[str]) -> Any:
 def _drawn_case(family: Family, entry: Entry) -> EvaluationCase:
     """A drawn instance, with the interval on OPT of a solve with effort 1."""
     settings = SolveSettings()
-    key = ["drawn case", family.name, entry.recipe, family.solve_key(settings), code_mark(("ratiobench.instances",))]
-    known = recall(key)
-    if known is None:
+
+    def solve() -> dict[str, Any]:
         set_current(f"enclosing OPT of {entry.name}")
-        report = family.solve(family.make(entry.recipe), settings)
-        known = gzip.compress(json.dumps(_document(family, entry.recipe, report)).encode(), mtime=0)
-        store(key, known)
-    return _restored(family, entry.tier, json.loads(gzip.decompress(known)))
+        return _document(family, entry.recipe, family.solve(family.make(entry.recipe), settings))
+
+    key = ["drawn case", family.name, entry.recipe, family.solve_key(settings)]
+    return _restored(family, entry.tier, recalled(key, solve))
 
 
 def entries_of(family: Family, chosen: StandardSet, stage: str) -> list[Entry]:
     """The set's smallest entries of a stage in the family's range of sizes; those of its tier of this name first."""
-    support = require_support(family)
-    limits = support.limits[stage]
-    figure = family.size[0]
-
-    def size(entry: Entry) -> int:
-        return entry.count(figure)
-
+    limits, figure = require_support(family).limits[stage], family.size[0]
     found = [
-        each
-        for each in chosen.entries
-        if each.family == family.name and each.best and limits.low <= size(each) <= limits.high and each.tier != TINY
+        entry
+        for entry in chosen.entries
+        if entry.family == family.name and entry.best and entry.tier != TINY
+        if limits.low <= entry.count(figure) <= limits.high
     ]
-    return sorted(found, key=lambda each: (each.tier != stage, size(each)))[: limits.most]
+    return sorted(found, key=lambda entry: (entry.tier != stage, entry.count(figure)))[: limits.most]
 
 
 @lru_cache(maxsize=64)
@@ -206,21 +204,13 @@ def _case(
 
 def known_interval(family: Family, instance: Any) -> tuple[Exact, Exact] | None:
     """The interval on OPT that a shipped certificate proves for an instance of this content; None for none."""
-    found = _known_intervals(family.name).get(family.identity(instance))
-    return None if found is None else (found[0], found[1])
+    return _known_intervals(family.name).get(family.identity(instance))
 
 
 @lru_cache(maxsize=8)
 def _known_intervals(name: str) -> dict[str, tuple[Exact, Exact]]:
-    return {
-        each.instance: (_number(each.best.lower), _number(each.best.upper))
-        for each in set_of(name).entries
-        if each.family == name and each.best
-    }
-
-
-def _number(value: int | str) -> Exact:
-    return value if isinstance(value, int) else Fraction(value)
+    entries = set_of(name).entries
+    return {entry.instance: interval_of(entry.best) for entry in entries if entry.family == name and entry.best}
 
 
 def require_support(family: Family) -> Any:
@@ -237,12 +227,8 @@ def default_family() -> str:
 
 def find_family(name: str | None = None) -> Family:
     """The family of this name that takes part, by default the first; InputError where there is none."""
-    able = {each.name: each for each in _able()}
+    able = {family.name: family for family in families().values() if family.evaluation is not None}
     name = default_family() if name is None else name
     if name not in able:
         raise InputError("--family", "", explain_unknown_name(name, able))
     return able[name]
-
-
-def _able() -> Iterator[Family]:
-    return (each for each in families().values() if each.evaluation is not None)

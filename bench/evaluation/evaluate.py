@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
 
-from ratiobench.bench.evaluation.cases import STAGES, EvaluationCase, entries_of, find_cases, require_support
-from ratiobench.bench.evaluation.feedback import add_feedback
+from ratiobench.bench.evaluation.cases import STAGES, EvaluationCase, entries_of, find_cases, recalled, require_support
 from ratiobench.bench.evaluation.isolation import isolate_runs
 from ratiobench.bench.evaluation.result import (
     CaseResult,
@@ -22,19 +20,18 @@ from ratiobench.bench.evaluation.result import (
     EvaluationSettings,
     Shipped,
     StageResult,
+    feedback_lines,
     grade,
     round_down,
 )
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.standard import StandardSet, interval_of
-from ratiobench.bench.family.standard_runs import StoredRun, read_runs
+from ratiobench.bench.family.standard import StandardSet, StoredRun, interval_of, read_runs
 from ratiobench.bench.family.suite import is_informed
 from ratiobench.bench.results.ratios import beats_bound
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.storage.payload import json_number, read_exact
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.io.disk_cache import recall, store
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.policy_file import PolicyError, PolicyFile, is_policy_file, read_policy_file
@@ -62,8 +59,15 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
             refused = str(error)
     elif family.is_shipped(text):
         family.validate_algorithm(text)
-    stages = [_Stage(name, _plan(family, chosen, settings, name)) for name in settings.stages]
-    if not any(stage.cases for stage in stages):
+    stages = {
+        stage: {
+            name: make
+            for name, make in find_cases(family, chosen, stage, settings.seed, settings.count).items()
+            if not settings.only or any(fnmatchcase(name, pattern) for pattern in settings.only)
+        }
+        for stage in settings.stages
+    }
+    if not any(stages.values()):
         raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
     with contextlib.ExitStack() as stack:
         if is_policy_file(text) or not family.is_shipped(text):
@@ -72,7 +76,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
             with run_context(RunContext(isolate=isolation or False)):
                 family.validate_algorithm(text)
         name = text if policy is None else policy.name
-        runner = _Runner(family, name, policy, settings, isolation or NO_ISOLATION, refused)
+        runner = _Runner(family, name, policy, settings.budget, isolation or NO_ISOLATION, refused)
         results, graded, stopped = _run_stages(runner, stages, settings)
     broken = next((each for each in results if each.state == "invalid"), None)
     reason = refused or ("" if broken is None else f"{broken.name}: {broken.reason}")
@@ -81,6 +85,8 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     seconds = sum(each.seconds for each in ran)
     cases = [each.case for each in ran if each.case is not None]
     arrivals = sum(each.arrivals for each in cases)
+    losing = [result for result in ran if result.headroom]
+    worst = max(losing, key=lambda result: result.headroom or 0, default=None)
     found = Evaluation(
         policy=shown,
         family=family,
@@ -98,41 +104,26 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
         isolation=isolation,
         seconds=seconds,
         seconds_per_decision=seconds / arrivals if arrivals else None,
+        loss=None if worst is None else worst.explain(),
+        worst="" if worst is None else worst.name,
         notes=tuple(runner.notes),
     )
-    return add_feedback(found)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    """The instances of a stage by name, each made and certified when it is called for."""
-
-    name: str
-    cases: Mapping[str, Callable[[], EvaluationCase]]
-
-
-def _plan(
-    family: Family, chosen: StandardSet, settings: EvaluationSettings, stage: str
-) -> dict[str, Callable[[], EvaluationCase]]:
-    return {
-        name: make
-        for name, make in find_cases(family, chosen, stage, settings.seed, settings.count).items()
-        if not settings.only or any(fnmatchcase(name, each) for each in settings.only)
-    }
+    return replace(found, feedback=tuple(feedback_lines(found, worst)))
 
 
 def _run_stages(
-    runner: _Runner, stages: Sequence[_Stage], settings: EvaluationSettings
+    runner: _Runner, stages: Mapping[str, Mapping[str, Callable[[], EvaluationCase]]], settings: EvaluationSettings
 ) -> tuple[list[CaseResult], list[StageResult], str]:
     """Run stage after stage; all instances' results, the stages, and why it stopped early, if it did."""
     results: list[CaseResult] = []
     graded: list[StageResult] = []
     stopped = ""
-    for place, stage in enumerate(stages):
+    for stage, cases in stages.items():
         here: list[CaseResult] = []
+        is_followed = stage != list(stages)[-1]
         with contextlib.ExitStack() as stack:
-            runs = () if stopped else stack.enter_context(contextlib.closing(runner.run_all(stage.cases.values())))
-            for name, result in zip(stage.cases, runs, strict=False):
+            runs = () if stopped else stack.enter_context(contextlib.closing(runner.run_all(cases.values())))
+            for name, result in zip(cases, runs, strict=False):
                 here.append(result)
                 if result.state == "invalid":
                     stopped = f"stopped at {name}, where the policy broke a rule"
@@ -140,18 +131,18 @@ def _run_stages(
                     stopped = f"stopped at {name}: the budget of {settings.budget:g} s is spent"
                 if stopped:
                     break
-        here += [CaseResult(name, stage.name, "not run") for name in list(stage.cases)[len(here) :]]
+        here += [CaseResult(name, stage, "not run") for name in list(cases)[len(here) :]]
         results += here
         ran = sum(each.state != "not run" for each in here)
         share = sum((each.share for each in here), Fraction(0)) / max(1, len(here))
         passed = not stopped and share >= Fraction(settings.threshold)
         if ran:
-            graded.append(StageResult(stage.name, len(here), ran, share, passed))
-        if not stopped and stage.name == settings.last and place + 1 < len(stages):
-            stopped = f"stopped after stage {stage.name}, as asked"
-        elif not stopped and not passed and here and place + 1 < len(stages):
+            graded.append(StageResult(stage, len(here), ran, share, passed))
+        if not stopped and stage == settings.last and is_followed:
+            stopped = f"stopped after stage {stage}, as asked"
+        elif not stopped and not passed and here and is_followed:
             reached = f"{100 * round_down(share):.1f} % of OPT is below the threshold of {100 * settings.threshold:g} %"
-            stopped = f"stopped after stage {stage.name}: {reached}"
+            stopped = f"stopped after stage {stage}: {reached}"
     return results, graded, stopped
 
 
@@ -183,16 +174,10 @@ class _Runner:
     """Runs the policy on one instance after another, within the budget."""
 
     def __init__(
-        self,
-        family: Family,
-        name: str,
-        policy: PolicyFile | None,
-        settings: EvaluationSettings,
-        isolation: str,
-        refused: str,
+        self, family: Family, name: str, policy: PolicyFile | None, budget: float, isolation: str, refused: str
     ) -> None:
         self._family, self._name, self._policy, self._refused = family, name, policy, refused
-        self._isolation, self._budget = isolation, settings.budget
+        self._isolation, self._budget = isolation, budget
         self._own = {} if policy is None else {policy.path_name: policy.algorithm}
         self._workers = min(MOST_WORKERS, 2 * usable_cores()) if policy is not None and isolation != BUBBLEWRAP else 1
         self._clock = _Clock()
@@ -222,14 +207,12 @@ class _Runner:
 
     def run(self, case: EvaluationCase) -> CaseResult:
         if self._refused:
-            return CaseResult(case.name, case.stage, "invalid", case, reason=self._refused)
-        left = self._budget - self._clock.seconds()
+            return _invalid(case, self._refused)
+        left = self._left()
         if left <= SLACK:
             self.ended = True
             return CaseResult(case.name, case.stage, "not run", reason=SPENT)
-        context = RunContext(
-            limit=left, left=lambda: self._budget - self._clock.seconds(), isolate=self._isolation, own=self._own
-        )
+        context = RunContext(limit=left, left=self._left, isolate=self._isolation, own=self._own)
         set_current(f"running {case.name}")
         try:
             with self._clock, run_context(context):
@@ -237,9 +220,12 @@ class _Runner:
         except InputError as error:
             if self._policy is None or error.source != "algorithm":
                 raise
-            reason = self._policy.with_shown_name(error.problem)
-            return CaseResult(case.name, case.stage, "invalid", case, reason=reason)
+            return _invalid(case, self._policy.with_shown_name(error.problem))
         return self._judge(case, run)
+
+    def _left(self) -> float:
+        """Seconds of the budget."""
+        return self._budget - self._clock.seconds()
 
     def _judge(self, case: EvaluationCase, run: OnlineRun) -> CaseResult:
         for note in run.remarks.starts:
@@ -248,12 +234,10 @@ class _Runner:
             self.notes["constants of the very instance under test are used (oracle)"] = None
         if not run.valid:
             first = run.violations[0]
-            if first.rule == "timeout" and self._budget - self._clock.seconds() <= SLACK:
+            if first.rule == "timeout" and self._left() <= SLACK:
                 self.ended = True
                 return CaseResult(case.name, case.stage, "not run", reason=ENDED)
-            text = str(first)
-            reason = self._policy.with_shown_name(text) if self._policy else text
-            return CaseResult(case.name, case.stage, "invalid", case, reason=reason)
+            return _invalid(case, self._policy.with_shown_name(str(first)) if self._policy else str(first))
         sense = case.family.sense
         if beats_bound(Fraction(case.lower), Fraction(case.upper), run.welfare, sense):
             raise AssertionError(f"{run.label} is better than the bound on OPT of {case.name}: one of the two is wrong")
@@ -262,6 +246,10 @@ class _Runner:
             case.name, case.stage, "ok", case, run.welfare, share, headroom, run.seconds,
             decisions=run.decisions, admitted=run.admitted,
         )  # fmt: skip
+
+
+def _invalid(case: EvaluationCase, reason: str) -> CaseResult:
+    return CaseResult(case.name, case.stage, "invalid", case, reason=reason)
 
 
 def _mean(values: Sequence[Fraction]) -> float | None:
@@ -322,23 +310,17 @@ def _mean_share(family: Family, chosen: StandardSet, runs: Mapping[str, StoredRu
 
 def shipped_value(name: str, case: EvaluationCase) -> Exact | None:
     """What a shipped algorithm is worth on an instance, kept on disk; None where its run is not valid."""
-    key = name, case.family.name, case.identity
+    family = case.family
+
+    def run() -> int | str | None:
+        run = family.run(case.instance, name)
+        return json_number(run.welfare) if run.valid else None
+
+    key = "shipped value", family.name, case.identity, family.algorithm_key(name), family.solver_key(name)
     if key not in _VALUES:
-        asked = [
-            "shipped value",
-            case.family.name,
-            case.identity,
-            case.family.algorithm_key(name),
-            case.family.solver_key(name),
-        ]
-        known = recall(asked)
-        if known is None:
-            run = case.family.run(case.instance, name)
-            known = json.dumps(json_number(run.welfare) if run.valid else None).encode()
-            store(asked, known)
-        value = json.loads(known)
+        value = recalled([*key], run)
         _VALUES[key] = None if value is None else read_exact(value)
     return _VALUES[key]
 
 
-_VALUES: dict[tuple[str, str, str], Exact | None] = {}
+_VALUES: dict[tuple[str, ...], Exact | None] = {}

@@ -1,9 +1,9 @@
-"""What an evaluation found, as records and as JSON values."""
+"""What an evaluation found: records, the table, the feedback for whoever writes the next policy, JSON values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ from ratiobench.bench.evaluation.cases import STAGES, EvaluationCase, require_su
 from ratiobench.bench.family.capabilities import LossReport
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.show import format_number
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import make_printable
@@ -19,6 +20,7 @@ from ratiobench.online.remarks import NO_ISOLATION
 
 FORMAT = "ratiobench/evaluation/1"
 SHOWN = 6  # Most arrivals that the feedback lists one by one
+HEAD = ("stage", "instance", "arrivals", "OPT", "value", "share", "missed", "best shipped")
 LOSSES = 50  # Arrivals of the worst instance that a document has
 
 
@@ -129,7 +131,51 @@ class Evaluation:
 
     def document(self) -> dict[str, Any]:
         """The evaluation as JSON values (`docs/reference/json.md`)."""
-        return _document(self)
+        settings, shipped = self.settings, self.shipped
+        return {
+            "format": FORMAT,
+            "policy": make_printable(self.policy, 300),
+            "family": self.family.name,
+            "objective": {"name": self.family.objective, "unit": self.family.unit, "best": self.family.sense.value},
+            "set": self.set_name,
+            "seed": settings.seed,
+            "valid": self.valid,
+            "reason": self.reason or None,
+            "combined_score": self.combined_score,
+            "headroom": self.headroom,
+            "best_shipped": None
+            if shipped is None
+            else {
+                "algorithm": shipped.name,
+                "share": round_down(shipped.share),
+                "headroom": round_down(shipped.headroom),
+            },
+            "stages": [
+                {"name": stage.name, "instances": stage.instances, "run": stage.run}
+                | {"share": round_down(stage.share), "passed": stage.passed}
+                for stage in self.stages
+            ],
+            "threshold": settings.threshold,
+            "stopped": self.stopped or None,
+            "time_limited": self.time_limited,
+            "budget_seconds": settings.budget,
+            "isolated": self.isolated,
+            "isolation": self.isolation,
+            "seconds": round(self.seconds, 6),
+            "seconds_per_decision": None if self.seconds_per_decision is None else round(self.seconds_per_decision, 9),
+            "instances": [_instance(self, result) for result in self.results],
+            "worst": None if not self.worst else {"instance": self.worst, "losses": self._losses()},
+            "notes": list(self.notes),
+            "feedback": list(self.feedback),
+        }
+
+    def _losses(self) -> list[dict[str, Any]]:
+        losses = [] if self.loss is None else self.loss.losses[:LOSSES]
+        return [
+            {**loss.figures, "arrival": loss.arrival, "loss": json_number(loss.amount)}
+            | ({"text": loss.text} if place < SHOWN else {})
+            for place, loss in enumerate(losses)
+        ]
 
 
 def round_down(value: Fraction | float) -> float:
@@ -157,47 +203,6 @@ def _quotient(part: Exact, whole: Exact) -> Fraction:
     return min(max(Fraction(part) / Fraction(whole), Fraction(0)), Fraction(1))
 
 
-def _document(found: Evaluation) -> dict[str, Any]:
-    settings, shipped = found.settings, found.shipped
-    return {
-        "format": FORMAT,
-        "policy": make_printable(found.policy, 300),
-        "family": found.family.name,
-        "objective": {"name": found.family.objective, "unit": found.family.unit, "best": found.family.sense.value},
-        "set": found.set_name,
-        "seed": settings.seed,
-        "valid": found.valid,
-        "reason": found.reason or None,
-        "combined_score": found.combined_score,
-        "headroom": found.headroom,
-        "best_shipped": None
-        if shipped is None
-        else {"algorithm": shipped.name, "share": round_down(shipped.share), "headroom": round_down(shipped.headroom)},
-        "stages": [
-            {
-                "name": each.name,
-                "instances": each.instances,
-                "run": each.run,
-                "share": round_down(each.share),
-                "passed": each.passed,
-            }
-            for each in found.stages
-        ],
-        "threshold": settings.threshold,
-        "stopped": found.stopped or None,
-        "time_limited": found.time_limited,
-        "budget_seconds": settings.budget,
-        "isolated": found.isolated,
-        "isolation": found.isolation,
-        "seconds": round(found.seconds, 6),
-        "seconds_per_decision": None if found.seconds_per_decision is None else round(found.seconds_per_decision, 9),
-        "instances": [_instance(found, each) for each in found.results],
-        "worst": None if not found.worst else {"instance": found.worst, "losses": _losses(found)},
-        "notes": list(found.notes),
-        "feedback": list(found.feedback),
-    }
-
-
 def _instance(found: Evaluation, result: CaseResult) -> dict[str, Any]:
     about: dict[str, Any] = {"name": result.name, "stage": result.stage, "state": result.state}
     if result.reason:
@@ -214,10 +219,73 @@ def _instance(found: Evaluation, result: CaseResult) -> dict[str, Any]:
     return about
 
 
-def _losses(found: Evaluation) -> list[dict[str, Any]]:
-    losses = [] if found.loss is None else found.loss.losses[:LOSSES]
-    return [
-        {**each.figures, "arrival": each.arrival, "loss": json_number(each.amount)}
-        | ({"text": each.text} if place < SHOWN else {})
-        for place, each in enumerate(losses)
+def percent(value: object) -> str:
+    """A share as a percentage with one digit, rounded down."""
+    return f"{int(1000 * round_down(value)) / 10:.1f} %"  # type: ignore[arg-type]
+
+
+def table_rows(found: Evaluation) -> list[dict[str, str]]:
+    """The table's cells by heading, a row per instance; those that were not run are left out."""
+    return [dict(zip(HEAD, _row(found, result), strict=True)) for result in found.results if result.case is not None]
+
+
+def _row(found: Evaluation, result: CaseResult) -> tuple[str, ...]:
+    case = result.case
+    assert case is not None
+    opt = format_number(case.lower)
+    if case.lower != case.upper:
+        opt = f"[{opt}, {format_number(case.upper, up=True)}]"
+    about = result.stage, result.name, str(case.arrivals), opt
+    if result.state != "ok":
+        return (*about, "invalid", "-", "-", "-")
+    best = None if found.shipped is None else found.shipped.values.get(result.name)
+    return (*about, format_number(result.value), percent(result.share), percent(result.headroom), format_number(best))
+
+
+def feedback_lines(found: Evaluation, worst: CaseResult | None) -> Iterator[str]:
+    """Where the policy loses against the best known solution; `worst`: the instance on which it loses most."""
+    if not found.valid:
+        yield f"The policy is not valid, so its score is 0. {found.reason}"
+        ran = [each for each in found.results if each.state == "ok"]
+        if ran:
+            yield f"Before that it ran on {len(ran)} instance{'s' * (len(ran) != 1)} without breaking a rule."
+    for stage in found.stages if found.valid else ():
+        count = f"{stage.run} of {stage.instances}" if stage.run < stage.instances else str(stage.run)
+        yield f"Stage {stage.name}: {percent(stage.share)} of OPT on average, {count} instances."
+    if found.stopped and found.valid:
+        missing = sum(each.state == "not run" for each in found.results)
+        yield f"The evaluation {found.stopped}; {missing} instances were not run and count as 0 in the score."
+    yield from _headroom_lines(found)
+    if worst is not None:
+        missed = percent(worst.headroom)
+        yield f"It loses most on {worst.name}: {percent(worst.share)} of OPT reached, {missed} certainly missed."
+    if found.loss is not None:
+        yield from found.loss.summary
+        for each in found.loss.losses[:SHOWN]:
+            yield f"- {each.text}"
+        rest = found.loss.losses[SHOWN:]
+        if rest:
+            amount = sum(each.amount for each in rest)
+            yield f"- {len(rest)} more such arrivals cost {amount:,} together (unit: {found.family.unit})."
+
+
+def _headroom_lines(found: Evaluation) -> Iterator[str]:
+    """What OPT leaves above the policy, and above the best shipped algorithm."""
+    if found.headroom is None or found.shipped is None:
+        return
+    yield (
+        f"On the instances that were run the policy certainly misses {percent(found.headroom)} of OPT on average; the "
+        f"best shipped algorithm, {found.shipped.name}, misses {percent(found.shipped.headroom)}."
+    )
+    behind = [
+        (each.name, found.shipped.values[each.name], each.value)
+        for each in found.results
+        if each.state == "ok" and each.value is not None and each.name in found.shipped.values
     ]
+    sign = 1 if found.family.sense.verified == "lower" else -1
+    wins = sum(sign * (ours - theirs) > 0 for _, theirs, ours in behind)
+    losses = [name for name, theirs, ours in behind if sign * (ours - theirs) < 0]
+    if behind:
+        named = f": {', '.join(losses[:4])}{', ...' * (len(losses) > 4)}" if losses else ""
+        better = f"it is better on {wins} of {len(behind)} instances, worse on {len(losses)}"
+        yield f"Against {found.shipped.name} {better}{named}."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ratiobench.bench.family.suite import SolveSettings
@@ -15,66 +14,9 @@ if TYPE_CHECKING:
     from ratiobench.bench.family.checks import Check
     from ratiobench.bench.family.explanation import Explanation
     from ratiobench.bench.family.suite import NamedSummary, Study
-    from ratiobench.formulations.checksums import Verdict
     from ratiobench.formulations.report import Exact, SolveReport
     from ratiobench.instances.io.seeds import Stream
     from ratiobench.online.outcome import OnlineRun
-
-__all__ = [
-    "BidCurve",
-    "Bidding",
-    "Certificates",
-    "Claims",
-    "CounterexampleSearch",
-    "EvaluationSupport",
-    "Explainer",
-    "Gantt",
-    "GanttBlock",
-    "GanttTask",
-    "Loss",
-    "LossReport",
-    "Refusal",
-    "SearchResult",
-    "SearchSettings",
-    "SizeRange",
-    "Statement",
-    "Studies",
-    "TimeSeries",
-    "Timeline",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Certificates:
-    """Intervals on OPT with certificates that an independent checker verifies."""
-
-    # (instance, settings, start): as `Family.solve`, with the work that its `certificate` needs; None in it when none
-    # could be had.
-    solve: Callable[[Any, SolveSettings, Any], SolveReport]
-    # (certificate, path): the certificate of a report to a file, whole or not at all.
-    write: Callable[[Any, Path], None]
-    # (instance, data, source): exact verification of a decoded certificate, by code that shares nothing with `solve`;
-    # InputError if it is no certificate at all.
-    verify: Callable[[Any, Any, str], Verdict[Any]]
-    proves: str = "lower <= OPT <= upper"  # what a valid certificate proves, and how, in a sentence
-    # (instance, data): the sum by which a valid certificate proves its bound, in a line.
-    sum_text: Callable[[Any, Any], str] | None = None
-    # (document, other): the document of a certificate with the first one's solution and the other one's bound; None for
-    # a format whose documents have both in keys of their own.
-    join: Callable[[Any, Any], dict[str, Any]] | None = None
-
-    def check(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
-        """Verify a decoded certificate.
-
-        Returns ``valid lower upper problem``; `problem` is the first error, in one line, None when valid.
-        """
-        verdict = self.verify(instance, data, source)
-        return {
-            "valid": verdict.valid,
-            "lower": verdict.certificate.lower,
-            "upper": verdict.certificate.upper,
-            "problem": verdict.problem or None,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,6 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["Check", "Verdict"]
-
 
 class Verdict(StrEnum):
     """The verdict of an exact comparison."""

@@ -14,10 +14,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, overload
 
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import NamedSummary
@@ -29,9 +29,10 @@ from ratiobench.instances.io.plugins import CLAIMS, plugins_of
 from ratiobench.instances.io.recipe import PATH
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ratiobench.bench.family.capabilities import (
         Bidding,
-        Certificates,
         Claims,
         CounterexampleSearch,
         EvaluationSupport,
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
     from ratiobench.online.run import Environment
     from ratiobench.online.spec import Entry
 
-__all__ = ["FILE", "Family", "Part", "SolutionReport"]
-
 # The kind of recipe that all families have
 FILE = Form(
     "file",
@@ -65,19 +64,7 @@ FILE = Form(
 Names = Iterable[tuple[str, str]]  # names, each with a sentence about it
 
 
-class SolutionReport(Protocol):
-    """The result of an exact check of a solution."""
-
-    def document(self) -> dict[str, Any]:
-        """Convert the result to JSON values.
-
-        Returns
-        -------
-        A mapping with ``valid violations admitted`` and ``welfare`` at least.
-        """
-        ...
-
-
+NO_CERTIFICATES = ("--certificate", "the family {family.name} has no certificates")
 T = TypeVar("T")
 _REQUIRED: Any = object()
 
@@ -205,9 +192,7 @@ class Family:
         "instances.generate:generate", "(recipe): its instance, the same one on every machine."
     )
     recipe_forms: Part[Callable[[], Sequence[Form]]] = Part(
-        "instances.generate:recipes",
-        "The kinds of recipes that files and the command line can name; all families have `file`.",
-        lambda: (),
+        "instances.generate:recipes", "The kinds of recipes that can be named; all families have `file`.", lambda: ()
     )
     solution_document: Part[Callable[[Any], dict[str, Any]]] = Part(
         "instances.solution:solution_document", '(solution): JSON values, ``{"decisions": [...]}``.'
@@ -216,9 +201,7 @@ class Family:
         "instances.solution:parse_solution", "(data, source): the solution in a document; only its form is checked."
     )
     solution_formats: Part[Mapping[str, Callable[[Any, Any], str]]] = Part(
-        "instances.solution:FORMATS",
-        "(instance, solution): texts of a solution in other formats, by the suffix of their file.",
-        {},
+        "instances.solution:FORMATS", "(instance, solution): texts in other formats, by the suffix of the file.", {}
     )
     own_suites: Part[Callable[[], Sequence[Suite]]] = Part(
         "bench.suites:suites", "The suites that the family ships; `suites` adds those of the standard set."
@@ -238,9 +221,7 @@ class Family:
         "instances.arrivals:traces", "The traces that drive the family's generators, with summaries.", lambda: ()
     )
     constructions: Part[Callable[[], Names]] = Part(
-        "instances.constructions:constructions",
-        "The parametric families of instances, with summaries that have the parameters.",
-        lambda: (),
+        "instances.constructions:constructions", "Parametric families of instances, and their parameters.", lambda: ()
     )
     log_formats: Part[Names] = Part(
         "bench.commands:LOGS", "The formats of logs that the family's command `import` reads, with summaries.", ()
@@ -300,28 +281,28 @@ class Family:
         "(instance, fields of `SolveSettings` by name, start=, certified=): OPT, or an interval on it, with a solution "
         "that attains its verified end.",
     )
-    check_solution: Part[Callable[[Any, Any], SolutionReport]] = Part(
+    check_solution: Part[Callable[[Any, Any], Any]] = Part(
         "formulations.check:check",
         "(instance, solution): verifies every constraint and recounts the value, exactly; `solver` shares no code with "
-        "it.",
+        "it. The `document()` of the result is a mapping with ``valid violations admitted welfare`` at least.",
     )
-    write_certificate: Part[Callable[..., None] | None] = Part(
+    write_certificate: Part[Callable[[Any, Path], None]] = Part(
         "formulations.certificate:write",
-        "(certificate, path): the certificate of a report to a file, whole or not at all.",
-        None,
+        "(certificate, path): writes the certificate of a report, whole or not at all.",
+        refusal=NO_CERTIFICATES,
     )
-    verify_certificate: Part[Callable[[Any, Any, str], Verdict[Any]] | None] = Part(
+    verify_certificate: Part[Callable[[Any, Any, str], Verdict[Any]]] = Part(
         "formulations.verify:verify",
         "(instance, data, source): exact verification of a decoded certificate, by code that shares nothing with "
         "`solver`; InputError if it is no certificate at all.",
-        None,
+        refusal=NO_CERTIFICATES,
     )
     certificate_proves: Part[str] = Part(
         "formulations.verify:PROVES", "What a valid certificate proves, in a sentence.", "lower <= OPT <= upper"
     )
     certificate_sum: Part[Callable[[Any, Any], str] | None] = Part(
         "formulations.verify:tell_sum",
-        "(instance, data): the sum by which a valid certificate proves its bound, in a line.",
+        "(instance, data): the sum that proves the bound of a certificate, in a line.",
         None,
     )
     join_certificates: Part[Callable[[Any, Any], dict[str, Any]] | None] = Part(
@@ -356,9 +337,7 @@ class Family:
         ),
     )
     printed_key: Part[Callable[[], str]] = Part(
-        "formulations.crosscheck:printed_key",
-        "Key of stored answers of `solve_printed`; empty where no program is printed.",
-        lambda: "",
+        "formulations.crosscheck:printed_key", "Key of stored answers of `solve_printed`; empty for none.", lambda: ""
     )
     solve_printed: Part[Callable[[Any], Sequence[CrossCheckRow]]] = Part(
         "formulations.crosscheck:solve_printed",
@@ -374,17 +353,22 @@ class Family:
         return self.solver(instance, **asdict(settings), start=start)
 
     @property
-    def certificates(self) -> Certificates | None:
-        """Writes and verifies certificates of intervals on OPT."""
-        from ratiobench.bench.family.capabilities import Certificates
+    def has_certificates(self) -> bool:
+        """Whether it writes and verifies certificates of intervals on OPT."""
+        verify: Any = self.verify_certificate
+        return not (isinstance(verify, partial) and verify.func is _refuse)
 
-        def solve(instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
-            return self.solver(instance, **asdict(settings), start=start, certified=True)
+    def certify(self, instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
+        """As `solve`, with the work that the report's `certificate` needs; None in it when none could be had."""
+        if not self.has_certificates:
+            _refuse(self, *NO_CERTIFICATES)
+        return self.solver(instance, **asdict(settings), start=start, certified=True)
 
-        write, verify = self.write_certificate, self.verify_certificate
-        if write is None or verify is None:
-            return None
-        return Certificates(solve, write, verify, self.certificate_proves, self.certificate_sum, self.join_certificates)
+    def check_certificate(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
+        """Verify a decoded certificate; ``valid lower upper``, and in ``problem`` the first error, None when valid."""
+        verdict = self.verify_certificate(instance, data, source)
+        ends = {"lower": verdict.certificate.lower, "upper": verdict.certificate.upper}
+        return {"valid": verdict.valid, **ends, "problem": verdict.problem or None}
 
     def solve_key(self, settings: SolveSettings) -> str:
         """Return a solve's part of a stored result's key: settings, code version, solvers' versions."""
@@ -395,7 +379,8 @@ class Family:
 
     def check(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
         """Verify a decoded solution file exactly; the answer has ``valid welfare admitted violations`` at least."""
-        return self.check_solution(instance, self.parse_solution(data, source)).document()
+        document: Mapping[str, Any] = self.check_solution(instance, self.parse_solution(data, source)).document()
+        return document
 
     def load_document(self, instance: Any, data: bytes, source: str) -> Any:
         """Decode the file of a solution or certificate of an instance, with no more values than `value_limit`."""
@@ -406,9 +391,7 @@ class Family:
         from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 
         began = time.perf_counter()
-        if self.certificates is None:
-            raise InputError(source, "", f"the family {self.name} has no certificates")
-        verdict = self.certificates.verify(instance, data, source)
+        verdict = self.verify_certificate(instance, data, source)
         if not verdict.valid:
             raise InputError(source, "", f"not valid: {verdict.problem}")
         lower, upper = verdict.certificate.lower, verdict.certificate.upper
@@ -450,9 +433,7 @@ class Family:
     )
     bidding: Part[Bidding | None] = Part("bench.theory.bidder:BIDDING", "Algorithms that are auctions.", None)
     evaluation: Part[EvaluationSupport | None] = Part(
-        "bench.evaluation:EVALUATION",
-        "Instances and shipped algorithms for evaluations of policies, and where a run loses.",
-        None,
+        "bench.evaluation:EVALUATION", "Instances and algorithms to evaluate policies, and where a run loses.", None
     )
 
     def secret_types(self) -> list[type]:
@@ -462,7 +443,7 @@ class Family:
 
     def algorithms(self) -> Sequence[NamedSummary]:
         """Return the family's online algorithms, with summaries that have the options."""
-        return NamedSummary.several(self._environment.registry.algorithms())
+        return [NamedSummary(*pair) for pair in self._environment.registry.algorithms()]
 
     def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
         """Run an algorithm under the referee; a broken rule makes the run invalid and is no exception.
@@ -616,10 +597,8 @@ class Family:
 
     def statements(self) -> Sequence[Statement]:
         """Return the claims in words: those that a proof settles, then those that audits check, in their order."""
-        from ratiobench.bench.family.plugin_claims import plugin_claims
-
         own = () if self.claims is None else self.claims.statements
-        return (*own, *(claim.state() for claim in plugin_claims(self.name)))
+        return (*own, *(claim.state() for claim in _plugin_claims(self.name)))
 
     def notation(self) -> Sequence[tuple[str, str]]:
         """Return the notation of the statements: (sign, meaning) pairs."""
@@ -635,15 +614,35 @@ class Family:
         self, instance: Any, run: OnlineRun, reference: SolveReport, claims: Collection[str] = ()
     ) -> Sequence[Check]:
         """Check claims on one run, against the interval on OPT: those of these names, else all that apply."""
-        from ratiobench.bench.family.plugin_claims import check_plugin_claims, plugin_claims
-
         known = [statement.name for statement in self.statements() if not statement.proof]
         for name in claims:
             if name not in known:
                 raise InputError("claim", "", explain_unknown_name(name, known))
-        added = plugin_claims(self.name)
+        added = _plugin_claims(self.name)
         own = [name for name in claims if name not in {claim.name for claim in added}]
         checks: list[Check] = []
         if self.claims is not None and (own or not claims):
             checks += self.claims.audit(instance, run, reference, own or None)
-        return [*checks, *check_plugin_claims(added, instance, run, reference, claims)]
+        case = PluginCase(instance, run, reference)
+        shown = [claim for claim in added if (claim.name in claims if claims else claim.is_shown(run))]
+        return [*checks, *(claim.check_run(case) for claim in shown)]
+
+
+class PluginCase(NamedTuple):
+    """What the check of a claim of a plug-in gets: a run on an instance, with the interval on OPT."""
+
+    instance: Any
+    run: OnlineRun
+    reference: SolveReport
+
+
+@cache
+def _plugin_claims(family: str) -> Sequence[Any]:
+    """The claims of plug-ins about runs of a family, each a `ratiobench.bench.theory.claim.Claim`."""
+    found = []
+    for name, plugin in plugins_of(CLAIMS, family).items():
+        claim = plugin.load()
+        if getattr(claim, "name", None) != name or not hasattr(claim, "check_run"):
+            raise InputError(plugin.package, plugin.name, f"{plugin.value} is no claim of the name {name!r}")
+        found.append(claim)
+    return tuple(found)

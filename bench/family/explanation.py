@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ratiobench.bench.family.checks import Verdict
     from ratiobench.bench.family.source import Source
 
-__all__ = ["Conclusion", "Explanation", "Grid", "Listing", "Moment", "Square", "find_used_signs"]
-
 Figure = int | Fraction | str | None  # An exact number, or words; None: there is none
 Sentence = Sequence[int | Fraction | str]  # A sentence in pieces: words as they stand, and exact numbers between them
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Sense"]
-
 
 class Sense(StrEnum):
     """Whether the most or the least of the objective is best."""

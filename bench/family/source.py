@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Source"]
-
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -23,11 +21,6 @@ class Source:
     link: str = ""
     # `article`, `conference-paper`, or another type of CITATION.cff, whose authors are bodies and not people.
     kind: str = "conference-paper"
-
-    @property
-    def anchor(self) -> str:
-        """What links to it on a page refer to."""
-        return f"source-{self.name.replace(' ', '-')}"
 
     @property
     def by(self) -> str:

@@ -12,7 +12,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -26,7 +26,15 @@ from ratiobench.bench.family.suite import Case, Suite, is_informed
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.documents import Digest, Part, read_document
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.io.files import Place, iterate_values, read_bytes, sha256_of, write_atomically
+from ratiobench.instances.io.files import (
+    Place,
+    iterate_values,
+    line_of,
+    read_bytes,
+    sha256_of,
+    write_atomically,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from ratiobench.formulations.report import Exact
@@ -272,3 +280,62 @@ def interval_of(record: Record) -> tuple[Exact, Exact]:
     """The interval of a record."""
     lower, upper = (end if isinstance(end, int) else Fraction(end) for end in (record.lower, record.upper))
     return lower, upper
+
+
+# Stored runs: the shipped algorithms on the instances of a set, `bench/standard/NAME.runs.json.gz`, which `standard
+# runs` writes. `run` shows them where it would run the same version of the same algorithm on the same instance, and
+# `evaluate` compares a policy with the best of them.
+
+RUNS_FORMAT = "ratiobench/standard-runs/1"
+NEEDED = {"valid", "welfare", "constants", "seconds"}  # Of a run, for what is read here
+
+
+class StoredRun(Part, frozen=True):
+    """A run of a shipped algorithm on an instance of a set."""
+
+    entry: str
+    instance: str  # SHA-256 of its content
+    algorithm: str  # with its options
+    key: str  # what a folder of results has: its version, the solver, where its prices are from
+    run: dict[str, Any]  # as `run_payload` gives it; `seconds` is None: another machine's say nothing here
+    measures: dict[str, str | int | None]  # the family's, as text
+
+    def __post_init__(self) -> None:
+        if missing := sorted(NEEDED - self.run.keys()):
+            raise InputError("", f"run.{missing[0]}", "the field is missing")
+
+    @property
+    def is_oracle(self) -> bool:
+        """Whether constants come from the instance itself."""
+        return any(constant["source"] == "oracle" for constant in self.run["constants"])
+
+
+class Runs(Part, frozen=True):
+    """The file."""
+
+    format: Literal["ratiobench/standard-runs/1"]
+    runs: list[StoredRun]
+
+
+def path_of(chosen: StandardSet) -> Path:
+    """The file beside the manifest."""
+    return chosen.path.with_suffix(".runs.json.gz")
+
+
+def read_runs(chosen: StandardSet) -> Mapping[tuple[str, str], StoredRun]:
+    """The stored runs of a set by entry and algorithm; none where there is no such file."""
+    path = path_of(chosen)
+    return _read_runs(path, path.stat().st_mtime_ns) if path.exists() else {}
+
+
+@lru_cache(maxsize=4)
+def _read_runs(path: Path, _: int) -> Mapping[tuple[str, str], StoredRun]:
+    return {(run.entry, run.algorithm): run for run in read_document(path, Runs).runs}
+
+
+def write_runs(chosen: StandardSet, runs: Iterable[StoredRun]) -> None:
+    """Write the runs in the order of the set's entries, whole or not at all."""
+    place = {entry.name: number for number, entry in enumerate(chosen.entries)}
+    order = sorted(runs, key=lambda each: (place[each.entry], each.algorithm))
+    lines = ",\n".join(line_of(msgspec.to_builtins(each)) for each in order)
+    write_text(path_of(chosen), f'{{"format": "{RUNS_FORMAT}", "runs": [\n{lines}\n]}}\n')

@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
 
 from ratiobench.instances.io.documents import Name, Number, Part
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
-__all__ = [
-    "COUNTEREXAMPLES",
-    "Axis",
-    "Case",
-    "NamedSummary",
-    "Plot",
-    "PrintedGain",
-    "PrintedMean",
-    "SolveSettings",
-    "Study",
-    "Suite",
-]
-
 # Group of instances that were searched for to violate a claim about one algorithm; significance leaves them out
 COUNTEREXAMPLES = "counterexamples"
 
 
-@dataclass(frozen=True, slots=True)
-class NamedSummary:
+class NamedSummary(NamedTuple):
     """A name and the one sentence that `list` prints beside it."""
 
-    name: str  # what `list` prints first
-    summary: str  # one sentence
-
-    @classmethod
-    def several(cls, pairs: Iterable[tuple[str, str]]) -> list[NamedSummary]:
-        """Make records of (name, summary) pairs.
-
-        Examples
-        --------
-        >>> from ratiobench.bench.family.suite import NamedSummary
-        >>> NamedSummary.several([("greedy", "takes every task that fits")])[0].name
-        'greedy'
-        """
-        return [cls(name, summary) for name, summary in pairs]
+    name: str
+    summary: str
 
 
 @dataclass(frozen=True, slots=True)

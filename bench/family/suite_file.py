@@ -1,22 +1,28 @@
 """A suite of one's own in a TOML file, and a recipe on the command line: read, checked, made a `Suite`.
 
-An instance of the file is a recipe with what is run on it; `ratiobench.bench.family.grids` makes its cases. What may
-stand where is described in `SuiteTable`, `InstanceTable`, `PlotTable` and by the families' recipes.
+An instance of the file is a recipe with what is run on it, and its cases are a grid: a list of values makes as many
+instances, `runs` repeats them, and texts may have ``{run}``, the number of the run. What may stand where is described
+in `SuiteTable`, `InstanceTable`, `PlotTable` and by the families' recipes.
 """
 
 from __future__ import annotations
 
+import glob
+import hashlib
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from itertools import chain
+from functools import partial
+from itertools import chain, product
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
-from ratiobench.bench.family.grids import CASES, RUNS, Grid, Runs, Variant, fill, name_file, shorten_name
+from ratiobench.bench.family.contract import FILE, Family
 from ratiobench.bench.family.suite import (
     LEADERBOARD,
     QUANTITIES,
@@ -43,13 +49,14 @@ from ratiobench.instances.io.errors import (
     shorten,
     suggest_name,
 )
-from ratiobench.instances.io.files import load_toml, read_bytes
-from ratiobench.instances.io.keys import Form, Kind, Text
-
-if TYPE_CHECKING:
-    from ratiobench.bench.family.contract import Family
+from ratiobench.instances.io.files import load_json, load_toml, read_bytes
+from ratiobench.instances.io.keys import Kind, Text, flatten, text_of
 
 SUFFIX = ".toml"
+CASES = 10_000  # Most cases of a file
+RUNS = 1000  # Most runs of an instance
+NAME = 100  # Most bytes of a name that is made of a grid
+Runs = Annotated[int, Meta(ge=1, le=RUNS)] | Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=RUNS)]
 _UNNAMED = ""  # A name or a sentence that is not given
 
 Effort = Annotated[int, Meta(ge=1, le=10**6)]
@@ -121,6 +128,7 @@ class SuiteTable(Part, frozen=True, kw_only=True):
 
 _SOLVE = [field.name for field in fields(SolveSettings)]
 _SOLVERS = re.compile(r"\[([^][]*)\]$")  # In the summary of a formulation: the backends that it goes with
+_PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
 _UNSAFE = re.compile(r"[^\w.=+-]")
 
 
@@ -165,9 +173,11 @@ def suite_of(
     top = convert(data, SuiteTable, source)
     failures: list[tuple[str, InputError]] = []
     for family in _candidates(top, source, families):
-        reader = _Reader(source, folder, family, top, alone)
         try:
-            cases, small = reader.cases(top.instance, "instance"), reader.cases(top.small, "small")
+            cases, small = (
+                _cases(tables, "" if alone else name, partial(_Table, source, folder, family, top))
+                for name, tables in (("instance", top.instance), ("small", top.small))
+            )
         except InputError as error:
             failures.append((family.name, error))
             continue
@@ -221,47 +231,76 @@ def _candidates(top: SuiteTable, source: str, families: Mapping[str, Family]) ->
     return able
 
 
-class _Reader:
-    """Tables to cases, of one family."""
+def _cases(
+    tables: Sequence[dict[str, Any]], name: str, make: Callable[[str, dict[str, Any]], _Table]
+) -> tuple[Case, ...]:
+    """The cases of the tables of this name; of one without a name those of a recipe alone."""
+    found: dict[str, Case] = {}
+    for j, values in enumerate(tables):
+        table = make(f"{name}[{j}]" if name else "", values)
+        for case in table.cases():
+            if case.name in found:
+                problem = f"two cases are called {shorten(case.name)}; give a name with {{run}} or {{KEY}} in it"
+                raise table.error("name", problem)
+            if len(found) == CASES:
+                raise table.error("", f"more than {CASES} cases")
+            found[case.name] = case
+    return tuple(found.values())
 
-    def __init__(self, source: str, folder: Path, family: Family, top: SuiteTable, alone: bool) -> None:
-        self.source, self.folder, self.family, self.top, self.alone = source, folder, family, top, alone
 
-    def cases(self, tables: Sequence[dict[str, Any]], name: str) -> tuple[Case, ...]:
-        found: dict[str, Case] = {}
-        for j, table in enumerate(tables):
-            field = "" if self.alone else f"{name}[{j}]"
-            for case in self._of_table(table, field):
-                if case.name in found:
-                    problem = f"two cases are called {shorten(case.name)}; give a name with {{run}} or {{KEY}} in it"
-                    raise InputError(self.source, join_path(field, "name"), problem)
-                if len(found) == CASES:
-                    raise InputError(self.source, field, f"more than {CASES} cases")
-                found[case.name] = case
-        return tuple(found.values())
+class Variant(NamedTuple):
+    """One place of a grid."""
 
-    def _of_table(self, table: dict[str, Any], field: str) -> Iterator[Case]:
+    values: Mapping[str, Any]  # of the recipe, by the names of its keys
+    prior: Mapping[str, Any] | None  # what is different in the recipe of the prior; None without a prior
+    varied: Sequence[str]  # the keys in which places differ
+    run: int | None  # its number; None where nothing is repeated
+
+    def words(self) -> dict[str, str]:
+        """What the placeholders of a name stand for."""
+        words = {key: format_value(value) for key, value in self.values.items()}
+        return words if self.run is None else words | {"run": str(self.run)}
+
+
+class _Table:
+    """A table of a suite's file, read for one family: a recipe with what is run on it, and its grid of cases.
+
+    `field`: where it stands in the file; empty for a recipe alone.
+    """
+
+    def __init__(
+        self, source: str, folder: Path, family: Family, top: SuiteTable, field: str, table: dict[str, Any]
+    ) -> None:
+        self.source, self.field, self.folder, self.family, self.top = source, field, folder, family, top
         shared = InstanceTable.__struct_fields__
-        about = convert({key: table[key] for key in table if key in shared}, InstanceTable, self.source, field)
-        forms = self.family.recipes()
-        if about.recipe not in forms:
-            problem = f"{shorten(about.recipe)} is no recipe of {self.family.name}; known: {', '.join(forms)}"
-            raise InputError(self.source, join_path(field, "recipe"), problem + suggest_name(about.recipe, forms))
+        self.about = convert({key: table[key] for key in table if key in shared}, InstanceTable, source, field)
+        self.values = {key: table[key] for key in table if key not in shared}
+        forms, recipe = family.recipes(), self.about.recipe
+        if recipe not in forms:
+            problem = f"{shorten(recipe)} is no recipe of {family.name}; known: {', '.join(forms)}"
+            raise self.error("recipe", problem + suggest_name(recipe, forms))
+        self.form = forms[recipe]
+        self.is_seeded = any(key.name == "seed" for key in self.form.keys)
+
+    def error(self, place: str, problem: str) -> InputError:
+        """What is wrong at a place of the table."""
+        return InputError(self.source, join_path(self.field, place), problem)
+
+    def cases(self) -> Iterator[Case]:
+        """Every place of the grid as a case."""
         known = self.family.study_kinds
-        for j, study in enumerate(about.study):
+        for j, study in enumerate(self.about.study):
             if known is None:
                 break
             if study.kind not in known:
-                raise InputError(self.source, f"{field}.study[{j}].kind", explain_unknown_name(study.kind, known))
+                raise self.error(f"study[{j}].kind", explain_unknown_name(study.kind, known))
             if known[study.kind] and study.task is None:
                 problem = f"the key is missing: a study of kind {study.kind} is about one task"
-                raise InputError(self.source, f"{field}.study[{j}].task", problem)
-        grid = Grid(self.source, field, self.folder, self.family, forms[about.recipe], shared)
-        own = {key: table[key] for key in table if key not in shared}
-        for variant in grid.variants(own, about.runs, about.prior):
-            yield self._case(forms[about.recipe], about, variant, field)
+                raise self.error(f"study[{j}].task", problem)
+        yield from map(self._case, self._variants())
 
-    def _case(self, form: Form, about: InstanceTable, variant: Variant, field: str) -> Case:
+    def _case(self, variant: Variant) -> Case:
+        form, about = self.form, self.about
         words = variant.words() | {"recipe": form.name}
         files = [key.name for key in form.keys if isinstance(key.kind, Text) and key.kind.path and key.name in words]
         words |= {key: Path(words[key]).name for key in files}  # names of files are no paths
@@ -272,19 +311,19 @@ class _Reader:
         if not form.label and len(variant.values) == 1:  # an instance that has a name
             [(_, value)] = variant.values.items()
             name, group = (Path(str(value)).name.partition(".json")[0], "") if isinstance(value, str) else (name, group)
-        name = fill(about.name or shorten_name(name or form.name), words, self.source, join_path(field, "name"))
-        group = fill(about.group or group or "all", words, self.source, join_path(field, "group"))
-        name_file(name, self.source, join_path(field, "name"))
+        name = self._filled(about.name or shorten_name(name or form.name), words, "name")
+        group = self._filled(about.group or group or "all", words, "group")
+        name_file(name, self.source, join_path(self.field, "name"))
         own = {key: getattr(about, key) for key in _SOLVE}
         settings = {key: getattr(self.top, key) if own[key] is None else own[key] for key in _SOLVE}
         for key in ("formulation", "backend"):
             if problem := self._unsolvable(key, settings["formulation"], settings["backend"]):
-                raise InputError(self.source, key if own[key] is None else join_path(field, key), problem)
-        recipe = form.recipe(self.source, field, variant.values, "" if self.alone else name)
+                raise InputError(self.source, key, problem) if own[key] is None else self.error(key, problem)
+        recipe = form.recipe(self.source, self.field, variant.values, name if self.field else "")
         prior = None
         if variant.prior is not None:
             values = {**variant.values, **variant.prior}
-            prior = form.recipe(self.source, join_path(field, "prior"), values, f"before {name}")
+            prior = form.recipe(self.source, join_path(self.field, "prior"), values, f"before {name}")
         algorithms = self.top.algorithms if about.algorithms is None else about.algorithms
         return Case(name, recipe, algorithms, SolveSettings(**settings), group, prior, about.study)
 
@@ -295,14 +334,154 @@ class _Reader:
         known = {"auto": "", **dict(self.family.formulations())}
         if key == "formulation":
             return "" if formulation in known else explain_unknown_name(formulation, known)
-        able = {each: _SOLVERS.findall(summary) for each, summary in known.items()}
+        able = {name: _SOLVERS.findall(summary) for name, summary in known.items()}
         able["auto"] = [f"{NO_BACKEND}, {', '.join(chain(*able.values()))}"]
         names = dict.fromkeys(["auto", *filter(None, ", ".join(able[formulation]).split(", "))])
-        return (
-            ""
-            if backend in names or len(names) == 1
-            else f"of formulation {formulation}: " + explain_unknown_name(backend, names)
-        )
+        if backend in names or len(names) == 1:
+            return ""
+        return f"of formulation {formulation}: {explain_unknown_name(backend, names)}"
+
+    # The grid
+
+    def _variants(self) -> Iterator[Variant]:
+        """Every place of the grid: the last key of the table varies first, but for the runs."""
+        repeated, day = self.about.runs, self.about.prior
+        grid = {name: self._choices(name, value, "") for name, value in self._flat(self.values, "")}
+        runs = list(self._runs(repeated))
+        before = dict(self._singles(day or {}, "prior"))
+        number = prod(map(len, grid.values())) * len(runs)
+        if number > CASES:
+            raise self.error("", f"the grid has {number} places; {CASES} are allowed")
+        varied = [name for name, choices in grid.items() if len(choices) > 1]
+        for place in product(*grid.values()):
+            for run, (changes, changed) in enumerate(runs):
+                for name in changes:
+                    if name in varied:
+                        raise self.error(f"runs[{run}].{name}", "a list makes a grid of it already; not both")
+                values = dict(zip(grid, place, strict=True)) | changes
+                if isinstance(repeated, int) and not any(map(_mentions_run, values.values())):
+                    if not self.is_seeded:
+                        raise self.error("runs", "no value has {run} in it: all runs are the same")
+                    values["seed"] = _longer(values, "run {run}")
+                counted = None if repeated is None else run
+                prior = None
+                if day is not None or changed:
+                    # At least the seed is different, or it would have the tasks of the day itself.
+                    seed = {"seed": _longer(values, "yesterday")} if self.is_seeded else {}
+                    prior = self._numbered(seed | before | changed, counted)
+                yield Variant(self._numbered(values, counted), prior, varied, counted)
+
+    def _numbered(self, values: Mapping[str, Any], run: int | None) -> dict[str, Any]:
+        """The values with the number of the run in the place of ``{run}``."""
+        words = {} if run is None else {"run": str(run)}
+
+        def filled(value: Any, name: str) -> Any:
+            if isinstance(value, list):
+                return [filled(part, name) for part in value]
+            return self._filled(value, words, name) if isinstance(value, str) else value
+
+        return {name: filled(value, name) for name, value in values.items()}
+
+    def _filled(self, text: str, words: Mapping[str, str], place: str) -> str:
+        """The text with these words in the place of ``{NAME}``; InputError for a name that is none of them."""
+        for name in _PLACEHOLDER.findall(text):
+            if name not in words:
+                known = ", ".join(f"{{{word}}}" for word in words) or "none here"
+                raise self.error(place, f"{shorten(f'{{{name}}}')} stands for nothing; known: {known}")
+        return _PLACEHOLDER.sub(lambda match: words[match.group(1)], text)
+
+    def _flat(self, table: Any, place: str) -> Iterator[tuple[str, Any]]:
+        """The table by the names of keys; of an unknown key also what is near of those that stand beside."""
+        try:
+            yield from flatten(self.form.keys, table, self.source, join_path(self.field, place))
+        except InputError as error:
+            near = suggest_name(error.field.rpartition(".")[2], InstanceTable.__struct_fields__)
+            if "unknown key" not in error.problem or MEANT in error.problem or not near:
+                raise
+            raise InputError(self.source, error.field, error.problem + near) from None
+
+    def _choices(self, name: str, value: Any, place: str) -> list[Any]:
+        """The values of a key in the grid: a list is several, unless it is one value by itself."""
+        kind = next(key.kind for key in self.form.keys if key.name == name)
+        found = [value]
+        if isinstance(value, list) and not (kind.lists and all(type(part) is int for part in value)):
+            found = value
+        place = join_path(place, name)
+        if not found:
+            raise self.error(place, "an empty list; at least one value is needed")
+        if isinstance(kind, Text) and kind.path:
+            return [file for part in found for file in self._files(part, place)]
+        return found
+
+    def _files(self, value: Any, place: str) -> list[str]:
+        """The files that a path, a pattern or a folder stands for; instances are read to see that they are some."""
+        given = self.folder / Text(path=True).checked(self.source, join_path(self.field, place), value)
+        if self.form is not FILE:
+            return [str(given)]
+        if os.path.isdir(given):
+            paths = sorted(given.glob("*.json.gz")) or sorted(given.glob("*.json"))
+        elif glob.has_magic(str(value)) and not os.path.exists(given):
+            paths = sorted(map(Path, glob.glob(str(given))))
+        else:
+            paths = [given]
+        if not paths or "\0" in str(given):
+            raise self.error(place, f"{shorten(value)}: there is no such file")
+        for path in paths:
+            data, source = read_bytes(path)
+            document = load_json(data, source)
+            form = document.get("format") if isinstance(document, Mapping) else None
+            if form not in self.family.formats:
+                known = " or ".join(map(repr, self.family.formats))
+                raise InputError(source, "format", f"{shorten(form)} is not {known}")
+            self.family.parse(document, source)
+        return [str(path) for path in paths]
+
+    def _runs(self, runs: Runs | None) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """What changes from run to run, of the recipe and of its prior."""
+        if runs is None or isinstance(runs, int):
+            yield from [({}, {})] * (runs or 1)
+            return
+        for j, table in enumerate(runs):
+            own = {name: value for name, value in table.items() if name != "prior"}
+            prior = self._singles(table.get("prior", {}), f"runs[{j}].prior")
+            yield dict(self._singles(own, f"runs[{j}]")), dict(prior)
+
+    def _singles(self, table: Any, place: str) -> Iterator[tuple[str, Any]]:
+        for name, value in self._flat(table, place):
+            choices = self._choices(name, value, place)
+            if len(choices) > 1:
+                raise self.error(join_path(place, name), f"{shorten(value)}: one value is needed here, not a grid")
+            yield name, choices[0]
+
+
+def _longer(values: Mapping[str, Any], name: str) -> list[Any]:
+    seed = values.get("seed", 0)
+    return [*(seed if isinstance(seed, list) else [seed]), name]
+
+
+def _mentions_run(value: Any) -> bool:
+    return any(map(_mentions_run, value)) if isinstance(value, list) else isinstance(value, str) and "{run}" in value
+
+
+def format_value(value: Any) -> str:
+    """A value in a name."""
+    return "-".join(map(format_value, value)) if isinstance(value, list) else text_of(value)
+
+
+def shorten_name(name: str, most: int = NAME) -> str:
+    """The name in at most so many bytes: of a longer one the beginning, and a sign of the whole."""
+    whole = name.encode(errors="surrogatepass")
+    if len(whole) <= most:
+        return name
+    sign = hashlib.sha256(whole).hexdigest()[:10]
+    return whole[: most - len(sign) - 1].decode(errors="ignore").rstrip(" ,") + f"~{sign}"
+
+
+def name_file(text: str, source: str, field: str) -> str:
+    """The text, if a file can have it as its name."""
+    if not text.isprintable() or re.search(r"[/\\]|^\.|^$", text) or len(text.encode()) > 200:
+        raise InputError(source, field, f"{shorten(text)} is no name for a file (no / and \\, up to 200 bytes)")
+    return text
 
 
 def _worded(source: str, groups: Mapping[str, str], cases: Sequence[Case], small: Sequence[Case]) -> dict[str, str]:
@@ -310,9 +489,8 @@ def _worded(source: str, groups: Mapping[str, str], cases: Sequence[Case], small
     known = dict.fromkeys(case.group for case in (*cases, *small))
     for group in groups:
         if group not in known:
-            raise InputError(
-                source, join_path("groups", group), f"no group; known: {_some(known)}{suggest_name(group, known)}"
-            )
+            problem = f"no group; known: {_some(known)}{suggest_name(group, known)}"
+            raise InputError(source, join_path("groups", group), problem)
     return dict(groups)
 
 
@@ -352,15 +530,6 @@ def _plots(
             if group not in groups:
                 problem = f"{shorten(group)} is not one of {_some(groups)}{suggest_name(group, groups)}"
                 raise InputError(source, f"{field}.groups", problem)
-        yield Plot(
-            name=table.name,
-            title=table.title or table.name,
-            kind=table.kind,
-            groups=table.groups or full,
-            axis=table.axis,
-            algorithms=table.algorithms,
-            printed=table.printed,
-            note=table.note,
-            hindsight=tuple((best.label, best.algorithms) for best in table.hindsight),
-            printed_means=table.printed_means,
-        )
+        hindsight = tuple((best.label, best.algorithms) for best in table.hindsight)
+        changes = {"title": table.title or table.name, "groups": table.groups or full, "hindsight": hindsight}
+        yield Plot(**(msgspec.structs.asdict(table) | changes))

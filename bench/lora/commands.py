@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import Algorithms, Anything, Integer, Option, Outcome, Seconds, command
+from ratiobench.bench.arguments import Algorithms, Anything, Integer, Isolate, Option, Outcome, Seconds, command
 from ratiobench.bench.family.suite import REPEATS
 from ratiobench.instances.io.errors import InputError
 
@@ -72,7 +72,7 @@ def limit(
     *,
     repeat: Annotated[int, Option(Integer(1, REPEATS), "N")] = 1,
     limit: Seconds = None,
-    isolate: bool | None = None,
+    isolate: Isolate = None,
     csv: Path | None = None,
 ) -> Outcome[pd.DataFrame]:
     """Run an algorithm on hard instances, beside the lower bound for every algorithm.
@@ -84,7 +84,6 @@ def limit(
         a table; without any only the limits are printed. In Python also a class, an object of one, or a list of these.
     repeat : runs of a randomised algorithm, and orders of a random family with too many orders; ALG is the mean.
     limit : time limit of a run in seconds; a run that reaches it is not valid.
-    isolate : run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works.
     csv : write one row per algorithm and prefix, with exact figures.
 
     Returns

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from ratiobench.bench.lora.theory.basis import density, dual
-from ratiobench.bench.lora.theory.payments import cost_kernel
 from ratiobench.formulations.lora import solve
 from ratiobench.formulations.lora.bound.minimal_covers import list_minimal_covers
 from ratiobench.formulations.lora.covering.schedules import cheapest_cover
@@ -28,7 +27,6 @@ def compilations(algorithms: Collection[str] | None) -> Mapping[str, Callable[[]
         "covers": _find_covers,
         "minimal covers": lambda: list(list_minimal_covers(named("tiny_two_types"))),
         "audits of prices": dual.warm,
-        "audits of payments": cost_kernel.warm,
         "audits of densities": density.warm,
         **(rare if algorithms is None else {}),
     }

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 from ratiobench.bench.family.capabilities import Explainer
-from ratiobench.bench.family.checks import Check
-from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.explanation import Conclusion, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.lora.candidates import (
+    Plan,
+    Prices,
+    Pricing,
+    list_candidates,
+    list_plans,
+    make_plan,
+    name_cells,
+    take_prices,
+)
 from ratiobench.bench.lora.counterexamples.tiny import tiny_instance_of
-from ratiobench.bench.lora.explain.candidates import Plan, Pricing, list_candidates, list_plans, make_plan, name_cells
-from ratiobench.bench.lora.explain.conclusion import make_conclusion
-from ratiobench.bench.lora.explain.price_replay import Prices, replay_prices, take_prices
 from ratiobench.bench.lora.theory.basis.case import Cell
+from ratiobench.bench.lora.theory.basis.facts import find_facts, find_outlay
+from ratiobench.bench.lora.theory.claims import CLAIMS, audit
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.format import content_hash
+from ratiobench.instances.lora.model import Instance, IntArray, Task
 from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.online.lora.posted_prices import PostedCell, PostedTrace
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.lora.traces import GreedyTrace, LinearTrace, Offer, PriceTrace
 from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.referee.simulator import decisions_of, run_in_process
 
 _WORTH = "b_il is the worth of a schedule: the bid less the vendor's price and the cost of operation."
 _LARGEST = (
@@ -45,6 +60,15 @@ _RULES = {
     "(8): d is the share that it takes, s of C_p or r of C_m - r_b.",
     LinearTrace: "An admitted task raises lambda to lambda (1 + B d) + eta_c v d, and phi likewise with eta_m: d is "
     "the share that it takes, s of C_p or r of C_m - r_b; eta_c, eta_m and v are the scales of the mechanism.",
+}
+# Claims OPT <= bound times something, and the figure of their check that this is
+_RATIOS = {"theorem5": "welfare", "theorem5_repaired": "welfare", "theorem5_repaired_a": "almost_feasible_welfare"}
+_OUTLAYS = ("no_deficit", "provider_deficit")  # Claims that a payment covers what a task costs
+# The proof of Theorem 5 as a chain of inequalities, each with the check that asks it
+_CHAIN = {
+    "weak_duality": "OPT <= D^I (the last step of (16))",
+    "lemma1": "D^I <= (1 + A) P~ (Lemma 1)",
+    "lemma3": "P~ <= rho ALG (Lemma 3)",
 }
 MOVES = 12  # Groups of cells that moved alike up to which all are listed
 WIDE = 12  # Slots up to which grids of a moment have all of them; above, those of the task's window
@@ -88,20 +112,24 @@ def _tasks(instance: Instance) -> Listing:
         if with_vendors:
             row.append("; ".join(f"{vendor.price}, {vendor.delay}" for vendor in task.vendors) or "-")
         if costly:
-            costs = sorted(set(task.cost.reshape(-1).tolist()))
-            row.append(str(costs[0]) if len(costs) == 1 else f"{costs[0]} to {costs[-1]}")
+            row.append(_range_text(task.cost))
         rows.append(row)
     return Listing("Tasks", head, rows)
 
 
 def _nodes(instance: Instance) -> Listing:
-    rows: list[list[Figure]] = []
-    for node in instance.node_types:
-        tariff = sorted(set(node.tariff.tolist()))
-        text = str(tariff[0]) if len(tariff) == 1 else f"{tariff[0]} to {tariff[-1]}"
-        rows.append([node.name, node.count, node.compute, node.memory_mb - instance.base_memory_mb, text])
     head = ["nodes", "number", "compute, samples a slot", "memory for tasks, MB", "energy, micro-dollars a Wh"]
+    base = instance.base_memory_mb
+    rows: list[list[Figure]] = [
+        [node.name, node.count, node.compute, node.memory_mb - base, _range_text(node.tariff)]
+        for node in instance.node_types
+    ]
     return Listing("Nodes", head, rows)
+
+
+def _range_text(values: IntArray) -> str:
+    low, high = values.min(), values.max()
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def _text(sentence: Sentence) -> str:
@@ -320,6 +348,135 @@ def _pays(decision: Decision, offer: Offer | None) -> Sentence:
     if exact is None or exact == decision.payment:
         return ["pays ", decision.payment, "."]
     return ["pays ", exact, ", booked as ", decision.payment, "."]
+
+
+class _Recorder:
+    """An algorithm of ours, with its prices before each decision."""
+
+    def __init__(self, algorithm: Any) -> None:
+        self._algorithm = algorithm
+        self.seen: list[Prices] = []
+
+    def start(self, public: Any, constants: Any) -> None:
+        self._algorithm.start(public, constants)
+
+    def decide(self, task: Task, view: View) -> Decision | None:
+        trace = self._algorithm.trace
+        self.seen.append(take_prices(trace.lam, trace.phi))
+        decision: Decision | None = self._algorithm.decide(task, view)
+        return decision
+
+
+def replay_prices(instance: Instance, run: OnlineRun) -> list[Prices] | None:
+    """The prices that each task met; None for an algorithm that does not show them while it runs."""
+    spec = REGISTRY.parse(run.algorithm)
+    if spec.entry is None or not isinstance(run.trace, PriceTrace | LinearTrace):
+        return None
+    recorder = _Recorder(spec.entry.make(spec.entry.settle(dict(spec.options), instance.tasks)))
+    constants = {constant.name: constant.value for constant in run.constants}
+    log = run_in_process(Simulator(instance, content_hash(instance)), recorder, constants).log
+    if tuple(decisions_of(log, instance.tasks)) != tuple(run.decisions):
+        raise AssertionError(f"{run.algorithm} decides otherwise when it is played again")
+    return recorder.seen
+
+
+def make_conclusion(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Conclusion:
+    """What the claim says, its two sides on this run, and for a false one the step that fails."""
+    claim = next(each for each in CLAIMS if each.name == check.name)
+    steps: list[Sentence] = []
+    if check.name == "theorem5" and check.status in (Verdict.HOLDS, Verdict.VIOLATED):
+        steps += _chain(instance, run, reference, check)
+    elif check.witness:
+        steps += _money(instance, run, check)
+        steps.append(["Witness: " + ", ".join(f"{key} {value}" for key, value in check.witness.items()) + "."])
+    if claim.flaw:
+        steps.append([f"Where the argument fails: {claim.flaw}"])
+    if claim.repaired:
+        steps.append([f"Repaired: {claim.repaired}."])
+    return Conclusion(
+        claim.name, claim.statement, claim.source, str(claim.standing), check.status, _sides(check), steps,
+        check.failing,
+    )  # fmt: skip
+
+
+def _money(instance: Instance, run: OnlineRun, check: Check) -> list[Sentence]:
+    """What the task of the witness costs its provider, and what it pays, where the claim is about that."""
+    decision = run.decisions[int(check.witness["task"])] if check.name in _OUTLAYS and check.witness else None
+    if decision is None or check.witness is None:
+        return []
+    i = int(check.witness["task"])
+    price = 0 if decision.vendor is None else instance.vendors(i)[decision.vendor].price
+    energy = find_outlay(instance, i, decision) - price
+    paid = f"Task {i} pays {decision.payment or 0} micro-dollars"
+    return [[f"{paid}; its vendor costs the provider {price}, its operation {energy}: {price + energy} together."]]
+
+
+def _sides(check: Check) -> Sentence:
+    if check.status is Verdict.NOT_APPLICABLE:
+        return [check.reason]
+    violated = check.status is Verdict.VIOLATED
+    figures, of = check.figures, _RATIOS.get(check.name)
+    if of is not None and check.status is not Verdict.UNDECIDED:
+        known = [_number(figures, name) for name in ("opt_lower", "opt_upper", "bound", of)]
+        if None not in known:
+            lower, upper, bound, times = (each or Fraction(0) for each in known)
+            opt = lower if violated else upper
+            is_, sign = "=" if lower == upper else ">=" if violated else "<=", ">" if violated else "<="
+            return [f"OPT {is_} ", opt, f" {sign} ", bound, " x ", times, " = ", bound * times]
+    if check.left is None or check.right is None:
+        return [check.reason]
+    return [check.left, " > " if violated else " <= ", check.right, f" ({check.reason})"]
+
+
+def _number(figures: Mapping[str, Fraction | int | str | None], name: str) -> Fraction | None:
+    value = figures.get(name)
+    return Fraction(value) if isinstance(value, int | Fraction) else None
+
+
+def _rho(instance: Instance, check: Check) -> list[Sentence]:
+    """The figures of rho, where it is taken over the minimal schedules of the instance."""
+    figures = check.figures
+    money, memory = _number(figures, "money_unit"), _number(figures, "memory_unit")
+    if figures.get("basis") != "minimal" or money is None or memory is None:
+        return []
+    known = find_facts(instance, money, memory)
+    if not known.scheduled:
+        return []
+    return [
+        [
+            "rho = 1 + (bbar_max / bbar_min) max{s_max / s_min, r_max / r_min} = 1 + (",
+            *(known.bbar_max, " / ", known.bbar_min, ") max{", known.s_max, " / ", known.s_min, ", "),
+            *(known.r_max, " / ", known.r_min, "} = ", 1 + known.bbar_max / known.bbar_min * known.spread, "."),
+        ]
+    ]
+
+
+def _chain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> list[Sentence]:
+    figures = check.figures
+    rho, alpha, beta = (_number(figures, name) or 0 for name in ("rho", "alpha", "beta"))
+    steps: list[Sentence] = [
+        ["The bound is rho (1 + max{alpha, beta}) = ", rho, " x (1 + max{", alpha, ", ", beta, "})."],
+        *_rho(instance, check),
+        ["Its proof is a chain, OPT <= D^I <= (1 + A) P~ <= (1 + A) rho ALG. Link by link on this run:"],
+    ]
+    found = {each.name: each for each in audit(instance, run, reference, {*_CHAIN, "lemma4"})}
+    for name, words in _CHAIN.items():
+        link = found[name]
+        if link.left is not None and link.right is not None:
+            sign = " > " if link.status is Verdict.VIOLATED else " <= "
+            steps.append([f"{words}: ", link.left, sign, link.right, f", {link.status}."])
+        else:
+            steps.append([f"{words}: {link.status} ({link.reason})."])
+    lemma4 = found["lemma4"]
+    if lemma4.status is Verdict.VIOLATED and lemma4.witness:
+        where = name_cells([(int(k), int(t)) for k, t in lemma4.witness["schedule"]])
+        worth, mu = Fraction(lemma4.witness["linear_reduced_cost"]), Fraction(lemma4.witness["mu"])
+        steps.append(
+            ["The first link rests on Lemma 4, dual feasibility, which fails here: of task "
+             f"{lemma4.witness['task']}, the schedule {where} keeps ", worth,
+             " after the final prices of its cells, more than mu = ", mu, "."]
+        )  # fmt: skip
+    return steps
 
 
 EXPLAINER = Explainer(explain, "pdftsp", "theorem5", {"tasks": 30, "slots": 40, "nodes": 20})

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.bench.family.checks import Check
+from ratiobench.bench.lora.theory.basis.facts import find_outlay
 from ratiobench.instances.lora.feasibility import capacity, fewest_slots, servable
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Solution
 from ratiobench.online.outcome import OnlineRun
 
 MEASURES = ("certificate", "revenue_share", "admitted_share", "long_share", "long_fairness", "compute_used")
@@ -30,13 +32,6 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Map
     admitted = np.array([decision is not None for decision in run.decisions], dtype=np.bool_)
     share = _share(admitted, can)
     long = _share(admitted, can & _long(instance, can))
-    kind = instance.public("").type_of_node
-    done = sum(
-        int(instance.rate[i, kind[node]])
-        for i, decision in enumerate(run.decisions)
-        if decision is not None
-        for node, _ in decision.cells
-    )
     found = {check.name: check for check in checks}
     bound = found["dual_certificate"].right if "dual_certificate" in found else None
     if bound is None and "theorem_g" in found:
@@ -48,8 +43,15 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Map
         "admitted_share": share,
         "long_share": long,
         "long_fairness": None if long is None or not share else long / share,
-        "compute_used": Fraction(done, capacity(instance)),
+        "compute_used": Fraction(count_samples(instance, run.decisions), capacity(instance)),
     }
+
+
+def count_samples(instance: Instance, solution: Solution) -> int:
+    """The samples that the admitted tasks process."""
+    kind = instance.public("").type_of_node
+    taken = ((i, decision.cells) for i, decision in enumerate(solution) if decision is not None)
+    return sum(int(instance.rate[i, kind[node]]) for i, cells in taken for node, _ in cells)
 
 
 def accounts(instance: Instance, run: OnlineRun) -> Mapping[str, int]:
@@ -57,18 +59,13 @@ def accounts(instance: Instance, run: OnlineRun) -> Mapping[str, int]:
 
     ``bids`` of the admitted, the prices of their ``vendors``, and the ``energy`` of the cells that they run in.
     """
-    kind = instance.public("").type_of_node
-    bids = vendors = energy = 0
+    bids = vendors = outlay = 0
     for i, decision in enumerate(run.decisions):
-        if decision is None:
-            continue
-        vendor = 0 if decision.vendor is None else instance.vendors(i)[decision.vendor].price
-        cost = instance.cost(i)
-        spent = sum(int(cost[kind[node], slot - 1]) for node, slot in decision.cells)
-        bids += int(instance.bid[i])
-        vendors += vendor
-        energy += spent
-    return {"vendors": vendors, "energy": energy, "bids": bids}
+        if decision is not None:
+            bids += int(instance.bid[i])
+            vendors += 0 if decision.vendor is None else instance.vendors(i)[decision.vendor].price
+            outlay += find_outlay(instance, i, decision)
+    return {"vendors": vendors, "energy": outlay - vendors, "bids": bids}
 
 
 def _share(admitted: NDArray[np.bool_], among: NDArray[np.bool_]) -> Fraction | None:

@@ -70,15 +70,14 @@ TARIFF_DAYS = ("2017-05-08", "2017-02-02", "2017-07-12", "2017-09-04", "2017-12-
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How large the days are: nodes and arrivals are divided by this; so many runs; this much work on OPT."""
+    """How large the days are: nodes and arrivals are divided by this; so many runs."""
 
     divisor: int
     runs: int
-    solve: SolveSettings
 
 
-FULL = Scale(1, 5, SolveSettings(backend="none"))
-SMALL = Scale(10, 3, SolveSettings(backend="none"))
+FULL, SMALL = Scale(1, 5), Scale(10, 3)
+NO_SOLVER = SolveSettings(backend="none")  # Work on OPT of a day
 
 
 def prices(j: int) -> dict[str, str]:
@@ -135,40 +134,26 @@ def _case(scale: Scale, group: str, j: int, change: Mapping[str, Any], more: tup
     seed = ["paper", f"run {j}", *(f"{name} {value}" for name, value in size.items())]
     recipe = base | {"arrivals": today, "seed": seed, "name": f"{group}, run {j}"}
     prior = base | {"arrivals": before, "seed": [*seed, "yesterday"], "name": f"before {group}, run {j}"}
-    return Case(f"{group}, run {j}", recipe, (*ALGORITHMS, *more), scale.solve, group, prior)
+    return Case(f"{group}, run {j}", recipe, (*ALGORITHMS, *more), NO_SOLVER, group, prior)
 
 
-_NODES = (50, 100, 150, 200)
-_VENDORS = (1, 3, 5, 9)
-_MIXES = {"A100": "a100", "A40": "a40", "mixed": "mixed"}
 _LOADS = {"light, Poisson 30": 30, "medium, Poisson 50": 50, "high, Poisson 80": 80}
-_DEADLINES = ("tight", "uniform", "loose")
+# What each column of a figure changes of the base day
+_CHANGES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "fig4": {f"{nodes} nodes": {"nodes": nodes} for nodes in (50, 100, 150, 200)},
+    # The generator's default is 5 vendors; the same words make the same instance.
+    "fig5": {f"{count} vendors": {} if count == 5 else {"vendors": {"count": count}} for count in (1, 3, 5, 9)},
+    "fig6": {"A100": {"mix": "a100"}, "A40": {"mix": "a40"}, "mixed": {}},
+    "fig7": {trace: {"arrivals": {"trace": trace, "mean": 50}} for trace in TRACES},
+    "fig8": {name: {"arrivals": {"poisson": mean}} for name, mean in _LOADS.items()},
+    "fig9": {"tight": {"deadlines": "tight"}, "uniform": {}, "loose": {"deadlines": "loose"}},
+    "fig13": {f"Poisson {mean}": {"arrivals": {"poisson": mean}} for mean in (10, *_LOADS.values())},
+}
 
 
 def _cases(figure: str, scale: Scale) -> Iterator[Case]:
-    changes: dict[str, Mapping[str, Any]]
-    more: tuple[str, ...] = ()
-    if figure == "fig4":
-        changes = {f"{nodes} nodes": {"nodes": nodes} for nodes in _NODES}
-    elif figure == "fig5":
-        # The generator's default is 5 vendors; the same words make the same instance.
-        changes = {f"{count} vendors": {} if count == 5 else {"vendors": {"count": count}} for count in _VENDORS}
-    elif figure == "fig6":
-        changes = {name: {} if mix == "mixed" else {"mix": mix} for name, mix in _MIXES.items()}
-    elif figure == "fig7":
-        changes = {trace: {"arrivals": {"trace": trace, "mean": 50}} for trace in TRACES}
-        more = GRID
-    elif figure == "fig8":
-        changes = {name: {"arrivals": {"poisson": mean}} for name, mean in _LOADS.items()}
-        more = GRID
-    elif figure == "fig9":
-        changes = {name: {} if name == "uniform" else {"deadlines": name} for name in _DEADLINES}
-    elif figure == "fig13":
-        changes = {"Poisson 10": {"arrivals": {"poisson": 10}}}
-        changes |= {name.partition(", ")[2]: {"arrivals": {"poisson": mean}} for name, mean in _LOADS.items()}
-    else:
-        raise AssertionError(figure)
-    for group, change in changes.items():
+    more = GRID if figure in ("fig7", "fig8") else ()
+    for group, change in _CHANGES[figure].items():
         for j in range(scale.runs):
             yield _case(scale, group, j, change, more)
 

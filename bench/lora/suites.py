@@ -16,6 +16,7 @@ from ratiobench.bench.lora.paper_suites import (
     DAYS_BEFORE,
     EARLIEST,
     LEARNED,
+    NO_SOLVER,
     TRACE_RUNS,
     UNITS,
     WHICH,
@@ -214,7 +215,6 @@ def _gap(tasks: int, nodes: int, j: int, part: dict[str, Any], effort: int) -> C
 
 def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
     """Days of the traces at the loads, each with the day before it; nodes and tasks divided by the divisor."""
-    settings = SolveSettings(backend="none")
     for trace, (load, tasks, nodes), j in product(_NAMES, _LOADS, range(runs)):
         name = f"{trace} load {load} run {j}"
         size = {"nodes": nodes // divisor, "tasks": tasks // divisor}
@@ -230,14 +230,17 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
             for part, day in (("day", days(trace)[j + 1]), ("day before", days(trace)[j]))
         )
         history = days_before(today, trace, days(trace)[j + 1], DAYS_BEFORE)
-        yield Case(
-            name, today, (*MECHANISMS, *LEARNED, *BASELINES), settings, f"{trace} {load}", prior=before, history=history
-        )
+        rows = (*MECHANISMS, *LEARNED, *BASELINES)
+        yield Case(name, today, rows, NO_SOLVER, f"{trace} {load}", prior=before, history=history)
 
 
 def _learning(divisor: int) -> Iterator[Case]:
     """Days on which nothing was tuned, with the week before each, or as many days of Poisson arrivals."""
-    settings = SolveSettings(backend="none")
+
+    def case(name: str, group: str, today: dict[str, Any], before: list[dict[str, Any]], rows: tuple[str, ...]) -> Case:
+        history = {"kind": "joined", "recipes": before}
+        return Case(name, today, rows, NO_SOLVER, group, prior=before[-1], history=history)
+
     rows = (LEARNED[0], "learned:guard=59,prior=history", PLAIN, "bbar-rule:prior=yesterday", "greedy")
     for load, tasks, nodes in _LOADS:
         name = f"poisson load {load} run 0"
@@ -246,7 +249,7 @@ def _learning(divisor: int) -> Iterator[Case]:
             {"kind": "paper", "name": f"{name} {k}", "seed": ["learning", name, k], "arrivals": {"poisson": 50}, **size}
             for k in range(DAYS_BEFORE + 1)
         )
-        yield _learning_case(name, f"poisson {load}", today, before, rows, settings)
+        yield case(name, f"poisson {load}", today, before, rows)
     _, tasks, nodes = _LOADS[1]
     unknown = ("learned:total=unknown,prior=history", *rows[:1], PLAIN)
     for group, more, algorithms, trace in (
@@ -260,20 +263,11 @@ def _learning(divisor: int) -> Iterator[Case]:
             **size, **more,
         }  # fmt: skip
         before = days_before(today, trace, day, DAYS_BEFORE)["recipes"]
-        yield _learning_case(name, f"{trace} {group}", today, before, algorithms, settings)
-
-
-def _learning_case(
-    name: str, group: str, today: dict[str, Any], before: list[dict[str, Any]], rows: tuple[str, ...],
-    settings: SolveSettings,
-) -> Case:  # fmt: skip
-    history = {"kind": "joined", "recipes": before}
-    return Case(name, today, rows, settings, group, prior=before[-1], history=history)
+        yield case(name, f"{trace} {group}", today, before, algorithms)
 
 
 def _guards(divisor: int) -> Iterator[Case]:
     """A day of each trace, with true history and with false ones."""
-    settings = SolveSettings(backend="none")
     _, tasks, nodes = _LOADS[1]
     for trace, other in zip(_NAMES, (*_NAMES[1:], _NAMES[0]), strict=True):
         day = days(trace)[6]
@@ -281,19 +275,18 @@ def _guards(divisor: int) -> Iterator[Case]:
             "kind": "paper", "name": f"{trace} {day}", "seed": ["guards", trace], "nodes": nodes // divisor,
             "tasks": tasks // divisor, "arrivals": {"trace": trace, "day": day}, "prices": prices(0),
         }  # fmt: skip
+        seed, histories = ["guards", trace], []
         for group, load, number in _LOADS_OF_HISTORY:
-            given = today | {"tasks": int(tasks * load) // divisor, "seed": ["guards", trace, f"{load:g}"]}
-            history = days_before(given, trace, day, number)
-            yield _guarded_case(f"{trace}, {group}", group, today, history, settings)
-        history = days_before(today | {"seed": ["guards", trace, other]}, other, days(other)[6], 3)
-        yield _guarded_case(f"{trace}, history of {other}", _FALSE[2], today, history, settings)
-        dear = {"seed": ["guards", trace, "dear"], "bids": {"per_1000": [600, 3600]}}
-        history = days_before(today | dear, trace, day, 3)
-        yield _guarded_case(f"{trace}, {_FALSE[3]}", _FALSE[3], today, history, settings)
-
-
-def _guarded_case(name: str, group: str, today: dict[str, Any], history: dict[str, Any], how: SolveSettings) -> Case:
-    return Case(name, today, (*GUARDS, SETTLED, *BASELINES), how, group, prior=history["recipes"][-1], history=history)
+            drawn = today | {"tasks": int(tasks * load) // divisor, "seed": [*seed, f"{load:g}"]}
+            histories.append((group, group, days_before(drawn, trace, day, number)))
+        history = days_before(today | {"seed": [*seed, other]}, other, days(other)[6], 3)
+        histories.append((f"history of {other}", _FALSE[2], history))
+        dear = {"seed": [*seed, "dear"], "bids": {"per_1000": [600, 3600]}}
+        histories.append((_FALSE[3], _FALSE[3], days_before(today | dear, trace, day, 3)))
+        rows = (*GUARDS, SETTLED, *BASELINES)
+        for name, group, history in histories:
+            prior = history["recipes"][-1]
+            yield Case(f"{trace}, {name}", today, rows, NO_SOLVER, group, prior=prior, history=history)
 
 
 def _mechanism_plots() -> Iterator[Plot]:

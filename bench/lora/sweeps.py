@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ratiobench.bench.family.suite import Axis, Case, SolveSettings, Suite
-from ratiobench.bench.lora.paper_suites import PDFTSP, TARIFF_DAYS, TRACES, prices
+from ratiobench.bench.family.suite import Axis, Case, Suite
+from ratiobench.bench.lora.paper_suites import NO_SOLVER, PDFTSP, TARIFF_DAYS, TRACES, prices
 from ratiobench.instances.lora.arrivals import days
 
 ALGORITHMS = (*PDFTSP, "titan", "eft", "ntm", "greedy")  # What a sweep compares; six lines can be told apart
 RUNS = 6
-_EFFORT = SolveSettings(backend="none")
 _NODES = (2, 4, 6, 8, 12)
 # Tasks that make this load on the four nodes, on the average over the runs
 _LOADS = {"0.5": 41, "0.75": 62, "1": 83, "1.5": 124, "2": 165}
@@ -38,7 +37,7 @@ def _case(axis: str, value: str, j: int, change: Mapping[str, Any], tasks: int) 
         "nodes": _nodes(4), "tasks": tasks, "arrivals": {"trace": trace, "day": days(trace)[day]},
         "prices": prices(j % len(TARIFF_DAYS)),
     }  # fmt: skip
-    return Case(name, recipe | dict(change), ALGORITHMS, _EFFORT, f"{axis} {value}")
+    return Case(name, recipe | dict(change), ALGORITHMS, NO_SOLVER, f"{axis} {value}")
 
 
 def _axis(name: str, title: str, summary: str, changes: Mapping[str, Any], small: Sequence[str]) -> Axis:

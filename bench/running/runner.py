@@ -24,8 +24,7 @@ import msgspec
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import require_algorithms
-from ratiobench.bench.family.standard import find_certificate, read_set
-from ratiobench.bench.family.standard_runs import StoredRun, read_runs
+from ratiobench.bench.family.standard import StoredRun, find_certificate, read_runs, read_set
 from ratiobench.bench.family.suite import Case, Study, Suite, is_informed
 from ratiobench.bench.running import provenance, work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool

@@ -18,8 +18,18 @@ import msgspec
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.standard import Entry, First, Record, StandardSet, interval_of, read_set, suite_of
-from ratiobench.bench.family.standard_runs import StoredRun, read_runs, write_runs
+from ratiobench.bench.family.standard import (
+    Entry,
+    First,
+    Record,
+    StandardSet,
+    StoredRun,
+    interval_of,
+    read_runs,
+    read_set,
+    suite_of,
+    write_runs,
+)
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.running.options import RunOptions
@@ -125,17 +135,16 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
         recorded = sha256(data).hexdigest() == entry.best.certificate
         documents.append(family.load_document(instance, data, source))
         known = family.read_certified(instance, documents[0], source)
-    certificates = family.certificates
-    if certificates is None:
+    if not family.has_certificates:
         raise InputError(entry.name, "family", f"the family {family.name} has no certificates")
     tell(f"{entry.name}: looking for a better interval, effort {settings.effort}")
-    report = certificates.solve(instance, settings, None if known is None else known.solution)
+    report = family.certify(instance, settings, None if known is None else known.solution)
     if report.certificate is None and known is None:
         raise InputError(entry.name, "", f"no certificate was found{report.message and ': '}{report.message}")
     if report.certificate is not None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"found{packing.SUFFIX}"
-            certificates.write(report.certificate, path)
+            family.write_certificate(report.certificate, path)
             documents.append(family.load_document(instance, *read_bytes(path)))
     tell(f"{entry.name}: verifying")
     best = join_certificates(family, instance, documents)
@@ -181,8 +190,8 @@ def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping
         max(range(len(reports)), key=lambda k: reports[k].lower),
     )
     solved, bounded = (most, least) if family.sense is Sense.MOST else (least, most)
-    if family.certificates is not None and family.certificates.join is not None:
-        return family.certificates.join(documents[solved], documents[bounded])
+    if family.join_certificates is not None:
+        return family.join_certificates(documents[solved], documents[bounded])
     own = {*family.solution_document(reports[solved].solution), family.sense.verified}
     content = {key: documents[solved if key in own else bounded][key] for key in documents[bounded] if key != "sha256"}
     return checksums.add_checksum(content)

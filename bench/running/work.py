@@ -159,8 +159,8 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
 
     def verify(contract: Family) -> tuple[dict[str, Any], bytes]:
         checker = "ratiobench.formulations"
-        if contract.certificates is not None:
-            home = contract.certificates.verify.__module__.split(".")
+        if contract.has_certificates:
+            home = contract.verify_certificate.__module__.split(".")
             checker = ".".join(home[:2]) if home[0] == "ratiobench" else home[0]
         marks = [hashlib.sha256(content).hexdigest() for content in (data, certificate)]
         code = code_mark(("ratiobench.instances", "ratiobench.formulations", checker))

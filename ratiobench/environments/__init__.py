@@ -18,8 +18,12 @@ _ENTRIES = {
 }
 
 
-def register_environments() -> None:
+def register_environments(prefix: str = "ratiobench/") -> None:
     """Register the environments with Gymnasium.
+
+    Parameters
+    ----------
+    prefix : the namespace; empty if Gymnasium adds it, as for plug-ins.
 
     Raises
     ------
@@ -29,16 +33,12 @@ def register_environments() -> None:
 
     for name, entry in _ENTRIES.items():
         if f"ratiobench/{name}" not in registry:
-            register(f"ratiobench/{name}", entry_point=entry)
+            register(f"{prefix}{name}", entry_point=entry)
 
 
 def register_plugin() -> None:
     """Register them in the namespace `ratiobench`: Gymnasium calls this by the entry point `gymnasium.envs`."""
-    from gymnasium.envs.registration import register, registry  # it is not loaded to the end yet
-
-    for name, entry in _ENTRIES.items():
-        if f"ratiobench/{name}" not in registry:
-            register(name, entry_point=entry)
+    register_environments("")
 
 
 with suppress(ModuleNotFoundError):  # nothing here needs Gymnasium before an environment is made

@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.environments.candidates import CANDIDATE_FEATURES, TASK_FEATURES, find_candidates, observe
+from ratiobench.environments.candidates import (
+    CANDIDATE_FEATURES,
+    TASK_FEATURES,
+    decision_of,
+    empty_candidates,
+    find_candidates,
+    observe,
+)
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.instances.lora.solution import Decision
@@ -40,9 +47,7 @@ class AgentView:
         self._size = TASK_FEATURES + CANDIDATE_FEATURES * k + 2 * types * width
         capacity = np.ascontiguousarray([public.compute, public.memory_mb])
         self._cluster = (public.type_of_node, public.first_node, capacity)
-        self._found = (
-            np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros((k, width, 2), np.int64), np.zeros(k, np.int64)
-        )  # fmt: skip
+        self._found = empty_candidates(k, width)
         self._count = 0
         self._vendors: tuple[int | None, ...] = ()
 
@@ -91,5 +96,4 @@ class AgentView:
             return None
         _, options, cells, lengths = self._found
         j = action - 1
-        pairs = sorted(cells[j, : lengths[j]].tolist(), key=lambda cell: cell[1])
-        return Decision(self._vendors[options[j]], tuple((node, slot) for node, slot in pairs), 0)
+        return decision_of(self._vendors[options[j]], cells[j, : lengths[j]])

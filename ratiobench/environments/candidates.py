@@ -5,13 +5,27 @@ Arrays: K nodes, G node types, T slots, I tasks, V vendor options of a task at m
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled
+from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.search.additive import first_schedule
 
 CANDIDATE_FEATURES = 6
 TASK_FEATURES = 4
+
+
+def empty_candidates(k: int, slots: int) -> tuple[Any, Any, Any, Any]:
+    """What `find_candidates` fills: gains (k,), options (k,), cells (k, T, 2), lengths (k,)."""
+    return np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros((k, slots, 2), np.int64), np.zeros(k, np.int64)
+
+
+def decision_of(vendor: int | None, cells: Any) -> Decision:
+    """The decision for a candidate's cells, without a payment."""
+    pairs = sorted(cells.tolist(), key=lambda cell: cell[1])
+    return Decision(vendor, tuple((node, slot) for node, slot in pairs), 0)
 
 
 @compiled
@@ -55,7 +69,7 @@ def find_candidates(i, task, vendors, free, cluster, limit, found):  # type: ign
     task : deadline, memory, work, bid (I,), rate (I, G), cost (I, G, T).
     vendors : first slots, prices (I, V), number (I,).
     free : compute, memory (K, T); cluster : type of each node (K,), first nodes (G+1,), capacities (2, G).
-    found : gains (k,), options (k,), cells (k, T, 2), lengths (k,): filled, the best one first.
+    found : of `empty_candidates`: filled, the best one first.
 
     Returns
     -------

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 from typing import Any
 
-import gymnasium
 import numpy as np
 
-from ratiobench.bench.evaluation.cases import TINY
-from ratiobench.environments.episodes import ReplayedEnvironment, check_action, find_episodes
+from ratiobench.environments.episodes import FamilyEnvironment
 from ratiobench.instances.cluster.model import make_costs
 from ratiobench.online.cluster.kernel import can_start, start_waiting
 from ratiobench.online.cluster.protocol import Job
-from ratiobench.online.cluster.run import ENVIRONMENT, PASS, Simulator, show_cluster
+from ratiobench.online.cluster.run import PASS, Simulator, show_cluster
 from ratiobench.online.cluster.state import NOW, RUNNING
 from ratiobench.online.referee.simulator import LogEntry, Question
 
@@ -25,7 +22,7 @@ HOUR = 3600  # A time t is seen as t / (t + HOUR)
 AHEAD = (0, HOUR // 4, HOUR, 4 * HOUR, 24 * HOUR)  # Seconds from now at which the observation has the planned free GPUs
 
 
-class ClusterEnvironment(ReplayedEnvironment):
+class ClusterEnvironment(FamilyEnvironment):
     """Start one of the waiting jobs, or nothing more at this pass.
 
     An episode is one instance. At every second with an event after which some job waits, action j starts the j-th
@@ -40,44 +37,23 @@ class ClusterEnvironment(ReplayedEnvironment):
     instances : `tiny` (drawn by `seed`), `parts` (of the standard set), or instances or their files.
     k : waiting jobs that are seen.
     seed, count : of the tiny instances.
-
-    Attributes
-    ----------
-    metadata : of Gymnasium; there are no render modes.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+    _FAMILY, _FIGURE = "cluster", "cost"
+    _OF_EPISODE = (*FamilyEnvironment._OF_EPISODE, "_costs", "_starts")
 
-    def __init__(self, instances: str | Iterable[Any] = TINY, k: int = 8, *, seed: int = 1, count: int = 10) -> None:
-        self._episodes = find_episodes("cluster", instances, seed, count)
-        self._k = k
-        self._pools = max(len(each.pools) for each, _ in self._episodes)
-        size = JOB_FEATURES * k + len(AHEAD) * self._pools + 1
-        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (size,), np.float32)
-        self.action_space = gymnasium.spaces.Discrete(k + 1)
+    def _size(self) -> int:
+        pools = max(len(instance.pools) for instance, _ in self._episodes)
+        return JOB_FEATURES * self._k + len(AHEAD) * pools + 1
 
     def _begin(self) -> None:
         self._simulator = Simulator(self._instance)
-        self._questions: Iterator[Question] = self._simulator.questions(True)
+        self._questions = self._simulator.questions(True)
         self._costs = make_costs(self._instance.jobs, self._instance.cost)
-        self._log: list[LogEntry] = []
-        self._cost = 0.0
+        self._starts: list[tuple[int, None]] = []
         self._ask()
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Start a job, or end the pass.
-
-        Parameters
-        ----------
-        action : a number in 0..k.
-
-        Returns
-        -------
-        Observation, reward (negated growth of the cost), whether the episode ended, False (episodes are not cut off),
-        and a mapping with `action_mask`; at the end also the figures of the episode.
-        """
-        action = check_action(self.action_space, action)
-        self._actions.append(action)
+    def _take(self, action: int) -> float:
         mask = self.action_masks()
         if not mask[0] and not mask[action]:
             action = int(mask.argmax())
@@ -87,20 +63,17 @@ class ClusterEnvironment(ReplayedEnvironment):
             self._starts.append((job.index, None))
         if not mask[action] or not action or not self._candidates:
             self._log.append(LogEntry(PASS, None, (tuple(self._starts), ())))
+            self._starts = []
             self._ask()
-        before, self._cost = self._cost, self._cost_by_now()
-        info: dict[str, Any] = {"action_mask": self.action_masks()}
-        ended = self._question is None
-        if ended:
-            info |= self._end()
-        return self._see(), before - self._cost, ended, False, info
+        before, self._value = self._value, self._cost_by_now()
+        return float(before - self._value)
 
     def action_masks(self) -> Any:
-        """Return which actions exist.
+        """Return which actions exist: which of the first k waiting jobs fit, and whether the pass can end.
 
         Returns
         -------
-        (k + 1,) booleans; for MaskablePPO of sb3-contrib.
+        (k + 1,) booleans.
         """
         mask, state = np.zeros(self._k + 1, np.bool_), self._simulator.state
         for place in range(min(self._k, len(self._candidates))):
@@ -108,17 +81,15 @@ class ClusterEnvironment(ReplayedEnvironment):
         mask[0] = state.clock[RUNNING] > 0 or not mask.any()
         return mask
 
-    def _ask(self) -> None:
-        """Go on to the next pass; its candidates are the jobs that wait."""
-        self._starts: list[tuple[int, None]] = []
-        self._candidates: list[Job] = []
-        for question in self._questions:
-            if question.event == PASS:
-                self._question: Question | None = question
-                self._candidates = list(question.arrivals[0][1])
-                return
-            self._log += [LogEntry(question.event, index, None) for index in question.indices]
-        self._question = None
+    def _is_asked(self, question: Question) -> bool:
+        return question.event == PASS
+
+    def _find_candidates(self, question: Question) -> list[Job]:
+        """The jobs that wait."""
+        return list(question.arrivals[0][1])
+
+    def _answer(self, question: Question) -> None:
+        self._log += [LogEntry(question.event, index, None) for index in question.indices]
 
     def _cost_by_now(self) -> float:
         """What the jobs that are released have cost up to now."""
@@ -152,15 +123,3 @@ class ClusterEnvironment(ReplayedEnvironment):
                 seen[at + len(AHEAD) * q + x] = (free + freed) / (pool.nodes * pool.gpus)
         seen[-1] = len(self._candidates) / (1 + len(self._candidates))
         return np.clip(seen, 0.0, 1.0, out=seen)
-
-    def _end(self) -> dict[str, Any]:
-        """The cost, recounted by the exact check, and the interval on OPT where one is known."""
-        judged = ENVIRONMENT.judge(self._instance, self._log, ())
-        assert not judged.violations, judged.violations[0]
-        assert math.isclose(judged.value, self._cost, rel_tol=1e-9)
-        found: dict[str, Any] = {"cost": judged.value}
-        if self._ends is not None:
-            lower, upper = self._ends
-            share = float(lower / judged.value) if judged.value else 1.0
-            found |= {"opt_lower": lower, "opt_upper": upper, "share": share}
-        return found

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
-import gymnasium
 import numpy as np
 
-from ratiobench.bench.evaluation.cases import TINY
-from ratiobench.environments.episodes import ReplayedEnvironment, check_action, find_episodes
-from ratiobench.formulations.edgeflow.check import check
+from ratiobench.environments.episodes import FamilyEnvironment
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job
 from ratiobench.online.edgeflow.protocol import CHANGE, Event, View
-from ratiobench.online.edgeflow.replay import replay
 from ratiobench.online.edgeflow.simulator import Simulator
 from ratiobench.online.referee.simulator import LogEntry, Question
 
@@ -25,7 +20,7 @@ CLUSTER_FEATURES = 3
 TIMES = 16  # Times at which the observation has the load that is due
 
 
-class EdgeflowEnvironment(ReplayedEnvironment):
+class EdgeflowEnvironment(FamilyEnvironment):
     """Admit each new job on a share of the cluster, or give it up.
 
     An episode is one instance. Action 0 gives the job up; action j admits it with candidate j: an edge server, or a
@@ -41,83 +36,37 @@ class EdgeflowEnvironment(ReplayedEnvironment):
     k : candidates of a job.
     seed, count : of the tiny instances.
 
-    Attributes
-    ----------
-    metadata : of Gymnasium; there are no render modes.
-
     Raises
     ------
     InputError : an instance of another family.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+    _FAMILY, _FIGURE = "edgeflow", "met"
+    _OF_EPISODE = (*FamilyEnvironment._OF_EPISODE, "_jobs", "_shares")
 
-    def __init__(self, instances: str | Iterable[Any] = TINY, k: int = 8, *, seed: int = 1, count: int = 10) -> None:
-        self._episodes = find_episodes("edgeflow", instances, seed, count)
-        self._k = k
-        size = JOB_FEATURES + CANDIDATE_FEATURES * k + CLUSTER_FEATURES + TIMES
-        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (size,), np.float32)
-        self.action_space = gymnasium.spaces.Discrete(k + 1)
+    def _size(self) -> int:
+        return JOB_FEATURES + CANDIDATE_FEATURES * self._k + CLUSTER_FEATURES + TIMES
 
     def _begin(self) -> None:
         self._simulator = _Simulator(self._instance)
-        self._questions: Iterator[Question] = self._simulator.questions(False)
-        self._log: list[LogEntry] = []
+        self._questions = self._simulator.questions(False)
         self._jobs: dict[int, Job] = {}
         self._shares: dict[int, tuple[int, int]] = {}
-        self._met = 0
         self._ask()
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Decide about the present job.
-
-        Parameters
-        ----------
-        action : a number in 0..k.
-
-        Returns
-        -------
-        Observation, reward, whether the episode ended, False (episodes are not cut off), and a mapping with
-        `action_mask`; at the end also the figures of the episode.
-        """
-        assert self._question is not None
-        action = check_action(self.action_space, action)
-        self._actions.append(action)
+    def _take(self, action: int) -> float:
         job = self._question.arrivals[0]
         self._jobs[job.index] = job
         if 0 < action <= len(self._candidates):
             self._shares[job.index] = self._candidates[action - 1][1:3]
         self._answer(self._question)
         self._ask()
-        reward = self._simulator.completed - self._met
-        self._met += reward
-        info: dict[str, Any] = {"action_mask": self.action_masks()}
-        ended = self._question is None
-        if ended:
-            info |= self._end()
-        return self._see(), float(reward), ended, False, info
+        reward = self._simulator.completed - self._value
+        self._value += reward
+        return float(reward)
 
-    def action_masks(self) -> Any:
-        """Return which actions exist.
-
-        Returns
-        -------
-        (k + 1,) booleans; for MaskablePPO of sb3-contrib.
-        """
-        mask = np.zeros(self._k + 1, np.bool_)
-        mask[: len(self._candidates) + 1] = True
-        return mask
-
-    def _ask(self) -> None:
-        """Answer events up to the next job, and find its candidates."""
-        self._candidates: list[tuple[int, int, int, int]] = []
-        for question in self._questions:
-            if question.event != CHANGE:
-                self._question: Question | None = question
-                self._candidates = self._find_candidates(question.arrivals[0], question.view)
-                return
-            self._answer(question)
-        self._question = None
+    def _is_asked(self, question: Question) -> bool:
+        return question.event != CHANGE
 
     def _answer(self, question: Question) -> None:
         index = question.indices[0]
@@ -147,8 +96,9 @@ class EdgeflowEnvironment(ReplayedEnvironment):
         time = job.deadline - view.second - model.overhead_s - model.edge_overhead_s
         return next((gpus for gpus, speed in model.useful(view.gpus) if left <= time * speed), 0)
 
-    def _find_candidates(self, job: Job, view: View) -> list[tuple[int, int, int, int]]:
+    def _find_candidates(self, question: Question) -> list[tuple[int, int, int, int]]:
         """(GPU-seconds, place, GPUs, seconds) on which the job alone would be in time, the fewest GPU-seconds first."""
+        job, view = question.arrivals[0], question.view
         model, found = self._instance.models[job.model], []
         if view.servers and model.edge_speed:
             seconds = model.overhead_s - -job.work // model.edge_speed
@@ -197,17 +147,6 @@ class EdgeflowEnvironment(ReplayedEnvironment):
             time = horizon * (b + 1) / TIMES
             seen[at + b] = load[due <= time].sum() / (view.gpus * time)
         return np.clip(seen, 0.0, 1.0, out=seen)
-
-    def _end(self) -> dict[str, Any]:
-        """The jobs met, recounted by the independent checker, and the interval on OPT where one is known."""
-        report = check(self._instance, replay(self._instance, self._log))
-        assert not report.violations, report.violations[0]
-        assert report.value == self._met
-        found: dict[str, Any] = {"met": self._met}
-        if self._ends is not None:
-            lower, upper = self._ends
-            found |= {"opt_lower": lower, "opt_upper": upper, "share": self._met / upper if upper else 1.0}
-        return found
 
 
 class _Simulator(Simulator):

@@ -1,33 +1,27 @@
-"""The instances of episodes with the intervals on OPT that are known, and environments that can be copied."""
+"""What the environments of all families share: instances with intervals on OPT, episodes, and copies within one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import copy
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
 
 import gymnasium
+import numpy as np
 
 from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.evaluation.cases import PARTS, TINY, entries_of, find_family, known_interval, set_case, tiny_cases
+from ratiobench.bench.evaluation.result import grade
 from ratiobench.bench.family.standard import set_of
 from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.online.referee.simulator import LogEntry, Question
+
+Episode = tuple[Any, tuple[int, int] | None]  # An instance, and the interval on its OPT if one is known
 
 
-def find_episodes(
-    name: str, given: str | Iterable[Any], seed: int, count: int
-) -> list[tuple[Any, tuple[int, int] | None]]:
-    """Instances with their intervals on OPT, None where none is known.
-
-    Parameters
-    ----------
-    name : of the family.
-    given : `tiny`, `parts`, a file, or instances and files.
-    seed, count : of the tiny instances.
-
-    Raises
-    ------
-    InputError : an instance of another family, or none at all.
-    """
+def find_episodes(name: str, given: str | Iterable[Any], seed: int, count: int) -> list[Episode]:
+    """The instances of a family: `tiny`, `parts`, a file, or instances and files; InputError for one of another."""
     family = find_family(name)
     if given in (TINY, PARTS):
         chosen = set_of(name)
@@ -37,9 +31,9 @@ def find_episodes(
             else [set_case(chosen, entry, PARTS) for entry in entries_of(family, chosen, PARTS)]
         )
         return [(case.instance, (int(case.lower), int(case.upper))) for case in cases]
-    found: list[tuple[Any, tuple[int, int] | None]] = []
-    for each in [given] if isinstance(given, str) else given:
-        owner, instance = read_given(each)
+    found: list[Episode] = []
+    for item in [given] if isinstance(given, str) else given:
+        owner, instance = read_given(item)
         if owner.name != name:
             raise InputError("instances", "", f"an instance of the family {owner.name}; the environment is of {name}")
         ends = known_interval(owner, instance)
@@ -49,28 +43,37 @@ def find_episodes(
     return found
 
 
-def check_action(space: Any, action: Any) -> int:
-    """Return the action as an integer.
+class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
+    """An environment of one family, an instance per episode.
 
-    Parameters
-    ----------
-    space : the discrete action space.
-    action : a number in it.
-
-    Raises
-    ------
-    InputError : a number beyond it.
+    The family gives `_size` (of an observation), `_begin` (lays out the instance, and asks), `_see` (the observation),
+    `_take` (does what an action means, and asks; the reward), and for the questions of its referee `_find_candidates`
+    and `_answer` (of those that the agent is not asked). An episode goes on in a generator, which cannot be copied: a
+    copy takes its actions again.
     """
-    number = int(action)
-    if not 0 <= number < space.n:
-        raise InputError("action", "", f"{shorten(action)} is not in 0..{space.n - 1}")
-    return number
 
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    _FAMILY: ClassVar[str]
+    _FIGURE: ClassVar[str]  # what `info` calls the value of an episode
+    _REJECTIONS: ClassVar[int] = 1  # actions before those that take a candidate
+    # Attributes that an episode makes, by its instance and its actions alone
+    _OF_EPISODE: ClassVar[tuple[str, ...]] = (
+        "_instance", "_ends", "_simulator", "_questions", "_question", "_candidates", "_log", "_value",
+    )  # fmt: skip
 
-class EpisodesEnvironment(gymnasium.Env):  # type: ignore[misc]
-    """An environment that begins each episode with one of its instances; `_start` lays it out and gives its name."""
+    _chosen: int | None = None  # the number of the instance
+    _actions: list[Any]  # of the episode so far
+    _simulator: Any
+    _questions: Iterator[Question]
+    _question: Any  # what the agent decides, a question of the referee or the number of a task; None at the end
+    _candidates: Any  # of the present question, a sequence
+    _value: Any  # of the objective so far
 
-    _episodes: Sequence[Any]
+    def __init__(self, instances: str | Iterable[Any] = TINY, k: int = 8, *, seed: int = 1, count: int = 10) -> None:
+        self._episodes = find_episodes(self._FAMILY, instances, seed, count)
+        self._k = k
+        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (self._size(),), np.float32)
+        self.action_space: Any = gymnasium.spaces.Discrete(k + self._REJECTIONS)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode.
@@ -86,30 +89,87 @@ class EpisodesEnvironment(gymnasium.Env):  # type: ignore[misc]
         """
         super().reset(seed=seed)
         number = (options or {}).get("instance")
-        name = self._start(int(self.np_random.integers(len(self._episodes))) if number is None else int(number))
-        return self._see(), {"instance": name, "action_mask": self.action_masks()}
+        self._start(int(self.np_random.integers(len(self._episodes))) if number is None else int(number))
+        return self._see(), {"instance": str(self._instance.name), "action_mask": self.action_masks()}
 
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take an action.
 
-class ReplayedEnvironment(EpisodesEnvironment):
-    """An environment whose episode goes on in a generator, which cannot be copied: a copy takes all actions again."""
+        Parameters
+        ----------
+        action : of the action space.
 
-    _episodes: list[tuple[Any, tuple[int, int] | None]]
-    _actions: list[int]  # of the episode so far
-    _chosen: int | None = None  # the number of its instance
-    # Attributes that an episode makes, by its instance and its actions alone
-    _OF_EPISODE = (
-        "_instance", "_ends", "_simulator", "_questions", "_question", "_candidates", "_log", "_jobs", "_shares",
-        "_met", "_cost", "_costs", "_starts",
-    )  # fmt: skip
+        Returns
+        -------
+        Observation, reward, whether the episode ended, False (episodes are not cut off), and a mapping with
+        `action_mask`; at the end also the figures of the episode.
 
-    def _start(self, chosen: int, actions: Iterable[int] = ()) -> str:
-        """Begin an episode, and take these actions; the name of its instance."""
+        Raises
+        ------
+        InputError : a number beyond the action space.
+        """
+        number = self._number(action)
+        self._actions.append(copy.copy(action))
+        reward = self._take(number)
+        seen = self._see()
+        info: dict[str, Any] = {"action_mask": self.action_masks()}
+        if ended := self._question is None:
+            value = info[self._FIGURE] = self._judge()
+            if self._ends is not None:
+                lower, upper = self._ends
+                share, _ = grade(find_family(self._FAMILY).sense, value, lower, upper)
+                info |= {"opt_lower": lower, "opt_upper": upper, "share": float(share)}
+        return seen, float(reward), ended, False, info
+
+    def action_masks(self) -> Any:
+        """Return which actions exist, for MaskablePPO of sb3-contrib.
+
+        Returns
+        -------
+        A boolean per action.
+        """
+        return np.arange(self._k + self._REJECTIONS) < len(self._candidates) + self._REJECTIONS
+
+    def _number(self, action: Any) -> int:
+        """The action as an integer; InputError for a number beyond the space."""
+        number = int(action)
+        if not 0 <= number < self.action_space.n:
+            raise InputError("action", "", f"{shorten(action)} is not in 0..{self.action_space.n - 1}")
+        return number
+
+    def _start(self, chosen: int, actions: Iterable[Any] = ()) -> None:
+        """Begin an episode, and take these actions."""
         self._chosen, self._actions = chosen, []
         self._instance, self._ends = self._episodes[chosen]
+        self._log: list[LogEntry] = []
+        self._value = 0
         self._begin()
         for action in actions:
             self.step(action)
-        return str(self._instance.name)
+
+    def _judge(self) -> Any:
+        """The value of the episode, recounted by the family's independent checker."""
+        environment = find_family(self._FAMILY).environment
+        assert environment is not None
+        judged = environment.judge(self._instance, self._log, ())
+        assert not judged.violations, judged.violations[0]
+        assert math.isclose(judged.value, self._value, rel_tol=1e-9)
+        return judged.value
+
+    def _is_asked(self, question: Question) -> bool:
+        """Whether the agent answers a question of the referee."""
+        return True
+
+    def _ask(self) -> None:
+        """Go on to the next question to the agent, and find its candidates; answer the others."""
+        self._candidates = ()
+        for question in self._questions:
+            if self._is_asked(question):
+                self._question = question
+                self._candidates = self._find_candidates(question)
+                return
+            self._answer(question)
+        self._question = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in self._OF_EPISODE}

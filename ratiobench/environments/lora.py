@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from ratiobench.bench.evaluation.cases import TINY
-from ratiobench.environments.candidates import CANDIDATE_FEATURES, TASK_FEATURES, book, find_candidates, observe
-from ratiobench.environments.episodes import EpisodesEnvironment, check_action, find_episodes
+from ratiobench.environments.candidates import (
+    CANDIDATE_FEATURES,
+    TASK_FEATURES,
+    book,
+    decision_of,
+    empty_candidates,
+    find_candidates,
+    observe,
+)
+from ratiobench.environments.episodes import FamilyEnvironment
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT
 from ratiobench.instances.io.errors import InputError
@@ -22,7 +29,7 @@ from ratiobench.instances.lora.solution import Decision
 __all__ = ["LoraEnvironment"]
 
 
-class LoraEnvironment(EpisodesEnvironment):
+class LoraEnvironment(FamilyEnvironment):
     """Admit and schedule tasks as they arrive.
 
     An episode is one instance. Action 0 rejects the task; action j takes candidate j, the schedules with the largest
@@ -41,7 +48,6 @@ class LoraEnvironment(EpisodesEnvironment):
 
     Attributes
     ----------
-    metadata : of Gymnasium; there are no render modes.
     types, width : node types and slots of the observation, the most that an instance has.
     price_scale : largest bid per sample of the instances, micro-dollars.
 
@@ -50,7 +56,8 @@ class LoraEnvironment(EpisodesEnvironment):
     InputError : an instance of another family or with tasks that may not move.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+    _FAMILY, _FIGURE = "lora", "welfare"
+    _OF_EPISODE = (*FamilyEnvironment._OF_EPISODE, "_arrays", "_free", "_found", "_decisions")
 
     def __init__(
         self,
@@ -62,160 +69,110 @@ class LoraEnvironment(EpisodesEnvironment):
         count: int = 10,
         verify: bool = False,
     ) -> None:
-        self._episodes = [_Episode(*each) for each in find_episodes("lora", instances, seed, count)]
-        self._k, self._continuous, self._verify = k, continuous, verify
-        self.types = max(len(each.first_node) - 1 for each in self._episodes)
-        self.width = max(each.instance.slots for each in self._episodes)
-        self.price_scale = max(each.dearest for each in self._episodes)
-        size = TASK_FEATURES + CANDIDATE_FEATURES * k + 2 * self.types * self.width
-        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (size,), np.float32)
+        super().__init__(instances, k, seed=seed, count=count)
+        self._continuous, self._verify = continuous, verify
         if continuous:
-            self.action_space: Any = gymnasium.spaces.Box(0.0, 1.0, (self.types,), np.float32)
-        else:
-            self.action_space = gymnasium.spaces.Discrete(k + 1)
-        self._found = (
-            np.zeros(k, np.int64),
-            np.zeros(k, np.int64),
-            np.zeros((k, self.width, 2), np.int64),
-            np.zeros(k, np.int64),
-        )
-        self._count = 0
-        self._episode = self._episodes[0]
-        self._next = 0
+            self.action_space = gymnasium.spaces.Box(0.0, 1.0, (self.types,), np.float32)
 
-    def _start(self, chosen: int) -> str:
-        self._episode = self._episodes[chosen]
-        self._episode.begin()
-        self._next, self._welfare = 0, 0
+    def _size(self) -> int:
+        self._all_arrays = [_Arrays(instance) for instance, _ in self._episodes]
+        self.types = max(len(arrays.first_node) - 1 for arrays in self._all_arrays)
+        self.width = max(int(instance.slots) for instance, _ in self._episodes)
+        self.price_scale = max(arrays.dearest for arrays in self._all_arrays)
+        return TASK_FEATURES + CANDIDATE_FEATURES * self._k + 2 * self.types * self.width
+
+    def _begin(self) -> None:
+        assert self._chosen is not None
+        self._arrays = self._all_arrays[self._chosen]
+        self._free = self._arrays.all_free(self._instance.slots)
+        self._found = empty_candidates(self._k, self.width)
         self._decisions: list[Decision | None] = []
-        return str(self._episode.instance.name)
+        self._ask_about(0)
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Decide about the present task.
+    def _ask_about(self, i: int) -> None:
+        """Find the candidates of task i, if there is one."""
+        arrays, count = self._arrays, 0
+        self._question = i if i < self._instance.tasks else None
+        if self._question is not None:
+            count = find_candidates(
+                i, arrays.task, arrays.vendors, self._free, arrays.cluster, STATE_LIMIT, self._found
+            )
+        self._candidates = range(1, count + 1)
 
-        Parameters
-        ----------
-        action : a number in 0..k; with `continuous` (node types,) prices in [0, 1].
+    def _number(self, action: Any) -> int:
+        return self._priced(action) if self._continuous else super()._number(action)
 
-        Returns
-        -------
-        Observation, reward in micro-dollars, whether the episode ended, False (episodes are not cut off), and a mapping
-        with `action_mask`; at the end also the figures of the episode.
-        """
-        episode = self._episode
-        chosen = self._priced(action) if self._continuous else check_action(self.action_space, action)
-        reward = 0
-        if self._verify:
-            self._decisions.append(None)
-        if 0 < chosen <= self._count:
+    def _take(self, action: int) -> float:
+        i, reward, decision = self._question, 0, None
+        if action in self._candidates:
             gains, options, cells, lengths = self._found
-            j = chosen - 1
+            j = action - 1
             reward = int(gains[j])
-            book(self._next, cells[j], lengths[j], episode.task, episode.free, episode.kind)
+            book(i, cells[j], lengths[j], self._arrays.task, self._free, self._arrays.kind)
             if self._verify:
-                vendor = int(options[j]) if episode.instance.vendors(self._next) else None
-                pairs = sorted(cells[j, : lengths[j]].tolist(), key=lambda cell: cell[1])
-                self._decisions[-1] = Decision(vendor, tuple((node, slot) for node, slot in pairs), 0)
-        self._welfare += reward
-        self._next += 1
-        ended = self._next >= episode.tasks
-        seen = self._see()
-        info: dict[str, Any] = {"action_mask": self.action_masks()}
-        if ended:
-            info |= self._end()
-        return seen, float(reward), ended, False, info
-
-    def action_masks(self) -> Any:
-        """Return which actions exist, for MaskablePPO of sb3-contrib.
-
-        Returns
-        -------
-        (k + 1,) booleans.
-        """
-        mask = np.zeros(self._k + 1, np.bool_)
-        mask[: self._count + 1] = True
-        return mask
+                vendor = int(options[j]) if self._instance.vendors(i) else None
+                decision = decision_of(vendor, cells[j, : lengths[j]])
+        self._decisions.append(decision)
+        self._value += reward
+        self._ask_about(i + 1)
+        return reward
 
     def _see(self) -> Any:
-        """Find the candidates of the next task, and what the agent sees."""
-        episode, i = self._episode, self._next
-        self._count = 0
-        if i < episode.tasks:
-            self._count = find_candidates(
-                i, episode.task, episode.vendors, episode.free, episode.cluster, STATE_LIMIT, self._found
-            )
+        arrays, i = self._arrays, self._question
+        i, slot = (-1, self._instance.slots) if i is None else (i, arrays.arrival[i])
         seen = np.empty(self.observation_space.shape or (), np.float32)
-        i, slot = (i, episode.arrival[i]) if i < episode.tasks else (-1, episode.instance.slots)
         observe(
-            i,
-            slot,
-            self._count,
-            episode.task,
-            episode.free,
-            episode.cluster,
-            self._found,
-            self.types,
-            self.width,
-            self.price_scale,
-            seen,
-        )
+            i, slot, len(self._candidates), arrays.task, self._free, arrays.cluster, self._found, self.types,
+            self.width, self.price_scale, seen,
+        )  # fmt: skip
         return np.clip(seen, 0.0, 1.0, out=seen)
 
     def _priced(self, action: Any) -> int:
         """The candidate with the largest gain above its price, from 1 on; 0 for none."""
         gains, _, cells, lengths = self._found
-        episode, best, most = self._episode, 0, 0.0
-        rate = episode.instance.rate[self._next]
-        for j in range(self._count):
-            kinds = episode.kind[cells[j, : lengths[j], 0]]
+        best, most, rate = 0, 0.0, self._instance.rate[self._question]
+        for j in range(len(self._candidates)):
+            kinds = self._arrays.kind[cells[j, : lengths[j], 0]]
             price = float((np.asarray(action)[kinds] * rate[kinds]).sum()) * self.price_scale
             if gains[j] - price > most:
                 best, most = j + 1, gains[j] - price
         return best
 
-    def _end(self) -> dict[str, Any]:
-        """What an episode ends with: welfare, and the certified interval on OPT where one is known."""
-        episode = self._episode
+    def _judge(self) -> int:
+        """The welfare; recounted by the independent checker where `verify` asks for it."""
         if self._verify:
-            report = check(episode.instance, tuple(self._decisions))
+            report = check(self._instance, tuple(self._decisions))
             assert report.valid, report.violations[0]
-            assert report.welfare == self._welfare
-        found: dict[str, Any] = {"welfare": self._welfare}
-        if episode.ends is not None:
-            lower, upper = episode.ends
-            share = max(Fraction(0), Fraction(self._welfare) / Fraction(upper)) if upper > 0 else Fraction(1)
-            found |= {"opt_lower": int(lower), "opt_upper": int(upper), "share": float(share)}
-        return found
+            assert report.welfare == self._value
+        return int(self._value)
 
 
-class _Episode:
-    """An instance as arrays, and what is free in the present episode."""
+class _Arrays:
+    """An instance as arrays."""
 
-    def __init__(self, instance: Instance, ends: tuple[int, int] | None) -> None:
+    def __init__(self, instance: Instance) -> None:
         if instance.schedules is not ScheduleKind.ANY:
             kind = instance.schedules.value
             raise InputError(instance.name, "tasks[0].run", f"{kind}; only tasks that are `any`")
         public = instance.public("")
-        self.instance, self.ends, self.tasks = instance, ends, instance.tasks
         self.kind, self.first_node = public.type_of_node, public.first_node
         self._capacity = np.ascontiguousarray([public.compute, public.memory_mb])
         self.cluster = (self.kind, self.first_node, self._capacity)
         self.arrival = instance.arrival.tolist()
-        options = [instance.task(i).options for i in range(self.tasks)]
-        most = max((len(each) for each in options), default=1)
-        first, price = np.zeros((self.tasks, most), np.int64), np.zeros((self.tasks, most), np.int64)
-        for i, each in enumerate(options):
-            for o, option in enumerate(each):
+        options = [instance.task(i).options for i in range(instance.tasks)]
+        most = max(map(len, options), default=1)
+        first, price = np.zeros((2, instance.tasks, most), np.int64)
+        for i, row in enumerate(options):
+            for o, option in enumerate(row):
                 first[i, o], price[i, o] = option.first, option.price
-        self.vendors = (first, price, np.array([len(each) for each in options], dtype=np.int64))
-        cost = np.array([instance.cost(i) for i in range(self.tasks)], dtype=np.int64)
+        self.vendors = (first, price, np.array(list(map(len, options)), dtype=np.int64))
+        cost = np.array([instance.cost(i) for i in range(instance.tasks)], dtype=np.int64)
         columns = (instance.deadline, instance.memory_mb, instance.work, instance.bid)
-        self.task = (*(np.array(column) for column in columns), np.array(instance.rate), cost)
-        self.dearest = float(
-            max((b / max(1, w) for b, w in zip(instance.bid, instance.work, strict=True)), default=1.0)
-        )
+        self.task = (*map(np.array, columns), np.array(instance.rate), cost)
+        pairs = zip(instance.bid, instance.work, strict=True)
+        self.dearest = float(max((bid / max(1, work) for bid, work in pairs), default=1.0))
 
-    def begin(self) -> None:
-        self.free = tuple(
-            np.repeat(self._capacity[row][self.kind][:, None], self.instance.slots, axis=1) for row in (0, 1)
-        )
+    def all_free(self, slots: int) -> tuple[Any, Any]:
+        """Compute and memory of every node and slot."""
+        compute, memory = (np.repeat(row[self.kind][:, None], slots, axis=1) for row in self._capacity)
+        return compute, memory

@@ -111,7 +111,7 @@ def test_an_action_without_a_candidate_rejects() -> None:
     environment = gymnasium.make("ratiobench/Lora-v0", k=2, count=2).unwrapped
     _, info = environment.reset(seed=0)
     assert info["action_mask"].tolist() == environment.action_masks().tolist()
-    environment._count = 0
+    environment._candidates = range(0)
     assert environment.step(2)[1] == 0
 
 

@@ -25,7 +25,6 @@ import ratiobench
 from ratiobench.bench.cli import find_command, list_commands, main, make_parser, parse
 from ratiobench.bench.eapm.suites import READINGS as EAPM_READINGS
 from ratiobench.bench.family.registry import families, find_suite
-from ratiobench.bench.lora.experiments import COLUMNS, judge_outperformance
 from ratiobench.bench.lora.paper_suites import BASELINES, HINDSIGHT, RUNS
 from ratiobench.bench.lora.readings import READINGS
 from ratiobench.bench.lora.suites import SETTLED
@@ -52,6 +51,7 @@ from tools import (
     readme_tables,
     readme_tenants,
 )
+from tools.paper_sentences import COLUMNS, judge_outperformance
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("instances", "formulations", "online", "bench")

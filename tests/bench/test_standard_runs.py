@@ -17,8 +17,16 @@ from ratiobench.bench.cli import main
 from ratiobench.bench.evaluation import evaluate
 from ratiobench.bench.evaluation.cases import entries_of
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.family.standard import StandardSet, read_set, set_of, shipped_sets
-from ratiobench.bench.family.standard_runs import StoredRun, path_of, read_runs, write_runs
+from ratiobench.bench.family.standard import (
+    StandardSet,
+    StoredRun,
+    path_of,
+    read_runs,
+    read_set,
+    set_of,
+    shipped_sets,
+    write_runs,
+)
 from ratiobench.bench.running.standard import make_entry
 from ratiobench.bench.storage.payload import read_exact
 from ratiobench.instances.io.errors import InputError

@@ -12,10 +12,9 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli import main
-from ratiobench.bench.family.grids import shorten_name
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, SWEEP, Suite
-from ratiobench.bench.family.suite_file import InstanceTable, suite_of
+from ratiobench.bench.family.suite_file import InstanceTable, shorten_name, suite_of
 from ratiobench.bench.report.figures import KINDS
 from ratiobench.bench.results import means
 from ratiobench.bench.running.runner import generate_suite, require_shown

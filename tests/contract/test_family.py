@@ -46,7 +46,8 @@ def test_a_module_that_cannot_be_imported_is_no_part_that_lacks(monkeypatch: pyt
 
 def test_a_family_without_options_loses_no_more_than_these() -> None:
     plain = ToyFamily()
-    assert plain.certificates is plain.counterexample_search is plain.explainer is plain.gantt is None
+    assert not plain.has_certificates
+    assert plain.counterexample_search is plain.explainer is plain.gantt is None
     assert plain.bidding is plain.timeline is None
     assert (*plain.traces(), *plain.constructions(), *plain.sources, *plain.proof_status("first")) == ()
     assert set(plain.recipes()) == {"file"}

@@ -169,8 +169,7 @@ def test_what_a_certificate_may_hold_follows_from_its_instance(monkeypatch: pyte
     """The certificate of a week of 100,000 tasks has 16.8 million values; one of a few tasks has less."""
     family = families()["lora"]
     instance = named("thm5_T5_3tasks")
-    assert family.certificates is not None
-    report = family.certificates.solve(instance, SolveSettings(), None)
+    report = family.certify(instance, SolveSettings())
     data = json.dumps(certificate_document(report.certificate)).encode()
     monkeypatch.setattr(packing, "MOST", 10)
     for form in (data, packing.pack(json.loads(data))):

@@ -10,8 +10,7 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.dual import Prices, dual_of
 from ratiobench.bench.lora.theory.bidder import audit_bidder
-from ratiobench.bench.lora.theory.claim import Claim
-from ratiobench.bench.lora.theory.claims import CLAIMS, OTHER_PAYMENTS, PDFTSP
+from ratiobench.bench.lora.theory.claims import CLAIMS, OTHER_PAYMENTS, PDFTSP, Claim
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora.model import Instance

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case
-from ratiobench.bench.lora.theory.claim import Claim
+from ratiobench.bench.lora.theory.claims import Claim
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import expected, named, names

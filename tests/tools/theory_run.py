@@ -31,7 +31,7 @@ from ratiobench.bench.lora.counterexamples.tiny import (
 )
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.dual import Dual
-from ratiobench.bench.lora.theory.claim import ProofStatus
+from ratiobench.bench.lora.theory.claims import ProofStatus
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.seeds import RandomNumbers

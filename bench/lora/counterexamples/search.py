@@ -22,8 +22,7 @@ from ratiobench.bench.lora.counterexamples.moves import Bounds
 from ratiobench.bench.lora.counterexamples.targets import MEASURES, SEARCHES, ClaimInapplicable, Trial, require
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, TinyLimitExceeded
 from ratiobench.bench.lora.theory.basis.case import Case
-from ratiobench.bench.lora.theory.claim import SearchSpace
-from ratiobench.bench.lora.theory.claims import CLAIMS
+from ratiobench.bench.lora.theory.claims import CLAIMS, SearchSpace
 from ratiobench.bench.theory import search
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.bench.theory.search import Document, Found, Measure

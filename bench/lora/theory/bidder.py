@@ -18,30 +18,26 @@ from itertools import groupby, islice
 
 from ratiobench.bench.family.capabilities import BidCurve, Bidding
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
-from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.bench.lora.theory.basis.case import UNKNOWN, Case
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.lora.theory.payments import truthfulness
 from ratiobench.bench.lora.theory.payments.misreports import try_bids_where_outcomes_change
 from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, Answer, RepeatableRun
 from ratiobench.bench.lora.theory.pdftsp.bids import CurveUnknown, utility_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve, Line, Piece
-from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.run import run
 from ratiobench.online.outcome import OnlineRun
 
 RUNS = 200  # Most bids that are tried
-# None of these claims is about OPT
-_UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
 
 
 def audit_bidder(instance: Instance, run: OnlineRun, task: int, claims: Collection[str] = ()) -> list[Check]:
     """The checks of a run about one bidder."""
     require_task(instance, task)
-    case = Case(instance, run, _UNKNOWN)
+    case = Case(instance, run, UNKNOWN)
     of_one = {claim.name: claim for claim in CLAIMS if claim.check_one is not None}
     ours = {name: claim for name, claim in of_one.items() if claim.about.concerns(run)}
     found = [claim.check_bidder(case, task) for name, claim in ours.items() if not claims or name in claims]

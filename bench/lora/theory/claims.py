@@ -8,8 +8,12 @@ guarantees of other mechanisms, and properties of any payment rule. Units are th
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 
+from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory import guarantees, guarded, price_laws
 from ratiobench.bench.lora.theory.basis.assumptions import (
     explain_invalid,
@@ -19,9 +23,9 @@ from ratiobench.bench.lora.theory.basis.assumptions import (
     explain_outside_selected,
 )
 from ratiobench.bench.lora.theory.basis.case import Case
-from ratiobench.bench.lora.theory.claim import Claim, ProofStatus, SearchSpace
 from ratiobench.bench.lora.theory.paper import algorithms, bidding, lemma4, theorem5
 from ratiobench.bench.lora.theory.payments import truthfulness
+from ratiobench.bench.theory import claim
 from ratiobench.bench.theory.claim import ClaimScope, make_claims
 from ratiobench.online.lora.traces import LawTerms, PoolTerms, PriceTrace, StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
@@ -33,6 +37,47 @@ OURS = "this project, docs/theory"
 AS_TAKEN_OR_LEFT = (
     "proved if no constant comes from the bids and each task is charged the least cost over its schedules that fit"
 )
+
+
+class ProofStatus(StrEnum):
+    """What is known about a claim in general."""
+
+    PROVED = "proved"  # As stated, under the assumptions named
+    FALSE = "false"  # There is a shipped counterexample, or a proof
+    # Proved for the mechanisms of Theorem T; for others the check examines runs
+    PROVED_BY_T = "proved for mechanisms of Theorem T, not claimed of others"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSpace:
+    """Among which instances a violation of the claim is searched for (`ratiobench.bench.lora.counterexamples`).
+
+    The two sides of the claim on a sketch are measured by its entry of `MEASURES` in
+    `ratiobench.bench.lora.counterexamples.targets`, which stands above the theory.
+    """
+
+    statement: str  # the claim in one sentence, with its source
+    algorithm: str = "pdftsp"  # whose run is checked
+    costs: int | None = None  # least operational cost to try: None for no costs, else 0 or a negative number
+    vendors: bool = False  # whether tasks may have vendors
+    # bids are raised until every minimal schedule has bbar >= 1: always, never (0) or once in so many starts.
+    raised: int = 1
+    nodes: int = 1  # number of nodes at which to search by default
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(claim.Claim[Case]):
+    """A claim about runs in problem P."""
+
+    # the claim about a single bidder, with much more work; None where it is not about bidders.
+    check_one: Callable[[Case, int], Check] | None = None
+    search: SearchSpace | None = None  # how a violation is searched for; None where it is not
+
+    def check_bidder(self, case: Case, task: int) -> Check:
+        """Check the claim about one bidder of a run that it is about."""
+        assert self.check_one is not None, f"{self.name} is not about one bidder"
+        problem = self.applies(case)
+        return self.not_applicable(problem) if problem else self.check_one(case, task)
 
 
 def _is_pdftsp(run: OnlineRun) -> bool:

@@ -17,21 +17,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import floor
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
 from ratiobench.bench.lora.theory.basis.dual import DualValue, dual_of
-from ratiobench.bench.lora.theory.basis.facts import find_outlay, keep_by_content
+from ratiobench.bench.lora.theory.basis.facts import keep_by_content
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.mechanism import FreeCapacity, prices, settle_share
 from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.protocol import Posted
 from ratiobench.online.lora.public_constants import cap_compute, cap_memory, largest_share
 from ratiobench.online.lora.roots import is_gain_below, share_above
-from ratiobench.online.lora.traces import LinearTrace, Offer
+from ratiobench.online.lora.traces import LinearTrace
 from ratiobench.online.outcome import OnlineRun
 
 ROUNDING = Fraction(1, 10**9)  # Relative error that prices in doubles do not reach
@@ -41,15 +41,6 @@ FILLED = "eps < 1 fails: a task can fill a node's compute or memory"
 Prices = Mapping[Cell, Fraction | float]
 
 
-@runtime_checkable
-class FinalPrices(Protocol):
-    """A trace with final prices, micro-dollars per sample and per MB."""
-
-    exact: bool
-    lam: Prices
-    phi: Prices
-
-
 def is_linear(run: OnlineRun, mechanism: str = "") -> bool:
     """Whether the run is of a mechanism with linear reduced cost, or of the one of this name."""
     return isinstance(run.trace, LinearTrace) and mechanism in ("", run.trace.mechanism)
@@ -57,7 +48,7 @@ def is_linear(run: OnlineRun, mechanism: str = "") -> bool:
 
 def has_final_prices(run: OnlineRun) -> bool:
     """Whether the run left prices."""
-    return isinstance(run.trace, FinalPrices)
+    return all(hasattr(run.trace, name) for name in ("exact", "lam", "phi"))
 
 
 def _find_dual(case: Case, lam: Prices, phi: Prices) -> DualValue:
@@ -73,7 +64,6 @@ def _find_final_dual(case: Case) -> DualValue:
 def dual_certificate(case: Case) -> Check:
     """OPT <= D at the best multiple of the final prices, as they are or with every type's nodes at their mean price."""
     run, trace = case.run, case.run.trace
-    assert isinstance(trace, FinalPrices)
     if isinstance(trace, Posted) and trace.problem:
         return Check("dual_certificate", Verdict.NOT_APPLICABLE, None, None, trace.problem)
     dual = dual_of(case.instance)
@@ -135,25 +125,18 @@ def _trace_of(case: Case) -> LinearTrace:
     return case.run.trace
 
 
-def _list_admitted(case: Case) -> list[tuple[Offer, int]]:
-    """The admitted schedules, each with its R."""
-    memory = case.instance.memory_mb
-    offers = _trace_of(case).offers
-    return [(offer, int(memory[offer.task]) * len(offer.cells)) for offer in offers if offer.admitted]
-
-
 def _find_spread(case: Case, top_c: Fraction, top_m: Fraction) -> Fraction:
     """U of the run: the largest (X_c S + X_m R) / b_il over admitted schedules."""
-    values = ((top_c * offer.work + top_m * use) / offer.net for offer, use in _list_admitted(case))
+    values = ((top_c * booking.work + top_m * booking.use) / booking.net for booking in case.bookings)
     return max(values, default=Fraction(0))
 
 
 def _find_growth(case: Case) -> Fraction:
     """Gamma' = max(1, B) + the largest v (eta_c S + eta_m R) / b_il over admitted schedules."""
     rule, values = _trace_of(case).rule, []
-    for offer, use in _list_admitted(case):
-        bbar = rule.bbar(offer.net, offer.work, use) if rule.by_bbar else Fraction(1)
-        values.append(bbar * (rule.eta_c * offer.work + rule.eta_m * use) / offer.net)
+    for _, _, net, work, use in case.bookings:
+        bbar = rule.bbar(net, work, use) if rule.by_bbar else Fraction(1)
+        values.append(bbar * (rule.eta_c * work + rule.eta_m * use) / net)
     return max(Fraction(1), rule.growth) + max(values, default=Fraction(0))
 
 
@@ -169,39 +152,28 @@ def _settle(
 
     `sides`: the bound and the figures, given D; `raised`: the prices, if these are not the final ones.
     """
-    trace, lower = _trace_of(case), case.lower
+    trace = _trace_of(case)
     dual = _find_dual(case, *raised) if raised else case.share(_find_final_dual)
-    bound, figures = sides(dual)
-    witness: dict[str, Any] | None = None
-    if (lower > dual.value or _exceeds(dual.value, bound, exact=trace.exact)) and not trace.exact:
+    check = settle_dual(case, name, claim, dual.value, *sides(dual), doubt)
+    if check.status is Verdict.VIOLATED and not trace.exact:
         dual = dual_of(case.instance).exact(*(raised or (trace.lam, trace.phi)))
-        bound, figures = sides(dual)
-    left, verdict, reason = dual.value, Verdict.HOLDS, claim
-    if lower > left:
-        verdict, reason, witness = Verdict.VIOLATED, "the certificate is below OPT", {"opt_lower": lower}
-    elif _exceeds(left, bound, exact=trace.exact):
-        verdict, witness = Verdict.VIOLATED, {"certificate": str(left), "bound": str(bound)}
-    elif left > bound or doubt:
-        verdict, reason = Verdict.UNDECIDED, CLOSE if left > bound else doubt
+        check = settle_dual(case, name, claim, dual.value, *sides(dual), doubt)
+    return check
+
+
+def settle_dual(
+    case: Case, name: str, claim: str, value: Fraction, bound: Fraction, figures: Figures, doubt: str = ""
+) -> Check:
+    """The check of OPT <= D <= bound; what a run in doubles fails by less than rounding is undecided."""
+    lower = case.lower
+    slack = 0 if getattr(case.run.trace, "exact", True) else ROUNDING * (value + bound)
     figures = {"welfare": case.run.welfare, "opt_lower": lower, "opt_upper": case.upper, **figures}
-    return Check(name, verdict, left, bound, reason, witness, figures)
-
-
-def _exceeds(left: Fraction, right: Fraction, *, exact: bool) -> bool:
-    """left > right, of a run in doubles by more than rounding."""
-    return left > right and (exact or left - right > ROUNDING * (left + right))
-
-
-def settle_posted(case: Case, name: str, claim: str, value: Fraction, bound: Fraction, figures: Figures) -> Check:
-    """The check of OPT <= D <= bound for a run of posted prices, D computed from the costs that tasks were offered."""
-    figures = {"welfare": case.run.welfare, "opt_lower": case.lower, "opt_upper": case.upper, **figures}
-    slack = 0 if case.run.trace.exact else ROUNDING * (value + bound)
-    if case.lower > value + slack or value > bound + slack:
-        witness = {"opt_lower": str(case.lower), "certificate": str(value), "bound": str(bound)}
+    if lower > value + slack or value > bound + slack:
+        witness = {"opt_lower": str(lower), "certificate": str(value), "bound": str(bound)}
         return Check(name, Verdict.VIOLATED, value, bound, claim, witness, figures)
-    if case.lower > value or value > bound:
-        return Check(name, Verdict.UNDECIDED, value, bound, CLOSE, None, figures)
-    return Check(name, Verdict.HOLDS, value, bound, claim, None, figures)
+    doubt = CLOSE if lower > value or value > bound else doubt
+    verdict = Verdict.UNDECIDED if doubt else Verdict.HOLDS
+    return Check(name, verdict, value, bound, doubt or claim, None, figures)
 
 
 def theorem_a(case: Case) -> Check:
@@ -218,7 +190,7 @@ def theorem_a(case: Case) -> Check:
         "gamma_known_beforehand": max(Fraction(1), rule.growth) + rule.growth * constants["spread"] / rule.gain,
         "least_factor": find_least_factor(constants["spread"]),
     }
-    problem = _explain_cheap_cells(case)
+    problem = explain_cheap_cells(case, constants)
     share = settle_share("posted", constants)
     if not problem and not is_gain_below(rule.gain, 1 + rule.growth * share, (1 - share) / share):
         problem = "G is above (1 + B eps)^((1 - eps)/eps) - 1"
@@ -235,7 +207,7 @@ def theorem_b(case: Case) -> Check:
         eta / weight if eta else eta for eta, weight in zip((rule.eta_c, rule.eta_m), rule.weights, strict=True)
     )
     gamma = 1 + max(alpha, beta)
-    densities = [rule.bbar(offer.net, offer.work, use) for offer, use in _list_admitted(case)]
+    densities = [rule.bbar(net, work, use) for _, _, net, work, use in case.bookings]
     figures: Figures = {
         "alpha": alpha,
         "beta": beta,
@@ -243,7 +215,7 @@ def theorem_b(case: Case) -> Check:
         "least_factor": find_least_factor(_find_spread(case, truth.cap_compute, truth.cap_memory)),
         "bbar_min": min(densities, default=None),
     }
-    problem = _explain_cheap_cells(case)
+    problem = explain_cheap_cells(case, constants)
     share = settle_share("minimal-edit", constants)
     assert rule.gain is not None
     if not problem and not is_gain_below(rule.gain, Fraction(2), 1 - share):
@@ -253,10 +225,9 @@ def theorem_b(case: Case) -> Check:
     return _settle_with_room(case, "theorem_b", "OPT <= D <= (1 + max{alpha, beta}) ALG", gamma, figures, problem)
 
 
-def _explain_cheap_cells(case: Case) -> str:
-    """Why full cells need not be too dear: eps, X_c or X_m are not what the proof needs."""
-    truth, constants = find_truth(case.instance), _trace_of(case).constants
-    share = constants["largest_share"]
+def explain_cheap_cells(case: Case, constants: Mapping[str, Fraction]) -> str:
+    """Why full cells need not be too dear: eps, X_c or X_m, as the run used them, are not what the proof needs."""
+    truth, share = find_truth(case.instance), constants["largest_share"]
     if truth.share >= 1:
         return FILLED
     if share >= 1:
@@ -387,26 +358,13 @@ def theorem_g(case: Case) -> Check:
         return Check("theorem_g", Verdict.NOT_APPLICABLE, None, None, FILLED)
     lam, phi = find_full_cells(instance, run, truth.cap_compute, truth.cap_memory, truth.share)
     value = dual_of(instance).exact(lam, phi).value
-    observed = Fraction(0)
-    kind = case.public.type_of_node.tolist()
-    for i, decision in enumerate(run.decisions):
-        if decision is not None:
-            work = sum(int(instance.rate[i, kind[k]]) for k, _ in decision.cells)
-            use = int(instance.memory_mb[i]) * len(decision.cells)
-            net = int(instance.bid[i]) - find_outlay(instance, i, decision)
-            observed = max(observed, (truth.cap_compute * work + truth.cap_memory * use) / net)
+    observed = _find_spread(case, truth.cap_compute, truth.cap_memory)
     factor = 1 + observed / (1 - truth.share)
-    lower, bound = case.lower, factor * run.welfare
     figures: Figures = {
-        "welfare": run.welfare,
-        "opt_lower": lower,
-        "opt_upper": case.upper,
         "spread_observed": observed,
         "largest_share": truth.share,
         "factor": factor,
         "least_factor": find_least_factor(observed),
     }
-    verdict = Verdict.HOLDS if lower <= value <= bound else Verdict.VIOLATED
-    witness = None if verdict is Verdict.HOLDS else {"opt_lower": lower, "certificate": str(value), "bound": str(bound)}
     claim = "OPT <= D(full cells) <= (1 + U/(1-eps)) ALG"
-    return Check("theorem_g", verdict, value, bound, claim, witness, figures)
+    return settle_dual(case, "theorem_g", claim, value, factor * run.welfare, figures)

@@ -8,7 +8,7 @@ from functools import cache
 
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
-from ratiobench.bench.lora.theory.guarantees import settle_posted
+from ratiobench.bench.lora.theory.guarantees import settle_dual
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.guard import Announcement
 from ratiobench.online.lora.posted_prices import PostedTrace
@@ -108,4 +108,4 @@ def theorem_h(case: Case) -> Check:
         claim += f" + E: {beyond} tasks are of no class that was announced, or worth more than its cap"
     if trace.start >= sum(each.worth for each in served) > 0:
         claim += "; A0 is no less than all tasks are worth together, so that this says nothing"
-    return settle_posted(case, "theorem_h", claim, trace.credits + surplus + excess, bound, figures)
+    return settle_dual(case, "theorem_h", claim, trace.credits + surplus + excess, bound, figures)

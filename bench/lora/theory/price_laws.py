@@ -7,7 +7,7 @@ theorem assumes of the instance is computed from the instance; where it fails th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import floor
 from typing import NamedTuple
@@ -15,15 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.theory.basis.case import Case, Figures
-from ratiobench.bench.lora.theory.basis.facts import find_outlay, sum_exactly
-from ratiobench.bench.lora.theory.guarantees import FILLED, find_truth, settle_posted
+from ratiobench.bench.lora.theory.basis.case import Booking, Case, Figures
+from ratiobench.bench.lora.theory.basis.facts import sum_exactly
+from ratiobench.bench.lora.theory.guarantees import explain_cheap_cells, settle_dual
 from ratiobench.instances.lora.feasibility import first_slots, usable_types
 from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.online.lora.posted_prices import PostedTrace
 from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.public_constants import list_served, units_of
-from ratiobench.online.lora.roots import share_above
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
@@ -49,19 +48,10 @@ def _shape(instance: Instance, public: Public, i: int, g: int) -> tuple[Fraction
     return Fraction(rate, int(public.compute[g])), Fraction(memory, int(public.memory_mb[g]))
 
 
-def _weigh(case: Case, i: int, tops: Sequence[Fraction | int]) -> Fraction:
+def _weigh(case: Case, booking: Booking, tops: Sequence[Fraction | int]) -> Fraction:
     """sum X_g w over the cells of an admitted schedule."""
-    decision, kind = case.run.decisions[i], case.public.type_of_node.tolist()
-    assert decision is not None
-    types = [kind[k] for k, _ in decision.cells]
-    return sum((tops[g] * max(_shape(case.instance, case.public, i, g)) for g in types), Fraction(0))
-
-
-def _list_admitted(case: Case) -> Iterator[tuple[int, int]]:
-    """(task, b_il) of the admitted tasks."""
-    for i, decision in enumerate(case.run.decisions):
-        if decision is not None:
-            yield i, int(case.instance.bid[i]) - find_outlay(case.instance, i, decision)
+    types = [case.public.type_of_node[k] for k, _ in booking.cells]
+    return sum((tops[g] * max(_shape(case.instance, case.public, booking.task, g)) for g in types), Fraction(0))
 
 
 def _thousandths_of_log(value: Fraction) -> Fraction:
@@ -95,21 +85,14 @@ class _Bound(NamedTuple):
 
 def _compare(case: Case, name: str, claim: str, value: Fraction, bound: _Bound, figures: Figures) -> Check:
     """The dual value against the bound, where the constants are what the proof needs."""
-    terms, truth, (factor, loss, most) = case.run.trace.terms, find_truth(case.instance), bound
+    terms, (factor, loss, most) = case.run.trace.terms, bound
     least = _thousandths_of_log(most / loss) if loss else None
     figures = {**figures, "factor": factor, "loss": loss, "least_factor": least}
-    problem = terms.problem
-    # Why cells without room need not cost X: eps, X_c or X_m are not what the proof needs.
-    if not problem and truth.share >= 1:
-        problem = FILLED
-    elif not problem and (terms.share >= 1 or share_above(terms.share) >= 1):
-        problem = f"largest_share = {terms.share} was used, and prices were made for 1/2"
-    elif not problem:
-        caps = {"cap_compute": terms.caps[0], "cap_memory": terms.caps[1], "largest_share": terms.share}
-        problem = truth.missing(caps)
+    constants = {"cap_compute": terms.caps[0], "cap_memory": terms.caps[1], "largest_share": terms.share}
+    problem = terms.problem or explain_cheap_cells(case, constants)
     if problem:
         return Check(name, Verdict.NOT_APPLICABLE, value, None, problem, None, figures)
-    return settle_posted(case, name, claim, value, factor * case.run.welfare + loss, figures)
+    return settle_dual(case, name, claim, value, factor * case.run.welfare + loss, figures)
 
 
 def theorem_pool(case: Case) -> Check:
@@ -119,7 +102,7 @@ def theorem_pool(case: Case) -> Check:
     priced = (pool * sum(row, Fraction(0)) for pool, row in zip(pools, terms.prices, strict=True))
     value = sum(priced, _surplus(case))
     loss = public.slots * sum((a * b for a, b in zip(pools, terms.start, strict=True)), Fraction(0))
-    spread = max((_weigh(case, i, terms.tops) / net for i, net in _list_admitted(case)), default=Fraction(0))
+    spread = max((_weigh(case, each, terms.tops) / each.net for each in case.bookings), default=Fraction(0))
     growth = max(omega) * terms.growth
     factor = max(Fraction(1), growth) + (growth * spread / terms.gain if terms.gain else 0)
     tops = (node.count * top for node, top in zip(public.node_types, terms.tops, strict=True))
@@ -158,7 +141,7 @@ def theorem_a1(case: Case) -> Check:
         for g, node in enumerate(case.public.node_types)
     )
     value = _surplus(case) + terms.low * priced
-    return settle_posted(case, "theorem_a1", "OPT <= D <= Gamma ALG", value, terms.gamma * case.run.welfare, figures)
+    return settle_dual(case, "theorem_a1", "OPT <= D <= Gamma ALG", value, terms.gamma * case.run.welfare, figures)
 
 
 def find_units(instance: Instance) -> Mapping[int, int] | str:
@@ -189,11 +172,10 @@ def _values_outside(case: Case, terms: UnitTerms, units: Mapping[int, int]) -> s
     public, kind = case.public, case.public.type_of_node.tolist()
     top = max((each.worth for each in list_served(case.instance)), default=0)
     sold = np.zeros((len(public.node_types), public.slots), np.int64)
-    for i, net in _list_admitted(case):
-        if net < terms.low:
-            return f"task {i} is worth {net}, less than L = {float(terms.low):.6g}"
-        decision = case.run.decisions[i]
-        for k, t in decision.cells if decision is not None else ():
+    for booking in case.bookings:
+        if booking.net < terms.low:
+            return f"task {booking.task} is worth {booking.net}, less than L = {float(terms.low):.6g}"
+        for k, t in booking.cells:
             sold[kind[k], t - 1] += 1
     for g, count in units.items():
         for t in np.flatnonzero(sold[g] >= count * public.node_types[g].count).tolist():
@@ -265,7 +247,7 @@ def theorem_s(case: Case) -> Check:
     if terms.price == 0:
         # The least value per unit of weight of an admitted schedule decides.
         ones = [1] * len(case.public.node_types)
-        worths = (int(case.instance.bid[i]) / _weigh(case, i, ones) for i, _ in _list_admitted(case))
+        worths = (int(case.instance.bid[each.task]) / _weigh(case, each, ones) for each in case.bookings)
         theta = max([Fraction(1), *(slack.density / worth for worth in worths)])
         factor = 1 + theta * slack.factor
         right = factor * case.run.welfare

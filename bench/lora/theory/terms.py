@@ -6,8 +6,7 @@ import os
 from fractions import Fraction
 from functools import lru_cache
 
-from ratiobench.bench.lora.theory.basis.case import Case
-from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.bench.lora.theory.basis.case import UNKNOWN, Case
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import read
 from ratiobench.instances.lora.model import Instance
@@ -117,11 +116,7 @@ def bbar(instance: Given, algorithm: str = READING) -> tuple[Fraction, Fraction]
     ------
     InputError : as of `theorem5_bound`.
     """
-    case = _case(instance, algorithm)
-    seen = case.facts if case.basis == "minimal" else case.observations
-    if case.rho is None or seen is None:
-        return None
-    return seen.bbar_min, seen.bbar_max
+    return _case(instance, algorithm).bbar_range
 
 
 def _case(instance: Given, algorithm: str) -> Case:
@@ -134,5 +129,4 @@ def _case(instance: Given, algorithm: str) -> Case:
 @lru_cache(maxsize=4)
 def _played(instance: Instance, algorithm: str) -> Case:
     """A run of the mechanism; OPT does not matter to any of these terms."""
-    nothing = SolveReport(Status.OPTIMAL, 0, 0, None, Proof.TRIVIAL, "", "none", Termination.NONE, False, 0.0)
-    return Case(instance, run(instance, algorithm), nothing)
+    return Case(instance, run(instance, algorithm), UNKNOWN)

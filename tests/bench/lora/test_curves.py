@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.paper import bidding
-from ratiobench.bench.lora.theory.pdftsp.auction import auction_of, cost_of, deficits
+from ratiobench.bench.lora.theory.pdftsp.auction import auction_of, deficits
 from ratiobench.bench.lora.theory.pdftsp.bids import recompute_curve, utility_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
 from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Misreport
-from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget, SearchLimitReached
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import expected, named, path
@@ -327,7 +327,7 @@ def test_a_task_without_a_schedule_loses_with_every_bid() -> None:
     instance = in_gigabytes(named("tiny_empty_window"))
     result = run(instance, "pdftsp:units=given")
     auction = auction_of(instance, result)
-    [i] = [i for i in range(instance.tasks) if cost_of(auction, i) is None][:1]
+    [i] = [i for i in range(instance.tasks) if auction.costs.get(i) is None][:1]
     for recompute in (False, True):
         curve = utility_curve(instance, result, i, recompute=recompute)
         assert [(piece.low, piece.high, piece.admitted) for piece in curve.pieces] == [(0, TOP, False)]
@@ -349,7 +349,7 @@ def test_a_negative_cost_takes_payment_14_above_the_bid() -> None:
     data["tasks"][1] |= {"cost": [[-3]], "bid": 2, "valuation": 2}
     instance = parse(data)
     auction = auction_of(instance, run(instance, "pdftsp:units=given"))
-    cost = cost_of(auction, 1)
+    cost = auction.costs.get(1)
     assert cost is not None
     assert (cost.total, cost.payment("printed"), cost.payment("critical")) == (1, 4, 1)
     assert check_claim(instance, "pdftsp:units=given", "theorem4").reason == "negative cost (task 1)"

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.theory.basis.facts import SearchBudget
 from ratiobench.bench.lora.theory.paper import bidding
 from ratiobench.bench.lora.theory.payments import truthfulness
 from ratiobench.bench.lora.theory.payments.truthfulness import REPORTS
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of
 from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Misreport, find_best_misreport
-from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.seeds import Stream

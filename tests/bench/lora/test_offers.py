@@ -1,4 +1,4 @@
-"""Offers that are found again in one compiled loop: the very costs, facts and doubts of one task at a time."""
+"""Offers that are found again by compiled tables: the very costs, facts and doubts of the search in Python."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.bench.lora.theory.payments import cost_kernel, offers
+from ratiobench.bench.lora.theory.payments import offers
 from ratiobench.bench.lora.theory.payments.offers import OfferVerification, verify_offers
+from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.run import run
@@ -19,44 +20,32 @@ from ratiobench.online.outcome import OnlineRun
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
-FLOATS = ("posted:arith=float", "posted:arith=float,room=ignored", "capped:arith=float", "bbar-rule:arith=float")
+ROWS = (
+    *("posted:arith=float", "posted:arith=float,room=ignored", "capped:arith=float", "bbar-rule:arith=float"),
+    "greedy",
+)
 
 
 def _both(instance: Instance, found: OnlineRun, **more: Any) -> tuple[OfferVerification, OfferVerification]:
-    used: list[cost_kernel.FoundCosts | None] = []
+    """By tables, and with every table refused as too large."""
 
-    def find(*each: Any) -> cost_kernel.FoundCosts | None:
-        used.append(cost_kernel.find_costs(*each))
-        return used[-1]
+    def refuse(*_: object) -> None:
+        raise StateSpaceTooLarge("too large")
 
+    in_tables = verify_offers(instance, found, **more)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offers, "find_costs", find)
-        at_once = verify_offers(instance, found, **more)
-    assert len(used) == 1
-    assert used[0] is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offers, "find_costs", lambda *_: None)
-        return at_once, verify_offers(instance, found, **more)
+        patch.setattr(offers, "states", refuse)
+        return in_tables, verify_offers(instance, found, **more)
 
 
-@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("name", ROWS)
 @settings(max_examples=samples(20))
 @given(instance=tiny_instances(max_tasks=5))
-def test_the_same_doubles(name: str, instance: Instance) -> None:
-    at_once, one_by_one = _both(instance, run(instance, name))
-    assert at_once == one_by_one
-    assert at_once.broken is None
-
-
-@settings(max_examples=samples(20))
-@given(instance=tiny_instances(max_tasks=5))
-def test_the_same_integers(instance: Instance) -> None:
-    """Of the rule without prices, as in a run of many tasks."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offers, "EXACT_TASKS", -1)
-        at_once, one_by_one = _both(instance, run(instance, "greedy"))
-    assert at_once == one_by_one
-    assert all(cost is None or isinstance(cost, int) for cost in at_once.costs)
+def test_the_same_costs(name: str, instance: Instance) -> None:
+    in_tables, in_python = _both(instance, run(instance, name))
+    assert in_tables == in_python
+    assert in_tables.broken is None
+    assert name != "greedy" or all(cost is None or isinstance(cost, int) for cost in in_tables.costs)
 
 
 @settings(max_examples=samples(20))
@@ -77,29 +66,19 @@ def test_the_same_breach(instance: Instance, data: st.DataObject) -> None:
     elif offer.value is not None:
         dearer = replace(offer, payment=3.0, value=float(offer.value) + 3)
         found.trace.offers[i] = dearer if kind == "cost" else replace(offer, admitted=not offer.admitted)
-    at_once, one_by_one = _both(instance, replace(found, decisions=tuple(decisions)))
-    assert at_once == one_by_one
+    in_tables, in_python = _both(instance, replace(found, decisions=tuple(decisions)))
+    assert in_tables == in_python
 
 
-def test_the_allowance_of_the_loop_ends_in_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_allowance_of_tables_ends_in_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = named("tiny_two_types")
     result = run(instance, "posted:arith=float")
-    at_once, one_by_one = _both(instance, result, until=1)
-    assert at_once == one_by_one
-    assert len(at_once.costs) == 2
-    monkeypatch.setattr(offers, "COMPILED_TASKS", 3)
-    at_once, one_by_one = _both(instance, result)
-    assert at_once.costs == one_by_one.costs[: len(at_once.costs)]
-    assert "found again" in at_once.doubt
-    assert not one_by_one.doubt
-
-
-def test_what_the_loop_cannot_do_is_done_one_by_one() -> None:
-    """Costs beyond 2^53 where nothing has a price, and cells that no referee passes."""
-    whole = named("tiny_two_types")
-    found = run(whole, "greedy")
-    moved = [each and each._replace(cells=((99, 1),)) for each in found.decisions]
-    assert cost_kernel.find_costs(whole, moved, None, None, whole.tasks, 99) is None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cost_kernel, "DOUBLES", 1)
-        assert cost_kernel.find_costs(whole, found.decisions, None, None, whole.tasks, 99) is None
+    in_tables, in_python = _both(instance, result, until=2)
+    assert in_tables == in_python
+    assert len(in_tables.costs) == 2
+    whole = verify_offers(instance, result)
+    monkeypatch.setattr(offers, "TABLES", 3)
+    short = verify_offers(instance, result)
+    assert short.costs == whole.costs[: len(short.costs)]
+    assert "found again" in short.doubt
+    assert not whole.doubt

@@ -15,14 +15,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.payments import offers
-from ratiobench.bench.lora.theory.payments.offers import (
-    Row,
-    StepBudget,
-    StepLimitReached,
-    find_least_cost,
-    verify_offers,
-)
+from ratiobench.bench.lora.theory.payments.offers import Row, find_least_cost, verify_offers
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
@@ -256,12 +251,12 @@ def test_the_second_search_finds_the_least_cost_of_all_schedules(instance: Insta
         usable = [g for g in usable if task.memory_mb <= public.memory_mb[g]]
         rows = [Row(int(task.rate[g]), table[g][first - 1 :]) for g in usable]
         wanted = min(totals, default=None)
-        assert find_least_cost(task, rows, first, StepBudget(10**6)) == wanted
+        assert find_least_cost(task, rows, first, SearchBudget(10**6)) == wanted
         eighths = [Row(r.rate, [None if c is None else c / 8 for c in r.costs]) for r in rows]
         priced = replace(task, vendors=tuple(vendor._replace(price=0) for vendor in task.vendors))
         exact = [Row(r.rate, [None if c is None else Fraction(c, 8) for c in r.costs]) for r in rows]
-        assert find_least_cost(priced, eighths, first, StepBudget(10**6)) == find_least_cost(
-            priced, exact, first, StepBudget(10**6)
+        assert find_least_cost(priced, eighths, first, SearchBudget(10**6)) == find_least_cost(
+            priced, exact, first, SearchBudget(10**6)
         )
 
 
@@ -306,10 +301,7 @@ def test_an_offer_that_is_found_again_within_rounding_only_decides_nothing() -> 
 def test_offers_that_take_too_long_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """How many were found again; with the curve of a later task there is none."""
     instance = named("tiny_two_types")
-    for algorithm, limit, allowed in (
-        ("greedy", "STEPS", 40),
-        (f"{with_its_constants(instance, 'posted')},arith=float", "COMPILED_TASKS", 2),
-    ):
+    for algorithm, limit, allowed in ((with_its_constants(instance, "posted"), "STEPS", 40), ("greedy", "TABLES", 2)):
         monkeypatch.setattr(offers, limit, allowed)
         result = run(instance, algorithm)
         check = checks_of_payments(instance, result)["truthful_type"]
@@ -320,8 +312,8 @@ def test_offers_that_take_too_long_are_counted(monkeypatch: pytest.MonkeyPatch) 
         assert len(utility_curve(instance, result, 0).pieces) <= 2
         with pytest.raises(InputError, match="the rest takes too long"):
             utility_curve(instance, result, 4)
-    with pytest.raises(StepLimitReached):
-        StepBudget(1).spend(2)
+    with pytest.raises(SearchLimitReached):
+        SearchBudget(1).spend(2)
 
 
 def test_what_was_booked_counts() -> None:

@@ -49,9 +49,9 @@ def explain_not_printed(case: Case) -> str:
 def find_failing_assumptions(case: Case) -> list[Assumption]:
     """The assumptions of the proof of Theorem 5 that fail: Lemma 2's, and alpha, beta as the paper defines them."""
     found = []
-    least = case.least_bbar
-    if least is not None and least < 1:
-        found.append(Assumption("bbar >= 1", f"the least bbar over {case.basis} schedules is {_decimal(least)}"))
+    ends = case.bbar_range
+    if ends is not None and ends[0] < 1:
+        found.append(Assumption("bbar >= 1", f"the least bbar over {case.basis} schedules is {_decimal(ends[0])}"))
     if explain_negative_cost(case):
         found.append(Assumption("costs >= 0", explain_negative_cost(case)))
     for name, ratio, used, own in _constants(case):
@@ -62,29 +62,28 @@ def find_failing_assumptions(case: Case) -> list[Assumption]:
 
 def explain_outside_lemma3(case: Case) -> str:
     """The assumptions of Lemma 3: those of the proof of Theorem 5, of which it is a part."""
-    problem = (
-        explain_outside_paper(case)
-        or explain_negative_cost(case)
-        or explain_half_printed(case)
-        or explain_foreign_constants(case, smaller=False)
-    )
+    problem = _explain_outside_proof(case, smaller=False)
     if problem or case.observations is None:
         return problem
-    least = case.least_bbar
-    if case.rho is None or least is None:
+    if case.bbar_range is None:
         return f"rho undefined: task {case.facts.unprofitable} has a minimal b_il <= 0, and no schedule has F > 0"
+    least = case.bbar_range[0]
     return "" if least >= 1 else f"bbar >= 1 fails: least bbar over {case.basis} schedules is {_decimal(least)}"
 
 
 def explain_outside_selected(case: Case) -> str:
     """The assumptions of the proofs that need bbar >= 1 on the selected schedules only."""
-    problem = (
+    return _explain_outside_proof(case, smaller=True) or explain_small_bbar(case)
+
+
+def _explain_outside_proof(case: Case, *, smaller: bool) -> str:
+    """Costs >= 0, prices that move as line 7 says, and the constants of the paper."""
+    return (
         explain_outside_paper(case)
         or explain_negative_cost(case)
         or explain_half_printed(case)
-        or explain_foreign_constants(case, smaller=True)
+        or explain_foreign_constants(case, smaller=smaller)
     )
-    return problem or explain_small_bbar(case)
 
 
 def explain_outside_dual(case: Case) -> str:

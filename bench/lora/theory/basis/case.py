@@ -12,8 +12,16 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ratiobench.bench.lora.theory.basis.density import find_bbar_range
-from ratiobench.bench.lora.theory.basis.facts import Facts, Observations, find_facts, observe_run, sum_exactly
-from ratiobench.formulations.report import Exact, SolveReport
+from ratiobench.bench.lora.theory.basis.facts import (
+    Facts,
+    Observations,
+    find_facts,
+    find_outlay,
+    observe_run,
+    sum_exactly,
+)
+from ratiobench.formulations.report import Exact, Proof, SolveReport, Status, Termination
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.online.lora.traces import Offer, PriceTrace
 from ratiobench.online.outcome import OnlineRun
@@ -21,6 +29,8 @@ from ratiobench.online.outcome import OnlineRun
 Figures = dict[str, Fraction | int | str | None]
 Cell = tuple[int, int]
 Value = TypeVar("Value")
+# The reference of checks that are not about OPT
+UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
 
 
 class Step(NamedTuple):
@@ -30,6 +40,16 @@ class Step(NamedTuple):
     # the first cell whose virtual load (of the tasks that moved prices) has reached a capacity, or None.
     full: Cell | None
     misfit: Cell | None  # the first cell on which the admitted tasks leave no room for it, or None
+
+
+class Booking(NamedTuple):
+    """An admitted task: its cells, b_il, S in samples and R in MB times slots."""
+
+    task: int
+    cells: tuple[Cell, ...]
+    net: int
+    work: int
+    use: int
 
 
 def replay_offers(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
@@ -117,6 +137,18 @@ class Case:
         return self.instance.public("")
 
     @cached_property
+    def bookings(self) -> list[Booking]:
+        """The admitted tasks, in order."""
+        instance, kind, bookings = self.instance, self.public.type_of_node.tolist(), []
+        for i, decision in enumerate(self.run.decisions):
+            if decision is not None:
+                net = int(instance.bid[i]) - find_outlay(instance, i, decision)
+                work = sum(int(instance.rate[i, kind[k]]) for k, _ in decision.cells)
+                use = int(instance.memory_mb[i]) * len(decision.cells)
+                bookings.append(Booking(i, decision.cells, net, work, use))
+        return bookings
+
+    @cached_property
     def steps(self) -> list[Step]:
         """The offers with a schedule, in order, against the loads of their moment."""
         return [] if self.trace is None else list(replay_offers(self.instance, self.trace))
@@ -202,33 +234,32 @@ class Case:
         return "minimal" if self.facts.unprofitable is None else "observed"
 
     @property
-    def rho(self) -> Fraction | None:
-        """rho of Lemma 3 over the schedules of the basis; None where it is undefined."""
+    def bbar_range(self) -> tuple[Fraction, Fraction] | None:
+        """Least and largest bbar over the schedules of the basis; None where there is none."""
         known, seen = self.facts, self.observations
         if self.basis == "minimal":
-            return 1 + known.bbar_max / known.bbar_min * known.spread if known.scheduled else None
-        return 1 + seen.bbar_max / seen.bbar_min * known.spread if seen is not None and seen.positive else None
+            return (known.bbar_min, known.bbar_max) if known.scheduled else None
+        return (seen.bbar_min, seen.bbar_max) if seen is not None and seen.positive else None
 
     @property
-    def least_bbar(self) -> Fraction | None:
-        """The least bbar over the schedules of the basis; None where there is none."""
-        if self.basis == "minimal":
-            return self.facts.bbar_min if self.facts.scheduled else None
-        return self.observations.bbar_min if self.observations is not None and self.observations.positive else None
+    def rho(self) -> Fraction | None:
+        """rho of Lemma 3 over the schedules of the basis; None where it is undefined."""
+        return self._rho(self.bbar_range)
+
+    def _rho(self, ends: tuple[Fraction, Fraction] | None) -> Fraction | None:
+        return None if ends is None else 1 + ends[1] / ends[0] * self.facts.spread
 
     def rhos(self) -> Figures:
         """rho over minimal, over observed and over all schedules, wasteful ones included."""
-        known, seen = self.facts, self.observations
-        observed_rho = every = None
-        if seen is not None and seen.positive:
-            observed_rho = 1 + seen.bbar_max / seen.bbar_min * known.spread
+        seen, every = self.observations, None
+        observed = (seen.bbar_min, seen.bbar_max) if seen is not None and seen.positive else None
         if self.trace is not None:
             every = find_bbar_range(self.instance, self.trace.money, self.trace.memory)
         return {
             "rho": self.rho,
             "rho_minimal": self.rho if self.basis == "minimal" else None,
-            "rho_observed": observed_rho,
-            "rho_all_covers": 1 + every[1] / every[0] * known.spread if every and every[0] > 0 else None,
+            "rho_observed": self._rho(observed),
+            "rho_all_covers": self._rho(every) if every and every[0] > 0 else None,
             "bbar_min_all_covers": every[0] if every else None,
             "bbar_max_all_covers": every[1] if every else None,
             "basis": self.basis,

@@ -27,6 +27,26 @@ Rest = ParamSpec("Rest")
 Value = TypeVar("Value")
 
 
+class SearchLimitReached(Exception):
+    """The allowance of a check is used up."""
+
+
+class SearchBudget:
+    """Counts what a check does: searches, or additions; None: without a limit."""
+
+    def __init__(self, left: int | None) -> None:
+        self._left = left
+        self.spent = 0
+
+    def spend(self, amount: int = 1) -> None:
+        """So many more; SearchLimitReached if they are not allowed any more."""
+        if self._left is not None:
+            if self._left < amount:
+                raise SearchLimitReached
+            self._left -= amount
+        self.spent += amount
+
+
 def keep_by_content(
     most: int,
 ) -> Callable[[Callable[Concatenate[Instance, Rest], Value]], Callable[Concatenate[Instance, Rest], Value]]:

@@ -15,9 +15,10 @@ from typing import Any
 
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
-from ratiobench.bench.lora.theory.pdftsp.auction import require_auction
-from ratiobench.bench.lora.theory.pdftsp.price_state import PriceState, SearchBudget, SearchLimitReached
+from ratiobench.bench.lora.theory.pdftsp.auction import auction_of_case
+from ratiobench.bench.lora.theory.pdftsp.price_state import first_state
 from ratiobench.online.lora.registry import parse
 from ratiobench.online.lora.run import ENVIRONMENT
 from ratiobench.online.run import run_built
@@ -66,16 +67,16 @@ def ghost_updates(case: Case) -> Check:
 def algorithm2(case: Case) -> Check:
     """F of Algorithm 2's schedule is the largest, for every task at the prices that it met."""
     name, claim = "algorithm2", "largest F of a schedule less F of Algorithm 2's, for the task that loses most"
-    auction = require_auction(case)
+    auction = case.share(auction_of_case)
     if not auction.trace.exact:
         return leave_open(case, name, "float prices: schedules are compared in exact arithmetic only (arith=exact)")
-    ledger = PriceState(auction, SearchBudget(SEARCHES))
+    state, budget = first_state(auction), SearchBudget(SEARCHES)
     worst, witness = Fraction(0), dict[str, Any]()
     compared = worse = 0
     cut = False
     for task in auction.tasks:
         try:
-            pair = ledger.find_both_choices(task, auction.trace.alpha, auction.trace.beta)
+            pair = state.find_both_choices(task, auction.trace.alpha, auction.trace.beta, budget)
         except SearchLimitReached:
             cut = True
             break
@@ -91,7 +92,7 @@ def algorithm2(case: Case) -> Check:
                     "schedule": [list(cell) for cell in pair[0].cells],
                     "algorithm2_schedule": [list(cell) for cell in pair[1].cells],
                 }
-        ledger.follow(task)
+        state = state.follow(task)
     figures: Figures = {"tasks_compared": compared, "tasks_worse": worse}
     if cut and not worse:
         return leave_open(case, name, f"{compared} of {case.instance.tasks} tasks compared, none is worse", figures)

@@ -15,7 +15,7 @@ from typing import Any
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.assumptions import explain_negative_cost
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
-from ratiobench.bench.lora.theory.basis.facts import ROUNDING
+from ratiobench.bench.lora.theory.basis.facts import ROUNDING, SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
 from ratiobench.bench.lora.theory.payments.truthfulness import (
     BY_BID,
@@ -24,11 +24,11 @@ from ratiobench.bench.lora.theory.payments.truthfulness import (
     gain_by_bid,
     gain_by_type,
 )
-from ratiobench.bench.lora.theory.pdftsp.auction import Auction, cost_of, deficits, fixed_curve, require_auction
+from ratiobench.bench.lora.theory.pdftsp.auction import Auction, auction_of_case, deficits, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import explain_unfollowed, recompute_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
 from ratiobench.bench.lora.theory.pdftsp.misreports import find_best_misreport
-from ratiobench.bench.lora.theory.pdftsp.price_state import PriceState, SearchBudget, SearchLimitReached
+from ratiobench.bench.lora.theory.pdftsp.price_state import first_state
 
 SEARCHES = 4000  # Most schedule searches that one check in an audit makes before it says `undecided`
 SEARCHES_OF_ONE = 500  # Most of them for the misreports of a single task
@@ -54,12 +54,12 @@ def _gain(curve: Curve) -> tuple[Fraction, dict[str, Any]]:
 
 def _unsure(case: Case) -> set[int]:
     """The tasks of a run in doubles whose valuation is within rounding of their cost: it may win with it, or not."""
-    auction = require_auction(case)
+    auction = case.share(auction_of_case)
     if auction.trace.exact:
         return set()
     found = set()
     for i, valuation in enumerate(auction.instance.valuation.tolist()):
-        cost = cost_of(auction, i)
+        cost = auction.costs.get(i)
         if cost is not None and cost.fits and abs(valuation - cost.total) <= ROUNDING * (valuation + abs(cost.total)):
             found.add(i)
     return found
@@ -70,10 +70,10 @@ def _fixed_gains(case: Case) -> list[Fraction]:
 
     The task wins above its cost c for a price p that does not depend on the bid, and loses up to c.
     """
-    auction, unsure = require_auction(case), case.share(_unsure)
+    auction, unsure = case.share(auction_of_case), case.share(_unsure)
     gains = [Fraction(0)] * auction.instance.tasks
     for i, valuation in enumerate(auction.instance.valuation.tolist()):
-        cost = cost_of(auction, i)
+        cost = auction.costs.get(i)
         if cost is not None and cost.wins_somewhere and i not in unsure:
             surplus = valuation - cost.payment(auction.rule)
             if valuation <= cost.total:
@@ -85,7 +85,7 @@ def _fixed_gains(case: Case) -> list[Fraction]:
 
 def theorem3_fixed_constants(case: Case, task: int | None = None) -> Check:
     """No bid is better than the valuation, for any task or for one, with alpha and beta as they were in the run."""
-    name, auction, unsure = "theorem3_fixed_constants", require_auction(case), case.share(_unsure)
+    name, auction, unsure = "theorem3_fixed_constants", case.share(auction_of_case), case.share(_unsure)
     best, doubtful = task, task
     if best is None:
         gains = case.share(_fixed_gains)
@@ -121,7 +121,7 @@ def theorem3(case: Case, task: int | None = None) -> Check:
 
     Of one bidder its whole curve; where that cannot be followed, runs with other bids.
     """
-    name, claim, auction = "theorem3", BY_BID, require_auction(case)
+    name, claim, auction = "theorem3", BY_BID, case.share(auction_of_case)
     figures: Figures = {"payment": auction.rule, "recomputed": ", ".join(sorted(auction.oracle)) or "none"}
     if not (auction.oracle or auction.moving_units):
         return replace(theorem3_fixed_constants(case, task), name=name, figures=figures)
@@ -158,7 +158,7 @@ def theorem3_types(case: Case, task: int | None = None) -> Check:
 
     Of one bidder of a run in doubles by runs with other reports.
     """
-    name, claim, auction = "theorem3_types", BY_TYPE, require_auction(case)
+    name, claim, auction = "theorem3_types", BY_TYPE, case.share(auction_of_case)
     figures: Figures = {"payment": auction.rule}
     if not auction.trace.exact:
         if task is None:
@@ -166,7 +166,7 @@ def theorem3_types(case: Case, task: int | None = None) -> Check:
             return leave_open(case, name, problem, figures)
         problem = "float prices: not every misreport is followed (arith=exact)"
         return _compare_tried(case, name, claim, problem, gain_by_type(case, task), figures)
-    before = PriceState(auction, SearchBudget(None))
+    before = first_state(auction)
     left, tried, every = SEARCHES, 0, True
     for i in range(case.instance.tasks if task is None else task + 1):
         if task in (None, i):
@@ -180,7 +180,7 @@ def theorem3_types(case: Case, task: int | None = None) -> Check:
                 shown = {"utility": str(truthful), "better_utility": str(found.utility)}
                 witness = {"task": i, **found.lie._asdict(), **shown}
                 return compare(case, name, found.utility - truthful, 0, claim, witness=witness, figures=figures)
-        before.follow(auction.tasks[i])
+        before = before.follow(auction.tasks[i])
     figures["misreports_tried"] = tried
     if not every:
         return leave_open(case, name, f"none of the {tried} misreports tried gains; not all were tried", figures)
@@ -194,17 +194,17 @@ def _compare_tried(
     if isinstance(found, str):
         return leave_open(case, name, f"{problem}; {found}", figures)
     figures = figures | {"misreports_tried": found.reports}
-    claim, scale = f"{claim}, as booked in whole micro-dollars", require_auction(case).scale
+    claim, scale = f"{claim}, as booked in whole micro-dollars", case.share(auction_of_case).scale
     return compare(case, name, found.gain, 0, claim, witness=found.witness, figures=figures, scale=scale)
 
 
 def _worst_loss(case: Case, name: str, claim: str, *, any_bid: bool) -> Check:
-    auction = require_auction(case)
+    auction = case.share(auction_of_case)
     # (14) leaves the operational cost out: with a negative one it can charge more than the bid.
     problem = explain_negative_cost(case) if auction.rule == "printed" and not any_bid else ""
     worst, witness = Fraction(0), None
     for i in range(case.instance.tasks):
-        cost, valuation = cost_of(auction, i), int(case.instance.valuation[i])
+        cost, valuation = auction.costs.get(i), int(case.instance.valuation[i])
         if cost is None or not cost.fits or not (any_bid or valuation > cost.total):
             continue
         loss = cost.payment(auction.rule) - valuation
@@ -229,7 +229,7 @@ def theorem4_literal(case: Case) -> Check:
 def provider_deficit(case: Case) -> Check:
     """The charge covers the vendor's price and the operational cost of every admitted task."""
     name, claim = "provider_deficit", "largest deficit q + sum e - p_i of an admitted task"
-    auction = require_auction(case)
+    auction = case.share(auction_of_case)
     found = deficits(auction, auction.rule)
     short = {i: value for i, value in found.items() if value > 0}
     worst = max(found, key=lambda i: found[i], default=None)

@@ -86,21 +86,17 @@ def _unlike(one: Answer, other: Answer) -> int:
     return 1 if one[0] == other[0] and bare[0] == bare[1] else 0
 
 
-def try_types(again: RepeatableRun, i: int, decision: Decision | None) -> Iterator[Report]:
-    """One field by one step, by large steps, and to where the schedule ends; then several fields together."""
-    yield from _list_types(again, i, decision)
-
-
 def try_types_of_one(again: RepeatableRun, i: int, decision: Decision | None) -> Iterator[Report]:
-    """The same for a single bidder; then every later arrival and every earlier deadline alone."""
-    truth, lies = again.truth(i), _list_types(again, i, decision)
+    """Those of `try_types`; then every later arrival and every earlier deadline alone."""
+    truth, lies = again.truth(i), list(try_types(again, i, decision))
     yield from lies
     window = range(truth.arrival, truth.deadline + 1)
     alone = [truth._replace(arrival=t) for t in window] + [truth._replace(deadline=t) for t in window]
     yield from sorted(set(alone) - set(lies) - {truth})
 
 
-def _list_types(again: RepeatableRun, i: int, decision: Decision | None) -> list[Report]:
+def try_types(again: RepeatableRun, i: int, decision: Decision | None) -> Iterator[Report]:
+    """One field by one step, by large steps, and to where the schedule ends; then several fields together."""
     instance, truth = again.instance, again.truth(i)
     arrivals = [truth.arrival + 1, (truth.arrival + truth.deadline + 1) // 2, truth.deadline]
     deadlines = [truth.deadline - 1, (truth.arrival + truth.deadline) // 2, truth.arrival]
@@ -125,5 +121,4 @@ def _list_types(again: RepeatableRun, i: int, decision: Decision | None) -> list
     reports = (Report(truth.bid, *values) for values in product(*fields))
     lies = [lie for lie in reports if lie.arrival <= lie.deadline and lie != truth]
     # Lies about fewer fields first.
-    lies.sort(key=lambda lie: sum(one != other for one, other in zip(lie, truth, strict=True)))
-    return lies
+    yield from sorted(lies, key=lambda lie: sum(one != other for one, other in zip(lie, truth, strict=True)))

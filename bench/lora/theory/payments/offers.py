@@ -24,29 +24,27 @@ the same offer, that settles the bid. The type is not settled by it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ratiobench.bench.lora.theory.basis.facts import ROUNDING
-from ratiobench.bench.lora.theory.payments.cost_kernel import find_costs
-from ratiobench.formulations.lora.covering.schedules import space
+from ratiobench.bench.lora.theory.basis.facts import ROUNDING, SearchBudget, SearchLimitReached, find_outlay
+from ratiobench.formulations.lora.covering.schedules import FAR, Space, StateSpaceTooLarge, cover_table, space, states
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, prices
 from ratiobench.online.lora.posted_prices import PostedTrace
-from ratiobench.online.lora.traces import EXACT_TASKS, GreedyTrace, LinearTrace
+from ratiobench.online.lora.traces import GreedyTrace, LinearTrace
 from ratiobench.online.outcome import OnlineRun
 
 Cell = tuple[int, int]
 Cost = Fraction | float | int
-Book = ExactPrices | FloatPrices
 
 STEPS = 4_000_000  # Most additions of the exact search in one audit: some five seconds
-COMPILED_TASKS = 30_000  # Most offers that are found again by the compiled search in one audit: some five seconds
+TABLES = 30_000  # Most offers that are found again by compiled tables in one audit: some ten seconds
 
 
 class RecordedOffer(NamedTuple):
@@ -108,23 +106,6 @@ def list_offers(instance: Instance, run: OnlineRun) -> list[RecordedOffer]:
     return found
 
 
-class StepLimitReached(Exception):
-    """The allowance of additions, or of compiled searches, is used up."""
-
-
-class StepBudget:
-    """Counts additions."""
-
-    def __init__(self, left: int) -> None:
-        self._left = left
-
-    def spend(self, additions: int) -> None:
-        """So many more; StepLimitReached if they were not allowed any more."""
-        self._left -= additions
-        if self._left < 0:
-            raise StepLimitReached
-
-
 class Row(NamedTuple):
     """A node type in a task's window: its rate, and per slot the cost of its cheapest open cell, None without one."""
 
@@ -132,7 +113,7 @@ class Row(NamedTuple):
     costs: Sequence[Any]
 
 
-def find_least_cost(task: Task, rows: Sequence[Row], first: int, steps: StepBudget, unit: int = 1) -> Any:
+def find_least_cost(task: Task, rows: Sequence[Row], first: int, steps: SearchBudget, unit: int = 1) -> Any:
     """The least vendor price plus cell costs over all schedules, or None where no schedule does the work.
 
     From the last slot to the first, the pairs (work done, cost) that some choice of cells gives, less those that
@@ -164,75 +145,109 @@ def find_least_cost(task: Task, rows: Sequence[Row], first: int, steps: StepBudg
     return best
 
 
-def _find_again(
-    instance: Instance, run: OnlineRun, offers: Sequence[RecordedOffer], book: Book | None, until: int, times: int
-) -> Iterator[Any]:
-    """The least cost of each task, and then whether booking it lowers a price; StepLimitReached if it takes too long.
+class _Replay:
+    """Prices and room as a run left them to each task, moved by what it booked; no code is the mechanisms'.
 
-    Prices and room are moved by what was booked, task after task. Doubles, and many tasks, are searched by the compiled
-    loop; what that cannot do is done one by one.
+    `times`: how many times what an audit of all tasks may search.
     """
-    rule = run.trace.rule if isinstance(run.trace, LinearTrace) else None
-    if isinstance(book, FloatPrices) or (book is None and instance.tasks > EXACT_TASKS):
-        found = find_costs(instance, run.decisions, rule, book, until, times * COMPILED_TASKS)
-        if found is not None:
-            for pair in zip(found.costs, found.fell, strict=True):
-                yield from pair
-            raise StepLimitReached
-    public, steps = instance.public(""), StepBudget(times * STEPS)
-    kind, first_node = public.type_of_node, public.first_node.tolist()
-    compute = np.repeat(public.compute[kind][:, None], public.slots, axis=1)
-    memory = np.repeat(public.memory_mb[kind][:, None], public.slots, axis=1)
-    for offer in offers[:until]:
-        task, decision = instance.task(offer.task), run.decisions[offer.task]
-        menu = space(task, public)
+
+    def __init__(self, instance: Instance, run: OnlineRun, times: int) -> None:
+        self._instance, self._public = instance, instance.public("")
+        self._rule = run.trace.rule if isinstance(run.trace, LinearTrace) else None
+        self._number: Any = Fraction if self._rule is None or run.trace.exact else float
+        self._dtype = np.dtype(np.int64 if self._rule is None else object if run.trace.exact else np.float64)
+        self._kind, self._first_node = self._public.type_of_node, self._public.first_node.tolist()
+        # (K, T) micro-dollars per sample and per MB; samples and MB that are free.
+        shape = self._public.nodes, self._public.slots
+        self._lam, self._phi = (np.zeros(shape, self._dtype) for _ in range(2))
+        self._capacity = [part[self._kind] for part in (self._public.compute, self._public.memory_mb)]
+        self._compute, self._memory = (np.repeat(part[:, None], shape[1], axis=1) for part in self._capacity)
+        self._steps, self._tables = SearchBudget(times * STEPS), SearchBudget(times * TABLES)
+
+    def find_least_cost(self, task: Task) -> Cost | None:
+        """The least cost of a schedule with room; SearchLimitReached if all searches together take too long.
+
+        In fractions by `find_least_cost`; in integers, where nothing has a price, and in doubles by compiled tables.
+        """
+        menu, far = space(task, self._public), FAR if self._dtype.kind == "i" else math.inf
+        if not menu.width or not len(menu.types):
+            return None
         window = slice(menu.first - 1, menu.last)
-        shape = public.nodes, menu.width
-        priced = np.zeros(shape, np.int64) if book is None else book.cells(task, menu.first - 1)
-        fits = np.ones(shape, np.bool_)
-        if rule is None or rule.tested:
-            fits = (task.rate[kind][:, None] <= compute[:, window]) & (task.memory_mb <= memory[:, window])
-        rows = []
-        for g, rate in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
-            nodes = slice(first_node[g], first_node[g + 1])
-            columns = zip(priced[nodes].T.tolist(), fits[nodes].T.tolist(), task.cost[g, window].tolist(), strict=True)
-            rows.append(Row(rate, [_cheapest(values, able, energy) for values, able, energy in columns]))
+        # (G', W) the cheapest cell with room of each type in each slot.
+        cost = np.empty((len(menu.types), menu.width), self._dtype)
+        for j, (g, rate) in enumerate(zip(menu.types.tolist(), menu.rates.tolist(), strict=True)):
+            nodes = slice(self._first_node[g], self._first_node[g + 1]), window
+            priced = self._lam[nodes] * rate + self._phi[nodes] * task.memory_mb
+            if self._rule is None or self._rule.tested:
+                fits = (rate <= self._compute[nodes]) & (task.memory_mb <= self._memory[nodes])
+                priced = np.where(fits, priced, far)
+            cost[j] = priced.min(axis=0, initial=far)
+        usable = (cost < far).astype(np.bool_)
+        cost += task.cost[menu.types, window]
+        if self._dtype.kind != "O":
+            self._tables.spend()
+            try:
+                return self._find_in_table(task, menu, cost, usable, far)
+            except StateSpaceTooLarge:
+                pass
+        cells = cost.astype(object)
+        cells[~usable] = None
+        table = cells.tolist()
         unit = 1
-        if not isinstance(book, FloatPrices):
-            unit = math.lcm(1, *{Fraction(cost).denominator for row in rows for cost in row.costs if cost is not None})
-            rows = [Row(rate, [None if cost is None else int(cost * unit) for cost in costs]) for rate, costs in rows]
-        least = find_least_cost(task, rows, menu.first, steps, unit) if rows else None
-        yield least if least is None or isinstance(book, FloatPrices) else Fraction(least, unit)
-        fell = False
-        for k, t in () if decision is None else decision.cells:
-            compute[k, t - 1] -= task.rate[kind[k]]
-            memory[k, t - 1] -= task.memory_mb
-        if book is not None and decision is not None:
-            work = sum(int(task.rate[kind[k]]) for k, _ in decision.cells)
-            net = task.bid - task.options[offer.option].price
-            net -= sum(int(task.cost[kind[k], t - 1]) for k, t in decision.cells)
-            bbar = book.bbar(net, work, task.memory_mb * len(decision.cells))
-            before = _read(book, decision.cells)
-            book.move(task, decision.cells, bbar)  # type: ignore[arg-type]
-            fell = any(new < old for old, new in zip(before, _read(book, decision.cells), strict=True))
-        yield fell
+        if self._number is Fraction:
+            unit = math.lcm(1, *{Fraction(value).denominator for row in table for value in row if value is not None})
+            table = [[None if value is None else int(value * unit) for value in row] for row in table]
+        rows = [Row(rate, values) for rate, values in zip(menu.rates.tolist(), table, strict=True)]
+        least = find_least_cost(task, rows, menu.first, self._steps, unit)
+        return least if least is None or self._number is float else Fraction(least, unit)
 
+    def _find_in_table(
+        self, task: Task, menu: Space, cost: NDArray[Any], usable: NDArray[np.bool_], far: float
+    ) -> Cost | None:
+        negative = ((cost < 0) & usable).sum(axis=1)
+        covers = states(menu.rates, task.work, menu.width, negative, task.index)
+        table = np.empty((menu.width + 1, len(covers.work)), self._dtype)
+        cover_table(cost, usable, covers.less, far, table)
+        least = table[:, covers.work >= task.work].min(axis=1, initial=far)
+        options = zip(menu.offsets.tolist(), menu.prices.tolist(), strict=True)
+        total = min((least[offset] + price for offset, price in options if offset < menu.width), default=least[-1])
+        return None if total >= far else total.item()
 
-def _cheapest(values: Sequence[Any], able: Sequence[bool], energy: int) -> Any:
-    """lambda s + phi r + e of a type's cheapest node with room; None without one."""
-    least = min((value for value, fits in zip(values, able, strict=True) if fits), default=None)
-    return None if least is None else least + energy
+    def book(self, i: int, decision: Decision) -> bool:
+        """Move prices and room by an admission; whether it lowers a price."""
+        rate, memory = self._instance.rate[i].tolist(), int(self._instance.memory_mb[i])
+        amounts = [rate[self._kind[k]] for k, _ in decision.cells]
+        for (k, t), samples in zip(decision.cells, amounts, strict=True):
+            self._compute[k, t - 1] -= samples
+            self._memory[k, t - 1] -= memory
+        rule, number, falls = self._rule, self._number, False
+        if rule is None:
+            return False
+        factor, growth = number(1), number(rule.growth)
+        if rule.by_bbar:
+            net = int(self._instance.bid[i]) - find_outlay(self._instance, i, decision)
+            weights = [number(weight) for weight in rule.weights]
+            factor = net / (weights[0] * sum(amounts) + weights[1] * (memory * len(amounts)))
+        for (k, t), samples in zip(decision.cells, amounts, strict=True):
+            for prices, eta, amount, capacity in zip(
+                (self._lam, self._phi), (rule.eta_c, rule.eta_m), (samples, memory), self._capacity, strict=True
+            ):
+                before, share = prices[k, t - 1], number(amount) / int(capacity[k])
+                prices[k, t - 1] = before * (1 + growth * share) + number(eta) * (factor * share)
+                falls = falls or prices[k, t - 1] < before
+        return bool(falls)
 
-
-def _read(book: Book, cells: Sequence[Cell]) -> list[Any]:
-    """The prices of some cells."""
-    if isinstance(book, ExactPrices):
-        return [table.get(cell, 0) for table in (book.lam, book.phi) for cell in cells]
-    return [float(table[k, t - 1]) for table in (book.lam, book.phi) for k, t in cells]
+    def list_prices(self) -> tuple[dict[Cell, Any], dict[Cell, Any]]:
+        """The prices that are not zero."""
+        lam, phi = (
+            {(int(k), int(t) + 1): prices[k, t] for k, t in zip(*np.nonzero(prices), strict=True)}
+            for prices in (self._lam, self._phi)
+        )
+        return lam, phi
 
 
 def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = None, times: int = 1) -> OfferVerification:
-    """Find every offer of a run again: facts (1) to (3) above; of posted prices fact (3) alone."""
+    """Find the offers of a run, or its first `until`, again: facts (1) to (3); of posted prices fact (3) alone."""
     offers, costs, trace = list_offers(instance, run), list[Cost | None](), run.trace
     blind = isinstance(trace, PostedTrace)
     if [offer.task for offer in offers] != list(range(instance.tasks)):
@@ -242,29 +257,24 @@ def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = Non
         wrongs = ((offer.task, _explain(instance, offer, run.decisions[offer.task], offer.cost)[0]) for offer in offers)
         found = next(({"task": i, "problem": wrong} for i, wrong in wrongs if wrong), None)
         return OfferVerification([offer.cost for offer in offers], found, blind=True)
-    book = None
-    if isinstance(trace, LinearTrace):
-        if min(trace.rule.growth, trace.rule.eta_c, trace.rule.eta_m) < 0:
-            return OfferVerification(costs, {"task": None, "problem": "an admission can lower a price"})
-        book = prices(instance.public(""), trace.rule, exact=trace.exact)
-    doubt = ""
-    last = instance.tasks if until is None else until + 1
-    again = _find_again(instance, run, offers, book, last, times)
-    for offer in offers[:last]:
+    if isinstance(trace, LinearTrace) and min(trace.rule.growth, trace.rule.eta_c, trace.rule.eta_m) < 0:
+        return OfferVerification(costs, {"task": None, "problem": "an admission can lower a price"})
+    replay, doubt = _Replay(instance, run, times), ""
+    for offer, decision in zip(offers[:until], run.decisions[:until], strict=True):
         try:
-            least = next(again)
-        except StepLimitReached:
+            least = replay.find_least_cost(instance.task(offer.task))
+        except SearchLimitReached:
             reason = f"the offers of {len(costs)} of {instance.tasks} tasks were found again; the rest takes too long"
             return OfferVerification(costs, None, doubt or reason)
         costs.append(least)
-        wrong, close = _explain(instance, offer, run.decisions[offer.task], least)
+        wrong, close = _explain(instance, offer, decision, least)
         doubt = doubt or close
-        if not wrong and next(again):
+        if not wrong and decision is not None and replay.book(offer.task, decision):
             wrong = "its admission lowers a price"
         if wrong:
             figures = {"least_cost": _text(least), "cost_offered": _text(offer.cost)}
             return OfferVerification(costs, {"task": offer.task, "problem": wrong, **figures}, doubt)
-    if until is None and book is not None and (dict(trace.lam), dict(trace.phi)) != book.final():
+    if until is None and isinstance(trace, LinearTrace) and (dict(trace.lam), dict(trace.phi)) != replay.list_prices():
         return OfferVerification(costs, {"task": None, "problem": "prices at the end are not those of the rule"}, doubt)
     return OfferVerification(costs, None, doubt)
 

@@ -100,7 +100,7 @@ class BidderView:
         # Who comes after its deadline meets none of its reports.
         arrival = self.instance.arrival
         last = int((arrival <= max(arrival[self.only], self.instance.deadline[self.only])).sum())
-        return verify_offers(self.instance, self.run, until=last - 1, times=SEARCHED)
+        return verify_offers(self.instance, self.run, until=last, times=SEARCHED)
 
     @cached_property
     def confirmations(self) -> tuple[int, dict[str, Any] | None]:
@@ -176,18 +176,14 @@ class BidderView:
 
 
 def make_bidder_view(case: Case, only: int | None = None) -> BidderView:
-    """The run of the case as bidders see it; what one claim finds out about it the next one knows."""
-    return case.share(_view_of, only)
-
-
-def _view_of(case: Case, only: int | None) -> BidderView:
+    """The run of the case as bidders see it; ``case.share`` lets the next claim know what one found out about it."""
     return BidderView(case.instance, case.run, only)
 
 
 def truthful_bid(case: Case, task: int | None = None) -> Check:
     """No bid is better than the valuation, for any task; of one bidder, bids are sought where outcomes change."""
     plan = try_bids if task is None else try_bids_where_outcomes_change
-    return _settle(make_bidder_view(case, task), "truthful_bid", BY_BID, plan)
+    return _settle(case.share(make_bidder_view, task), "truthful_bid", BY_BID, plan)
 
 
 def truthful_type(case: Case, task: int | None = None) -> Check:
@@ -195,9 +191,8 @@ def truthful_type(case: Case, task: int | None = None) -> Check:
 
     Of one bidder with every window inside the true one.
     """
-    return _settle(
-        make_bidder_view(case, task), "truthful_type", BY_TYPE, try_types if task is None else try_types_of_one
-    )
+    plan = try_types if task is None else try_types_of_one
+    return _settle(case.share(make_bidder_view, task), "truthful_type", BY_TYPE, plan)
 
 
 def _settle(view: BidderView, name: str, claim: str, plan: Plan) -> Check:
@@ -235,15 +230,15 @@ UNLIKE = "run again, it decides otherwise"
 
 def gain_by_bid(case: Case, task: int) -> str | MisreportTrials:
     """What one bidder of any run with payments gains by another bid, constants following it; or why none was found."""
-    return _gain(BidderView(case.instance, case.run, task), try_bids_where_outcomes_change, keep=False)
+    return _find_gain(make_bidder_view(case, task), try_bids_where_outcomes_change, keep=False)
 
 
 def gain_by_type(case: Case, task: int) -> str | MisreportTrials:
     """The same by another type, the bid truthful, with the constants of the run."""
-    return _gain(BidderView(case.instance, case.run, task), try_types_of_one, keep=True)
+    return _find_gain(make_bidder_view(case, task), try_types_of_one, keep=True)
 
 
-def _gain(view: BidderView, plan: Plan, *, keep: bool) -> str | MisreportTrials:
+def _find_gain(view: BidderView, plan: Plan, *, keep: bool) -> str | MisreportTrials:
     tried = _try_lies(view, view.order, plan, keep=keep)
     if tried is None:
         return UNLIKE

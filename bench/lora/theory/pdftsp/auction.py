@@ -22,7 +22,7 @@ from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun, Source
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Auction:
     """A run of pdFTSP, seen as an auction."""
 
@@ -89,12 +89,8 @@ def auction_of(instance: Instance, run: OnlineRun, steps: Iterable[Step] | None 
     )
 
 
-def require_auction(case: Case) -> Auction:
-    """The run of the case as an auction, made once for all claims about it."""
-    return case.share(_auction_of)
-
-
-def _auction_of(case: Case) -> Auction:
+def auction_of_case(case: Case) -> Auction:
+    """The run of the case as an auction; ``case.share`` makes it once for all claims."""
     return auction_of(case.instance, case.run, case.steps)
 
 
@@ -117,14 +113,9 @@ class Cost(NamedTuple):
         return self.total if rule == "critical" else self.total - self.energy
 
 
-def cost_of(auction: Auction, task: int) -> Cost | None:
-    """The bid-independent cost of a task in the run; None when it has no schedule."""
-    return auction.costs.get(task)
-
-
 def fixed_curve(auction: Auction, task: int, rule: str) -> Curve:
     """Lose up to c_i(l), win above it for a price that does not depend on the bid."""
-    cost, valuation = cost_of(auction, task), int(auction.instance.valuation[task])
+    cost, valuation = auction.costs.get(task), int(auction.instance.valuation[task])
     if cost is None or not cost.fits:
         return make_threshold_curve(task, valuation, rule, None, Fraction(0), ())
     return make_threshold_curve(task, valuation, rule, cost.total, cost.payment(rule), cost.cells)
@@ -144,7 +135,7 @@ def charges(auction: Auction, rule: str) -> list[Charge]:
     """Every admitted task's bid and exact payment, in order (what Figure 11 of the paper shows of ten tasks)."""
     found = []
     for i, step in sorted(auction.steps.items()):
-        cost = cost_of(auction, i) if step.offer.admitted else None
+        cost = auction.costs.get(i) if step.offer.admitted else None
         if cost is not None:
             instance = auction.instance
             outlay = cost.fee + cost.energy

@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
+from ratiobench.bench.lora.theory.basis.facts import SearchBudget
 from ratiobench.bench.lora.theory.payments.offers import list_offers, records_offers, verify_offers
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, auction_of, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve, Line, Piece, make_threshold_curve
-from ratiobench.bench.lora.theory.pdftsp.price_state import History, PastDecision, PriceState, Regime, SearchBudget
+from ratiobench.bench.lora.theory.pdftsp.price_state import Course, History, PastDecision, Regime, first_state
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
@@ -84,42 +85,44 @@ class _Walk:
         self._auction, self._task, self._meter = auction, task, meter
         self._tasks = auction.tasks[: task + 1]
 
+    def _begin(self) -> Course:
+        return Course(first_state(self._auction), self._meter)
+
     def history(self, regime: Regime, bid: Fraction) -> History:
-        ledger = PriceState(self._auction, self._meter)
+        course = self._begin()
         alpha, beta = regime.alpha(bid), regime.beta(bid)
-        decided: list[PastDecision | None] = [ledger.decide(task, alpha, beta) for task in self._tasks[:-1]]
+        decided: list[PastDecision | None] = [course.decide(task, alpha, beta) for task in self._tasks[:-1]]
         own = self._tasks[-1]
-        choice = ledger.search(own, alpha, beta)
-        fits = choice is not None and ledger.fits(own, choice.cells)
+        choice = course.search(own, alpha, beta)
+        fits = choice is not None and course.state.fits(own, choice.cells)
         decided.append(None if choice is None else PastDecision(choice.option, choice.cells, False, fits))
         return tuple(decided)
 
     def stands(self, history: History, regime: Regime, bid: Fraction) -> Fraction | None:
         """None if the history is one of the best also at this bid (ties apart), else where two lines cross before."""
-        ledger = PriceState(self._auction, self._meter)
+        course = self._begin()
         alpha, beta = regime.alpha(bid), regime.beta(bid)
         for task, past in zip(self._tasks, history, strict=True):
             if past is None:
                 continue
-            ours = ledger.line(task, past.option, past.cells, regime)
-            best = ledger.search_again(task, alpha, beta)
+            ours = course.state.line(task, past.option, past.cells, regime)
+            best = course.search_again(task, alpha, beta)
             assert best is not None
             if best.value > ours(bid):
-                return ours.crosses(ledger.line(task, best.option, best.cells, regime))
+                return ours.crosses(course.state.line(task, best.option, best.cells, regime))
             if task.index != self._task and (ours(bid) < 0 if past.positive else ours(bid) > 0):
                 return ours.crosses(Line(Fraction(0), Fraction(0)))
-            ledger.take(task, past)
+            course.take(task, past)
         return None
 
     def cost(self, history: History, regime: Regime) -> tuple[Line, int]:
         """c_i(l) as a function of the bid, and E of the schedule, under a history."""
-        ledger = PriceState(self._auction, self._meter)
+        course = self._begin()
         for task, past in zip(self._tasks[:-1], history, strict=False):
-            if past is not None:
-                ledger.take(task, past)
+            course.take(task, past)
         own, past = self._tasks[-1], history[-1]
         assert past is not None
-        line = ledger.line(own, past.option, past.cells, regime)
+        line = course.state.line(own, past.option, past.cells, regime)
         types = self._auction.public.type_of_node
         energy = sum(int(own.cost[types[k], t - 1]) for k, t in past.cells)
         return Line(own.bid - line.at, -line.slope), energy

@@ -23,13 +23,14 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
-from ratiobench.bench.lora.theory.pdftsp.auction import Auction, cost_of, fixed_curve
+from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
+from ratiobench.bench.lora.theory.pdftsp.auction import Auction, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.price_state import (
+    Course,
     PriceState,
-    SearchBudget,
-    SearchLimitReached,
     changes_state,
     find_past_decision,
+    first_state,
 )
 from ratiobench.formulations.lora.covering.schedules import minimal_covers, space
 from ratiobench.instances.io.fields import LIMIT
@@ -82,10 +83,11 @@ class Bidder:
         # The best misreport so far.
         self.lie: Misreport | None = None
         self.best = fixed_curve(auction, i, rule).utility(self.valuation)
-        self._ledger = PriceState(auction, meter) if before is None else before.copy(meter)
         if before is None:
+            before = first_state(auction)
             for task in auction.tasks[:i]:
-                self._ledger.follow(task)
+                before = before.follow(task)
+        self._course, self._meter = Course(before, meter), meter
         # Without a trace of task i the others are served as they were.
         self._as_before = not changes_state(auction, find_past_decision(auction, i))
         self._after = i + 1
@@ -107,11 +109,11 @@ class Bidder:
 
     def _answer(self, lie: Misreport) -> Outcome:
         report, trace = self._report(lie), self._auction.trace
-        choice = self._ledger.search(report, trace.alpha, trace.beta)
+        choice = self._course.search(report, trace.alpha, trace.beta)
         if choice is None:
             return Outcome(None, Fraction(LIMIT), Fraction(0))
         cost = report.bid - Fraction(choice.value)
-        wins = self.valuation > cost and self._ledger.fits(report, choice.cells)
+        wins = self.valuation > cost and self._course.state.fits(report, choice.cells)
         paid = cost if self._rule == "critical" else cost - choice.energy
         return Outcome(choice, cost, self.valuation - paid if wins else Fraction(0))
 
@@ -123,7 +125,9 @@ class Bidder:
         if lie not in self._bounds:
             report, trace = self._report(lie), self._auction.trace
             # (14) does not charge the operational cost.
-            charged = self._ledger.find_best_fitting(report, trace.alpha, trace.beta, free=self._rule == "printed")
+            charged = self._course.state.find_best_fitting(
+                report, trace.alpha, trace.beta, self._meter, free=self._rule == "printed"
+            )
             least = None if charged is None else report.bid - Fraction(charged.value)
             self._bounds[lie] = Fraction(0) if least is None else max(Fraction(0), self.valuation - least)
         return self._bounds[lie]
@@ -140,9 +144,9 @@ class Bidder:
             if other.arrival > lie.arrival:
                 break
             if self._as_before:
-                self._ledger.follow(other)
+                self._course.take(other, find_past_decision(self._auction, other.index))
             else:
-                self._ledger.decide(other, trace.alpha, trace.beta)
+                self._course.decide(other, trace.alpha, trace.beta)
             self._after += 1
         return replace(self._task, **lie._asdict())
 
@@ -166,7 +170,7 @@ def find_best_misreport(
 
 def _is_settled(auction: Auction, i: int, rule: str, bidder: Bidder) -> bool:
     """Whether no lie can pay, without a search."""
-    cost, valuation = cost_of(auction, i), bidder.valuation
+    cost, valuation = auction.costs.get(i), bidder.valuation
     if cost is None:
         return True
     # (14) is the vendor's price, and prices of cells on top.

@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from ratiobench.bench.family.explanation import Figure, Listing, Sentence
 from ratiobench.bench.lora.counterexamples.tiny import PLAN_LIMIT, TinyInstance, TinyLimitExceeded, menu
-from ratiobench.bench.lora.explain.price_replay import Prices
 from ratiobench.bench.lora.theory.basis.case import Cell
 from ratiobench.instances.lora.model import Instance, Task
 
 ALL = 12  # Minimal schedules up to which all are listed
 BEST = 6  # Schedules that are listed where there are more
+
+
+class Prices(NamedTuple):
+    """lambda and phi of the cells where they are not 0, micro-dollars per sample and per MB."""
+
+    lam: dict[Cell, Fraction]
+    phi: dict[Cell, Fraction]
+
+
+def take_prices(lam: Mapping[Cell, Fraction | float], phi: Mapping[Cell, Fraction | float]) -> Prices:
+    """Prices as they stand in a trace, those that are not 0."""
+    return Prices(*({cell: Fraction(x) for cell, x in of.items() if x} for of in (lam, phi)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,11 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.lora import FAMILY
-from ratiobench.bench.lora.experiments import (
+from ratiobench.bench.lora.suites import suites
+from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
+from ratiobench.instances.lora.format import FORMAT, parse
+from tools.known_opt import from_ratios, from_reached, solve_linear
+from tools.paper_sentences import (
     COLUMNS,
     OTHERS,
     OURS,
@@ -21,10 +25,6 @@ from ratiobench.bench.lora.experiments import (
     judge_outperformance,
     verdict_text,
 )
-from ratiobench.bench.lora.suites import suites
-from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
-from ratiobench.instances.lora.format import FORMAT, parse
-from tools.known_opt import from_ratios, from_reached, solve_linear
 from tools.readme_tables import ROOT, read_means
 
 RUNS = ("a", "b", "c", "d", "e")

@@ -1,1 +1,0 @@
-"""One run on one small instance, told arrival by arrival."""
