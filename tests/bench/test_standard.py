@@ -100,6 +100,19 @@ def test_a_later_set_is_a_suite_of_its_own() -> None:
     assert find_suite("standard")[1].cases[0].certificate.startswith("R1/")
 
 
+def test_quick_takes_opt_from_valid_certificates() -> None:
+    """Its own manifest has the recipes of the suite's cases; the others are entries of R1."""
+    chosen = read_set("suites/quick")
+    recipes = {case.certificate: case.recipe for case in find_suite("quick")[1].cases}
+    assert len(recipes) == 17
+    assert {f"suites/quick/{entry.name}": entry.recipe for entry in chosen.entries} == {
+        address: recipe for address, recipe in recipes.items() if not address.startswith("R1/")
+    }
+    assert {entry.name: check_entry(chosen, entry).problem for entry in chosen.entries} == {
+        entry.name: "" for entry in chosen.entries
+    }
+
+
 @pytest.mark.nightly
 def test_a_whole_day_is_valid_and_a_set_is_checked_by_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["standard", "verify", "philly_7200", "tiny_*"]) == 0

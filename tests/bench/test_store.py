@@ -38,7 +38,7 @@ def test_of_a_writing_that_fails_nothing_is_kept(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.sqlite") as store:
         with pytest.raises(Exception, match="type 'object' is not supported"):
             store.put(PIECE, broken)
-        assert not store.has("opt", "ab12", "key 1")
+        assert store.get("opt", "ab12", "key 1") is None
 
 
 def test_two_writers_share_one_store(tmp_path: Path) -> None:
@@ -62,11 +62,11 @@ def test_a_lock_that_does_not_end_is_one_line_and_loses_nothing(
         with pytest.raises(StoreError, match="another process has locked the result store") as caught:
             two.put(StoredResult("online", "ab12", "eft", True, {}))
         assert "\n" not in str(caught.value)
-        assert two.has(*PIECE.address)
-        assert not two.has("online", "ab12", "eft")
+        assert two.get(*PIECE.address) is not None
+        assert two.get("online", "ab12", "eft") is None
         one.connection.execute("COMMIT")
         two.put(StoredResult("online", "ab12", "eft", True, {}))
-        assert one.has("online", "ab12", "eft")
+        assert one.get("online", "ab12", "eft") is not None
 
 
 def test_only_failed_pieces_are_forgotten_when_asked(tmp_path: Path) -> None:
