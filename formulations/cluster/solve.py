@@ -56,7 +56,6 @@ CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a u
 SMALL = 60  # Up to so many jobs it is taken unasked, after the prices
 STATES = (2**10, 2**15, 2**17)  # Of a layer at most, for a first look and for every unit of effort
 POLISH = 0.01  # First step of further rounds between them, in parts of the mean price
-ROUNDING = 1e-14  # Of sums in doubles, in parts of the largest of them
 # First factors of orders by release + a run + b log2(GPUs) + c log2(run), b and c in hours
 FACTORS = {"wait-gpu-hours": ((0.0, -4.0, 0.0), (-0.5, -2.0, -1.0)), "wait": ((0.5, 1.0, 0.0), (2.0, 4.0, 0.0))}
 SEGMENTS, SEGMENTS_OF_JOB = 2_000, 20  # Segments of the first grid: of all jobs together at most, and of one
@@ -212,8 +211,8 @@ class _Run(SolveInterval[Fraction]):
                 self.ascent.climb(ROUNDS, POLISH, LAST_STEP, elapsed)
                 self.count("rounds", ROUNDS)
             states = StateSearch(self.problem, self.ascent)
-            error = ROUNDING * (states.largest + float(-self.lower))
-            # Costs are integers, but for slowdowns.
+            error = states.rounding(float(-self.lower))
+            # Costs are integers, but for slowdowns; what goes may still cost `error` less than its bound.
             better = float(-self.lower) - base - max(2 * error, (self.cost != "slowdown") - 2 * error)
             lowest, start = states.search(better, width, lambda: elapsed() >= 1)
             self.count("states", width)

@@ -279,10 +279,18 @@ class StateSearch:
         self._jobs = (problem.release.copy(), problem.run.copy(), self._size, problem.slope.copy(), problem.kink.copy())
         self._equals, self._capacity = _find_equals(problem), int(problem.room[0])
         self._prices = _make_prices(problem, ascent, n + held)
-        self.largest = float(self._prices.integral[:, -1].sum() + self._prices.rest[0])  # sum of which a bound is made
         self._root = self._blank(1)
         self._root.second[0], self._root.running[0] = problem.release.min(), held
         self._root.who[0, :held], self._root.end[0, :held] = n + np.arange(held), ends
+
+    def rounding(self, cost: float) -> float:
+        """The most by which doubles are off in the bound of a schedule of at most this cost.
+
+        A bound has fewer than `terms` additions, each off by at most 2^-53 of the sum of all that is added.
+        """
+        prices = self._prices
+        terms = len(prices.borders) + 32 * (len(self._size) + 1)
+        return terms * 2.0**-53 * (float(prices.integral[:, -1].sum() + prices.rest[0]) + 2 * cost)
 
     def _blank(self, states: int) -> States:
         wide = (states, len(self._size))
