@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -23,10 +23,12 @@ from ratiobench.instances.cluster.waits import PARTS, blocked, group_jobs
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import knows_lengths
 from ratiobench.online.cluster.registry import REGISTRY
+from ratiobench.online.run_context import RunContext, current, run_context
 
 FORMAT = "ratiobench/cluster-backtest/1"
 JUDGED_BY = ("wait", "wait-gpu-hours")  # Costs whose OPT is enclosed
 TODAY, LOG = "easy", "log"
+LARGE = 2_000  # Jobs from which on replays are worth processes of their own
 APART, APART_SECONDS = 0.25, 300  # A replay matches if blocked parts differ by at most so much of the log's, or seconds
 
 
@@ -112,7 +114,8 @@ def run_backtest(
     `policies` are names with options, or import paths; `what_if` are changes of the cluster (`changes.GRAMMAR`).
     """
     changes = {text: change(instance, text) for word in what_if for text in list_changes(instance, word)}
-    pool = SpawnPool(min(len(JUDGED_BY), usable_cores()) if seconds else 0)
+    pays = seconds or len(instance.jobs) > LARGE
+    pool = SpawnPool(min(len(JUDGED_BY), usable_cores()) if pays else 0)
     try:
         here = _Replays(instance, [today, *policies], pool, seconds)
         rows = [here.judge(name) for name in here.schedules]
@@ -172,7 +175,7 @@ class _Replays:
 
     def __init__(self, instance: Instance, names: Sequence[str], pool: SpawnPool, seconds: float) -> None:
         self.instance, self.today, self.seconds = instance, names[0], seconds
-        self.schedules = {name: _replay(instance, name) for name in dict.fromkeys(names)}
+        self.schedules = _replay_all(instance, dict.fromkeys(names), pool)
         self.costs = {cost: make_costs(instance.jobs, cost) for cost in JUDGED_BY}
         self.searches = {}
         for cost, costs in self.costs.items() if seconds else ():
@@ -220,12 +223,22 @@ class _Replays:
         return WhatIf(text, waits, utilisation, self.optima())
 
 
-def _replay(instance: Instance, name: str) -> Schedule:
+def _replay_all(instance: Instance, names: Iterable[str], pool: SpawnPool) -> dict[str, Schedule]:
+    """The schedules of policies, by name; in the pool if it has processes."""
+    ready = {name: pool.submit(_replay, instance, name, current()) for name in names if pool.workers}
+    schedules = {}
+    for name in names:
+        set_current(f"replaying the log under {name}")
+        schedules[name] = ready[name].result() if pool.workers else _replay(instance, name, current())
+    return schedules
+
+
+def _replay(instance: Instance, name: str, context: RunContext) -> Schedule:
     from ratiobench.bench.cluster import FAMILY
 
-    set_current(f"replaying the log under {name}")
     try:
-        run = FAMILY.run(instance, name)
+        with run_context(context):
+            run = FAMILY.run(instance, name)
     except InputError as error:  # a listed rule that never starts a job
         raise InputError("--policies", name, error.problem) from None
     if not run.valid:
