@@ -16,7 +16,7 @@ from ratiobench.instances.io.recipe import make_existing_kinds, make_instance, m
 def generate(recipe: Mapping[str, Any]) -> Instance:
     """The instance that a recipe names; the same recipe gives the same instance on any machine.
 
-    Recipes are ``{"kind": "table1" | "users" | "orders", ...}`` (see `ratiobench.instances.eapm.workload.Recipe`),
+    Recipes are ``{"kind": "table1" | "users" | "orders", ...}`` (see `ratiobench.instances.eapm.workload.KEYS`),
     ``{"kind": "named", "name": NAME}`` for the shipped instances and ``{"kind": "file", "path": PATH}``.
     """
     return make_instance(recipe, _KINDS)

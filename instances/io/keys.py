@@ -12,47 +12,44 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_value, join_path, shorten, suggest_name
 from ratiobench.instances.io.fields import LIMIT, integer
 from ratiobench.instances.io.numerals import fraction_of, text_of_fraction
 
-__all__ = ["Form", "Key", "Kind"]
-
 _WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
-class Kind(Protocol):
+class Kind:
     """What the values of a key may be."""
 
-    lists: ClassVar[bool]  # Whether a list of integers is one value; else a list in a file is several values, a grid
+    lists: ClassVar[bool] = False  # Whether a list of integers is one value; else a list in a file is several values
 
     @property
     def range(self) -> str:
         """The values in words."""
-        ...
+        raise NotImplementedError
 
     def checked(self, source: str, field: str, value: Any) -> Any:
         """Check a value."""
-        ...
+        raise NotImplementedError
 
     def parsed(self, text: str) -> Any:
         """Read a text of the command line, without a check."""
-        ...
+        return text
 
 
 def _number_or_text(text: str) -> Any:
     return int(text) if _WHOLE.fullmatch(text) else text
 
 
-@dataclass(frozen=True, slots=True)
-class Integer:
+@dataclass(frozen=True)
+class Integer(Kind):
     """An integer in low..high."""
 
     low: int
     high: int = LIMIT
-    lists: ClassVar[bool] = False
 
     @property
     def range(self) -> str:
@@ -66,12 +63,11 @@ class Integer:
         return _number_or_text(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+@dataclass(frozen=True)
+class Text(Kind):
     """A text that is not empty; `path`: the name of a file, from the folder of the file that names it."""
 
     path: bool = False
-    lists: ClassVar[bool] = False
 
     @property
     def range(self) -> str:
@@ -82,19 +78,12 @@ class Text:
             raise InputError(source, field, f"{shorten(value)} is not a non-empty string")
         return value
 
-    def parsed(self, text: str) -> Any:
-        return text
 
-
-@dataclass(frozen=True, slots=True)
-class Switch:
+@dataclass(frozen=True)
+class Switch(Kind):
     """Yes or no."""
 
-    lists: ClassVar[bool] = False
-
-    @property
-    def range(self) -> str:
-        return "true|false"
+    range = "true|false"
 
     def checked(self, source: str, field: str, value: Any) -> bool:
         if not isinstance(value, bool):
@@ -105,12 +94,11 @@ class Switch:
         return {"true": True, "false": False}.get(text, text)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+@dataclass(frozen=True)
+class Choice(Kind):
     """One of the options."""
 
     options: tuple[str, ...]
-    lists: ClassVar[bool] = False
 
     @property
     def range(self) -> str:
@@ -121,19 +109,12 @@ class Choice:
             raise InputError(source, field, explain_unknown_value(value, self.options))
         return value
 
-    def parsed(self, text: str) -> Any:
-        return text
 
-
-@dataclass(frozen=True, slots=True)
-class Day:
+@dataclass(frozen=True)
+class Day(Kind):
     """A day, YYYY-MM-DD."""
 
-    lists: ClassVar[bool] = False
-
-    @property
-    def range(self) -> str:
-        return "YYYY-MM-DD"
+    range = "YYYY-MM-DD"
 
     def checked(self, source: str, field: str, value: Any) -> str:
         if type(value) is date:
@@ -142,12 +123,9 @@ class Day:
             raise InputError(source, field, f"{shorten(value)} is not a day YYYY-MM-DD")
         return value
 
-    def parsed(self, text: str) -> Any:
-        return text
 
-
-@dataclass(frozen=True, slots=True)
-class Span:
+@dataclass(frozen=True)
+class Span(Kind):
     """Two integers [from, to] in low..high, from which values are drawn; on the command line A-B."""
 
     low: int
@@ -170,8 +148,8 @@ class Span:
         return [_number_or_text(start), _number_or_text(end)] if dash else text
 
 
-@dataclass(frozen=True, slots=True)
-class Several:
+@dataclass(frozen=True)
+class Several(Kind):
     """Some integers in low..high; on the command line A+B."""
 
     low: int
@@ -191,15 +169,11 @@ class Several:
         return [_number_or_text(part) for part in text.split("+")]
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
+@dataclass(frozen=True)
+class Seed(Kind):
     """What names random streams: a text, an integer, or a list of them."""
 
-    lists: ClassVar[bool] = False
-
-    @property
-    def range(self) -> str:
-        return "text|integer|list of them"
+    range = "text|integer|list of them"
 
     def checked(self, source: str, field: str, value: Any) -> tuple[str | int, ...]:
         names = value if isinstance(value, list | tuple) else [value]
@@ -216,13 +190,12 @@ class Seed:
         return _number_or_text(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+@dataclass(frozen=True)
+class Ratio(Kind):
     """An exact fraction in low..high: text such as "1.05" or "21/20", an integer, a number of a TOML file."""
 
     low: Fraction
     high: Fraction
-    lists: ClassVar[bool] = False
 
     @property
     def range(self) -> str:
@@ -231,34 +204,9 @@ class Ratio:
     def checked(self, source: str, field: str, value: Any) -> Fraction:
         return fraction_of(source, field, str(value) if isinstance(value, Decimal) else value, self.low, self.high)
 
-    def parsed(self, text: str) -> Any:
-        return text
 
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number in low..high, as a float."""
-
-    low: float
-    high: float
-    lists: ClassVar[bool] = False
-
-    @property
-    def range(self) -> str:
-        return f"{self.low:g}..{self.high:g}"
-
-    def checked(self, source: str, field: str, value: Any) -> float:
-        known = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-        if not known or (isinstance(value, Decimal) and not value.is_finite()) or not self.low <= value <= self.high:
-            raise InputError(source, field, f"{shorten(value)} is not a number in {self.range}")
-        return float(value)
-
-    def parsed(self, text: str) -> Any:
-        return _number_or_text(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Either:
+@dataclass(frozen=True)
+class Either(Kind):
     """A name or a list: `named` for texts, `listed` for all else."""
 
     named: Choice
@@ -352,6 +300,15 @@ def make_json_value(value: Any) -> Any:
     if isinstance(value, Fraction):
         return text_of_fraction(value)
     return list(value) if isinstance(value, tuple) else value
+
+
+def nest(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Checked values by the names of their keys as a recipe has them; None for those that it does not have."""
+    recipe: dict[str, Any] = {}
+    for name, value in values.items():
+        if value is not None:
+            put(recipe, name, make_json_value(value), "", name)
+    return recipe
 
 
 def text_of(value: Any) -> str:

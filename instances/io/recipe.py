@@ -21,6 +21,19 @@ def make_instance(recipe: Mapping[str, Any], kinds: Mapping[str, Callable[[Mappi
     return kinds[kind](recipe)
 
 
+def read_values(recipe: Mapping[str, Any], keys: Mapping[str, tuple[Key, ...]]) -> Values:
+    """The values of a recipe, whose kind says which keys it has."""
+    kind = Choice(tuple(keys)).checked(SOURCE, "kind", recipe.get("kind"))
+    return Values(SOURCE, keys[kind], recipe)
+
+
+def make_forms(
+    keys: Mapping[str, tuple[Key, ...]], summaries: Mapping[str, str], read: Callable[[Mapping[str, Any]], object]
+) -> tuple[Form, ...]:
+    """Kinds of recipes whose first key is the name of the instance."""
+    return tuple(Form(kind, summaries[kind], keys[kind][1:], {"kind": kind}, read, "name") for kind in keys)
+
+
 def make_existing_kinds(
     named: Callable[[str], T], read: Callable[[str], T]
 ) -> dict[str, Callable[[Mapping[str, Any]], T]]:
