@@ -18,7 +18,7 @@ from ratiobench.instances.cluster.format import FORMAT, parse
 from ratiobench.instances.cluster.model import COSTS, DAY, Instance
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Seed, Text, Values
-from ratiobench.instances.io.recipe import SOURCE, make_instance
+from ratiobench.instances.io.recipe import SOURCE, make_forms, make_instance, read_values
 from ratiobench.instances.io.seeds import Stream
 
 MONTH, TRACE = "month", "trace"
@@ -66,10 +66,8 @@ def forms() -> tuple[Form, ...]:
     """The kinds of recipes that have keys of their own."""
     month = "a generated log: users and accounts, days and weeks, arrays, gangs, limits far above run times"
     trace = "jobs of a public trace on a cluster that is empty at first; everybody knows their lengths"
-    return (
-        Form(MONTH, month, KEYS[1:], {"kind": MONTH}, lambda recipe: Values(SOURCE, KEYS, recipe), "name"),
-        Form(TRACE, trace, TRACE_KEYS[1:], {"kind": TRACE}, lambda recipe: Values(SOURCE, TRACE_KEYS, recipe), "name"),
-    )
+    keys = {MONTH: KEYS, TRACE: TRACE_KEYS}
+    return make_forms(keys, {MONTH: month, TRACE: trace}, lambda recipe: read_values(recipe, keys))
 
 
 def _month(recipe: Mapping[str, Any]) -> Instance:

@@ -49,14 +49,14 @@ class Row(NamedTuple):
     deadline: int = 0
 
 
-def read_log(path: str | os.PathLike[str]) -> tuple[Row, ...]:
+def read_log(path: str | os.PathLike[str]) -> list[Row]:
     """The jobs that used GPUs for some time, in order of submission; the widest share is 64 GPUs."""
     source = str(path)
     with open_text(path) as file:
         found = sorted(_rows(rows(file, source), source), key=lambda row: row.submit)
     if not found:
         raise InputError(source, "", "no job that used a GPU for some time")
-    return tuple(found)
+    return found
 
 
 def _rows(lines: Iterator[tuple[int, list[str]]], source: str) -> Iterator[Row]:

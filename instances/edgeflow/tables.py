@@ -55,7 +55,7 @@ PUBLISHED: Mapping[str, PublishedTrace] = {
 
 
 class PreparedJob(NamedTuple):
-    """A job of a prepared trace: times from the first submission, work in milli-iterations."""
+    """A job with its model, such as one of a prepared trace: times from the beginning, work in milli-iterations."""
 
     submit: int
     deadline: int

@@ -10,18 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from ratiobench.instances.edgeflow import tables
 from ratiobench.instances.edgeflow.format import FORMAT, GPU_LIMIT, STALL_LIMIT, parse
 from ratiobench.instances.edgeflow.logs import Row, read_log
 from ratiobench.instances.edgeflow.model import Instance
-from ratiobench.instances.edgeflow.tables import CLUSTERS, DAY, PUBLISHED, SHORTEST, SLOT
+from ratiobench.instances.edgeflow.tables import CLUSTERS, DAY, PUBLISHED, SHORTEST, SLOT, PreparedJob
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values, make_json_value
-from ratiobench.instances.io.recipe import SOURCE
+from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values, nest
+from ratiobench.instances.io.recipe import SOURCE, make_forms, read_values
 from ratiobench.instances.io.seeds import Stream
 
 VERSION = 1
@@ -109,44 +112,22 @@ _SUMMARIES = {
 }
 
 
-class DrawnJob(NamedTuple):
-    """A job before its work is known: submission, seconds on the GPUs it asks for, model with batch, deadline."""
-
-    submit: int
-    gpus: int
-    model: str
-    batch: int
-    work: int
-    deadline: int
-
-
-class Task(NamedTuple):
-    """A task as a log has it: submission, GPUs, seconds."""
-
-    submit: int
-    gpus: int
-    seconds: int
-
-
 def forms() -> tuple[Form, ...]:
     """The kinds of recipes of this generator."""
-    return tuple(Form(kind, _SUMMARIES[kind], KEYS[kind][1:], {"kind": kind}, _checked, "name") for kind in KEYS)
+    return make_forms(KEYS, _SUMMARIES, _read)
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
     """The instance of a recipe of one of these kinds."""
-    found = _checked(recipe)
-    return {"gpu-day": _day, "elasticflow": _published, "gpu-log": _log}[recipe["kind"]](found)
+    makers = {"gpu-day": _make_day, "elasticflow": _make_published, "gpu-log": _make_log}
+    return makers[recipe["kind"]](_read(recipe))
 
 
-def _checked(recipe: Mapping[str, Any]) -> Values:
-    kind = Choice(tuple(KEYS)).checked(SOURCE, "kind", recipe.get("kind"))
-    found = Values(SOURCE, KEYS[kind], recipe)
-    if kind == "elasticflow":
-        found.needed("trace")
-    elif kind == "gpu-log":
-        found.needed("path")
-    else:
+def _read(recipe: Mapping[str, Any]) -> Values:
+    found = read_values(recipe, KEYS)
+    for name in {"trace", "path"} & found.keys():
+        found.needed(name)
+    if "cluster" in found:
         number = len(tables.arrivals(found["cluster"]))
         if found["day"] >= number:
             raise InputError(SOURCE, "day", f"{found['day']} is not in 0..{number - 1}, the days of {found['cluster']}")
@@ -154,32 +135,25 @@ def _checked(recipe: Mapping[str, Any]) -> Values:
     return found
 
 
-def _day(found: Values) -> Instance:
-    counts = tables.arrivals(found["cluster"])[found["day"]]
+def _make_streams(found: Values, what: str) -> Callable[[str], Stream]:
+    """The random stream of each column."""
+    return partial(Stream, "ratiobench/edgeflow/workload", VERSION, *found["seed"], what)
+
+
+def _make_day(found: Values) -> Instance:
+    cluster = found["cluster"]
+    counts = tables.arrivals(cluster)[found["day"]]
     day = found["day"] if found["durations"] == "day" else None
-    laws = tables.durations(found["cluster"], found["shortest"], day)
+    laws = tables.durations(cluster, found["shortest"], day)
     if not laws:
-        raise InputError(SOURCE, "shortest", f"no task of {found['cluster']} takes {found['shortest']} s or more")
-    every = tables.durations(found["cluster"], day=day)
+        raise InputError(SOURCE, "shortest", f"no task of {cluster} takes {found['shortest']} s or more")
+    every = tables.durations(cluster, day=day)
     result = sum(cell.weight for cell in laws)
     jobs = found["jobs"] or max(1, sum(counts) * result // sum(cell.weight for cell in every))
-    streams = Streams(found["seed"], f"{found['cluster']} day {found['day']}")
-    tasks = _tasks(counts, laws, jobs, streams, _within if day is None else _within_wide)
-    name = found["name"] or "-".join(
-        [found["cluster"], f"d{found['day']}", f"n{jobs}", f"g{found['gpus']}", *map(str, found["seed"])]
-    )
-    return make(name, draw(tasks, found["tightness"], streams), "A100", found, 0, _ABOUT.format(found["cluster"]))
-
-
-class Streams:
-    """The random streams of a recipe, one per column."""
-
-    def __init__(self, seed: Sequence[str | int], what: str) -> None:
-        self.names = ("ratiobench/edgeflow/workload", VERSION, *seed, what)
-
-    def of(self, column: str) -> Stream:
-        """The stream of a column."""
-        return Stream(*self.names, column)
+    stream = _make_streams(found, f"{cluster} day {found['day']}")
+    tasks = _draw_tasks(counts, laws, jobs, stream, _within if day is None else _within_wide)
+    name = "-".join([cluster, f"d{found['day']}", f"n{jobs}", f"g{found['gpus']}", *map(str, found["seed"])])
+    return _make(name, _draw_jobs(tasks, found["tightness"], stream, "A100"), "A100", found, _ABOUT.format(cluster))
 
 
 def _within(cell: tables.Cell, part: int) -> int:
@@ -199,55 +173,45 @@ def _within_wide(cell: tables.Cell, part: int) -> int:
     return start + start * (above % last) // last
 
 
-def _tasks(
-    counts: Sequence[int], laws: Sequence[tables.Cell], jobs: int, streams: Streams,
+def _draw_tasks(
+    counts: Sequence[int], laws: Sequence[tables.Cell], jobs: int, stream: Callable[[str], Stream],
     within: Callable[[tables.Cell, int], int],
-) -> list[Task]:  # fmt: skip
+) -> list[Row]:  # fmt: skip
     """As many tasks as are wanted: whole days, and of one more a sample without replacement."""
     slots = [slot for slot, count in enumerate(counts) for _ in range(count)]
-    order = streams.of("sample").words(len(slots)).argsort(kind="stable").tolist()
+    order = stream("sample").words(len(slots)).argsort(kind="stable").tolist()
     chosen = slots * (jobs // len(slots)) + [slots[k] for k in order[: jobs % len(slots)]]
-    seconds = streams.of("second").integers(0, SLOT - 1, jobs).tolist()
-    ends, total = [], 0
-    for cell in laws:
-        total += cell.weight
-        ends.append(total)
-    cells = [_first_above(ends, int(x)) for x in streams.of("duration").integers(0, total - 1, jobs)]
-    inside = streams.of("inside").integers(0, 2**60 - 1, jobs).tolist()
-    tasks = []
-    for slot, second, k, part in zip(chosen, seconds, cells, inside, strict=True):
-        cell = laws[k]
-        tasks.append(Task(SLOT * slot + second, cell.gpus, within(cell, part)))
-    return sorted(tasks)
+    seconds = stream("second").integers(0, SLOT - 1, jobs).tolist()
+    ends = np.cumsum([cell.weight for cell in laws])
+    places = stream("duration").integers(0, int(ends[-1]) - 1, jobs)
+    cells = [laws[k] for k in np.searchsorted(ends, places, side="right")]
+    inside = stream("inside").integers(0, 2**60 - 1, jobs).tolist()
+    tasks = [
+        Row(SLOT * slot + second, within(cell, part), cell.gpus)
+        for slot, second, cell, part in zip(chosen, seconds, cells, inside, strict=True)
+    ]
+    return sorted(tasks, key=lambda task: (task.submit, task.gpus, task.seconds))
 
 
-def _first_above(ends: Sequence[int], value: int) -> int:
-    low, high = 0, len(ends) - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if ends[middle] > value else (middle + 1, high)
-    return low
-
-
-def draw(tasks: Sequence[Task], tightness: tuple[int, int], streams: Streams, gpu_type: str = "A100") -> list[DrawnJob]:
+def _draw_jobs(
+    tasks: Sequence[Row], tightness: tuple[int, int], stream: Callable[[str], Stream], gpu_type: str
+) -> list[PreparedJob]:
     """The tasks with models, uniform among those that were measured on as many GPUs, and deadlines."""
     speeds = tables.throughput()[gpu_type]
-    options: dict[int, list[tuple[str, int]]] = {}
-    for key in sorted(speeds):
-        for gpus in speeds[key]:
-            options.setdefault(gpus, []).append(key)
     picks = {}
     for gpus in sorted({task.gpus for task in tasks}):
+        options = [key for key in sorted(speeds) if gpus in speeds[key]]
         number = sum(task.gpus == gpus for task in tasks)
-        picks[gpus] = iter(streams.of(f"model {gpus}").integers(0, len(options[gpus]) - 1, number).tolist())
+        drawn = stream(f"model {gpus}").integers(0, len(options) - 1, number)
+        picks[gpus] = iter([options[k] for k in drawn])
     low, high = tightness
-    drawn = []
-    for task, part in zip(tasks, streams.of("deadline").integers(0, _STEPS, len(tasks)).tolist(), strict=True):
-        model, batch = options[task.gpus][next(picks[task.gpus])]
+    jobs = []
+    for task, part in zip(tasks, stream("deadline").integers(0, _STEPS, len(tasks)).tolist(), strict=True):
+        model, batch = next(picks[task.gpus])
         window = max(1, task.seconds * (low * _STEPS + (high - low) * part) // (100 * _STEPS))
         work = task.seconds * _speed(gpu_type, speeds[model, batch][task.gpus])
-        drawn.append(DrawnJob(task.submit, task.gpus, model, batch, work, task.submit + window))
-    return drawn
+        jobs.append(PreparedJob(task.submit, task.submit + window, model, batch, work, task.gpus))
+    return jobs
 
 
 def _speed(gpu_type: str, micro: int) -> int:
@@ -260,61 +224,57 @@ def _unit(gpu_type: str) -> int:
     return 1000 if gpu_type == "T4" else 1
 
 
-def _log(found: Values) -> Instance:
+def _make_log(found: Values) -> Instance:
     """Of a log: its rows in order of submission; those without a model, iterations and a deadline get drawn ones."""
-    path, zone = found["path"], 3600 * found["zone"]
-    rows = [row._replace(submit=row.submit + zone, deadline=row.deadline + zone) for row in read_log(path)]
-    first = rows[0].submit // DAY + (found["day"] or 0)
+    path, gpu_type = found["path"], found["gpu_type"]
+    rows = read_log(path)
+    first = (rows[0].submit + 3600 * found["zone"]) // DAY + (found["day"] or 0)
+    begin = first * DAY - 3600 * found["zone"]  # on the log's clock
+    rows = [row._replace(submit=row.submit - begin, deadline=row.deadline - begin) for row in rows]
     rows = [
-        row for row in rows
-        if row.seconds >= found["shortest"] and (found["day"] is None or row.submit // DAY == first)
-    ]  # fmt: skip
+        row for row in rows if row.seconds >= found["shortest"] and (found["day"] is None or row.submit // DAY == 0)
+    ]
     if not rows:
         raise InputError(path, "", f"no job of at least {found['shortest']} s on day {found['day'] or 0}")
-    streams = Streams(found["seed"], f"log day {found['day']}")
+    stream = _make_streams(found, f"log day {found['day']}")
     if found["jobs"] is not None:
-        order = streams.of("sample").words(len(rows)).argsort(kind="stable").tolist()
+        order = stream("sample").words(len(rows)).argsort(kind="stable").tolist()
         rows = [rows[k] for k in sorted(order[: found["jobs"]])]
-    kind = found["gpu_type"]
-    tasks = [Task(row.submit - first * DAY, row.gpus, row.seconds) for row in rows]
     if rows[0].model:
-        jobs = [_known(row, first * DAY, kind, path) for row in rows]
+        jobs = [_read_job(row, gpu_type, path) for row in rows]
     else:
-        jobs = draw(tasks, found["tightness"], streams, kind)
-    name = found["name"] or f"{Path(path).name.partition('.')[0]}-d{found['day'] or 0}-n{len(rows)}-g{found['gpus']}"
+        jobs = _draw_jobs(rows, found["tightness"], stream, gpu_type)
+    file = Path(path).name
+    name = f"{file.partition('.')[0]}-d{found['day'] or 0}-n{len(rows)}-g{found['gpus']}"
     parts = sum(row.part for row in rows)
     notes = [f"{parts} of {len(rows)} jobs ask for a part of a GPU, which is taken as a whole one"] if parts else []
-    about = f"jobs of {Path(path).name}; models and deadlines that it does not have are drawn"
-    return make(name, jobs, kind, found, 0, about, notes=notes)
+    about = f"jobs of {file}; models and deadlines that it does not have are drawn"
+    return _make(name, jobs, gpu_type, found, about, notes=notes)
 
 
-def _known(row: Row, begin: int, gpu_type: str, path: str) -> DrawnJob:
+def _read_job(row: Row, gpu_type: str, path: str) -> PreparedJob:
     """A job whose log says its model, iterations and deadline."""
-    table = tables.throughput()[gpu_type].get((row.model, row.batch), {})
-    if row.gpus not in table:
+    if row.gpus not in tables.throughput()[gpu_type].get((row.model, row.batch), {}):
         problem = f"{shorten(row.model)} with batch {row.batch} was not measured on {row.gpus} {gpu_type} GPUs"
         raise InputError(path, "model", problem)
-    submit, work = row.submit - begin, 1000 * row.iterations * _unit(gpu_type)
-    return DrawnJob(submit, row.gpus, row.model, row.batch, work, row.deadline - begin)
+    work = 1000 * row.iterations * _unit(gpu_type)
+    return PreparedJob(row.submit, row.deadline, row.model, row.batch, work, row.gpus)
 
 
-def _published(found: Values) -> Instance:
-    about = PUBLISHED[found["trace"]]
-    unit = _unit(about.gpu_type)
-    jobs = [
-        DrawnJob(job.submit, job.gpus, job.model, job.batch, job.work * unit, job.deadline)
-        for job in tables.read_prepared(found["trace"])[: found["jobs"]]
-    ]
-    name = found["name"] or f"elasticflow-{found['trace']}-n{len(jobs)}-g{found['gpus'] or about.gpus}"
-    return make(name, jobs, about.gpu_type, found, found["begins"], _PREPARED.format(about.about), about.gpus)
+def _make_published(found: Values) -> Instance:
+    trace = PUBLISHED[found["trace"]]
+    unit = _unit(trace.gpu_type)
+    jobs = [job._replace(work=job.work * unit) for job in tables.read_prepared(found["trace"])[: found["jobs"]]]
+    name = f"elasticflow-{found['trace']}-n{len(jobs)}-g{found['gpus'] or trace.gpus}"
+    return _make(name, jobs, trace.gpu_type, found, _PREPARED.format(trace.about), trace.gpus)
 
 
-def make(
-    name: str, jobs: Sequence[DrawnJob], gpu_type: str, found: Values, clock: int, about: str, gpus: int = 0,
+def _make(
+    name: str, jobs: Sequence[PreparedJob], gpu_type: str, found: Values, about: str, gpus: int = 0,
     notes: Sequence[str] = (),
 ) -> Instance:  # fmt: skip
-    """The instance with these jobs in the place that the values describe, which begins at second `clock` of a day."""
-    known = sorted({(job.model, job.batch) for job in jobs})
+    """The instance with these jobs in the place that the values describe; `name` and `gpus` where these are absent."""
+    name = found["name"] or name
     horizon = max((job.deadline for job in jobs), default=0)
     coarse = ["work in micro-iterations: on T4 thousandths of iterations are too coarse"] if gpu_type == "T4" else []
     document = {
@@ -323,15 +283,14 @@ def make(
         "origin": {
             "about": about, "generator": "edgeflow", "version": VERSION, "gpu_type": gpu_type,
             "notes": [*coarse, *notes],
-            "recipe": {
-                key: make_json_value(value)
-                for key, value in found.items()
-                if value is not None and key not in _OUTSIDE
-            },
+            "recipe": nest({key: value for key, value in found.items() if key not in _OUTSIDE}),
         },
         "cloud": {"gpus": found["gpus"] or gpus, "node_gpus": found["node_gpus"]},
-        "edge": windows_of(found["windows"], found["servers"], clock, horizon),
-        "models": [_model(gpu_type, key, found["factor"], found["overhead"]) for key in known],
+        "edge": windows_of(found["windows"], found["servers"], found.get("begins", 0), horizon),
+        "models": [
+            _model(gpu_type, key, found["factor"], found["overhead"])
+            for key in sorted({(job.model, job.batch) for job in jobs})
+        ],
         "jobs": [
             {"submit": job.submit, "deadline": job.deadline, "model": f"{job.model}/{job.batch}", "work": job.work,
              "gpus": job.gpus}

@@ -17,7 +17,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.keys import (
@@ -32,6 +31,7 @@ from ratiobench.instances.io.keys import (
     Span,
     Text,
     Values,
+    nest,
     rename_key,
 )
 from ratiobench.instances.io.recipe import SOURCE
@@ -69,7 +69,7 @@ _DEFAULT_DAY = {"PJM": "2017-05-08", "DE": "2016-10-19"}
 
 @lru_cache(maxsize=1)
 def keys() -> tuple[Key, ...]:
-    """The keys of a recipe of kind `paper`; `Recipe` says more of what they mean."""
+    """The keys of a recipe of kind `paper`."""
     known = read_shipped()
     types = [Key(f"nodes.{name}", Integer(1, 10_000), f"nodes of type {name}") for name in known.gpus]
     degrees, batches = (f"all that were: {', '.join(map(str, each))}" for each in (known.tasks, known.batch))
@@ -181,129 +181,65 @@ def forms() -> tuple[Form, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Marketplace:
-    """The labor vendors of a recipe: `Recipe.vendors` has the meaning of the keys."""
-
-    count: int
-    percent: int
-    delay: tuple[int, int]
-    per_1000: tuple[int, int]
+# The names in the document of a recipe, in its order; those behind `tasks` stand there only where they are not usual
+_DOCUMENT = (
+    "name", "seed", "slots", "start", "quiet", "nodes", "arrivals", "data", "epochs", "colocation", "batch",
+    "vendors.count", "vendors.percent", "vendors.delay", "vendors.per_1000", "deadlines", "bids.per_1000",
+    "bids.preparation_per_1000", "prices.region", "prices.day", "tasks", "sizes", "slot_minutes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """A recipe of kind `paper` with every default filled in."""
 
-    name: str  # of the instance; not part of its identity
-    seed: tuple[str | int, ...]  # names of the random streams (strings and integers)
-    slot_minutes: int  # length of a slot
-    slots: int  # T; where it is not given, to the end of the last of `days` days
-    start: int  # the first day's slot that is the instance's slot 1: a part of a day is start .. start+slots-1
-    quiet: int  # slots at the end without arrivals, so that in a short instance few tasks come too late. Default 0
-    # nodes per GPU type, in the table's order. Given as an object, such as ``{"a100": 2, "a40": 1}``, or as the number
-    # K with `mix`: ``a100``, ``a40`` or ``mixed`` (half and half, the odd one an A100). Default 50, mixed.
-    nodes: Mapping[str, int]
-    # ``{"poisson": m}``: a Poisson number with integer mean m = 1..500 in every slot (paper: 30, 50, 80; default 50).
-    # ``{"trace": NAME, "day": "YYYY-MM-DD"}``: that day's submissions (default: the first shipped day), as they are or,
-    # with ``"mean": m`` = 1..5000, rescaled to exactly m per slot on average (quiet slots do not count); with ``"file":
-    # PATH`` the days are read from the trace's own file. Several days follow one another, and begin again where the
-    # trace ends. Shipped counts are per ten minutes: in shorter slots a submission's minute within them is drawn. Or
-    # ``{"counts": [n, ...]}``: own arrivals in each slot from the begin of the first day on, ``mean`` as of a trace.
-    arrivals: Mapping[str, Any]
-    # the exact number of tasks, 0..1,000,000, or None. Trace arrivals are rescaled to it by cumulative rounding
-    # (`arrivals.scaled`); Poisson arrivals are conditioned on it, which makes them uniform over the slots.
-    tasks: int | None
-    data: tuple[int, int]  # range of the training samples per task, U[5000, 20000]
-    epochs: tuple[int, int]  # range of the epochs, U[1, 5]. The work M_i is samples times epochs
-    # what GPUs do: the shipped table, or a file of measurements, whose GPU all `nodes` have then. Cases and origins
-    # have the file's content in place of its name: they need it no more.
+    # By the names of the keys. `nodes`: nodes per GPU type, in the table's order. `arrivals`: what is given of
+    # ``poisson``, or of ``trace``, ``file``, ``day``, ``mean``, or of ``counts``, ``mean``. `deadlines` and `sizes` are
+    # ranges, or `WIDE`.
+    values: Mapping[str, Any]
+    # The shipped table, or a file of measurements, whose GPU all nodes have then. Cases and origins have the file's
+    # content in place of its name: they need it no more.
     calibration: Calibration
-    # colocation, batch: the rows of the calibration table that are drawn from, uniformly, and give s_ik, r_i and the
-    # energy. Default all, in the shipped table 4, 8, 16 and 2, 4, 8 (16 with 8 did not fit the GPU and is no row).
-    colocation: tuple[int, ...]
-    batch: tuple[int, ...]
-    # ``profiles`` (default: as measured), ``own`` (80..140) or a range in percent: rate and memory of each task are its
-    # profile's times a draw each, rounded down, at least 1, and at most what a node has. Energy follows the rate.
-    # ``wide``: rate and memory are shares of a node, each drawn apart from .1 to .4, of the compute of each type and of
-    # the least memory that a type leaves; no profile is in them but its energy per sample.
-    sizes: tuple[int, int] | str
-    # ``count`` N = 0..100 (default 5; a plain integer means this), ``percent`` of tasks that need pre-processing
-    # (default 50), ``delay`` range in tens of minutes ([1, 8]), ``per_1000`` range of the asking price in micro-dollars
-    # per 1,000 training samples ([40, 160]). With H the upper end of `delay`, a vendor of delay h asks (3H - h)/2H
-    # times the drawn price: half as much again for no delay.
-    vendors: Marketplace
-    # ``tight``, ``uniform``, ``loose`` or a range in percent. The window, from the slot in which the fastest vendor is
-    # done, is U[range]/100 times the fewest slots that the task needs (alone, on its fastest node type), rounded up:
-    # tight 100..150, uniform 100..500, loose 400..800. It ends with the instance at the latest, so a task that comes
-    # too late in the day has no schedule.
-    deadlines: tuple[int, int]
-    # b_i = M_i/1000 times a value drawn from ``per_1000`` (micro-dollars, [60, 360]), and for a task that needs
-    # pre-processing also its training samples/1000 times a draw from ``preparation_per_1000`` ([60, 180]); each rounded
-    # down. Energy costs about 60 (A100) to 120 (A40) micro-dollars per 1,000 samples at 33 dollars per MWh, so typical
-    # net values are positive and costs and vendors decide about the rest. Valuations are the bids.
-    bids: Mapping[str, tuple[int, int]]
-    # ``region`` (``PJM``, ``DE``) and first ``day`` of the tariff, default PJM, 2017-05-08; a slot has the price at its
-    # beginning. Further days have the prices of the days that are shipped next.
-    prices: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
 
     @property
     def busy(self) -> int:
         """The number of slots in which tasks arrive: all but the quiet ones."""
-        return self.slots - self.quiet
+        return int(self["slots"] - self["quiet"])
 
     @property
     def first_minute(self) -> int:
         """The minute of the first day in which slot 1 begins."""
-        return (self.start - 1) * self.slot_minutes
+        return int((self["start"] - 1) * self["slot_minutes"])
 
     @property
     def parts(self) -> int:
         """Units of work of a sample: the least number with which rates per slot are whole."""
-        return _TEN // math.gcd(_TEN, self.slot_minutes)
+        return _TEN // math.gcd(_TEN, self["slot_minutes"])
 
     @property
     def days(self) -> int:
         """The number of days that slots lie in."""
-        return -(-(self.first_minute + self.slots * self.slot_minutes) // MINUTES)
+        return -int(-(self.first_minute + self["slots"] * self["slot_minutes"]) // MINUTES)
 
     def stream(self, column: str) -> Stream:
         """The random stream of a column."""
-        return Stream("ratiobench/lora/paper", VERSION, *self.seed, column)
+        return Stream("ratiobench/lora/paper", VERSION, *self["seed"], column)
+
+    def integers(self, column: str, span: tuple[int, int], size: int) -> IntArray:
+        """Draws of a column, uniform on a range."""
+        return self.stream(column).integers(*span, size)
 
     def document(self) -> dict[str, Any]:
         """The recipe as JSON values that `read_recipe` reads back to the same recipe."""
-        document: dict[str, Any] = {
-            "kind": "paper",
-            "name": self.name,
-            "seed": list(self.seed),
-            "slots": self.slots,
-            "start": self.start,
-            "quiet": self.quiet,
-            "nodes": dict(self.nodes),
-            "arrivals": dict(self.arrivals),
-            "data": list(self.data),
-            "epochs": list(self.epochs),
-            "colocation": list(self.colocation),
-            "batch": list(self.batch),
-            "vendors": {
-                "count": self.vendors.count,
-                "percent": self.vendors.percent,
-                "delay": list(self.vendors.delay),
-                "per_1000": list(self.vendors.per_1000),
-            },
-            "deadlines": list(self.deadlines),
-            "bids": {key: list(v) for key, v in self.bids.items()},
-            "prices": dict(self.prices),
-        }
-        if self.tasks is not None:
-            document["tasks"] = self.tasks
-        if self.sizes != SIZES["profiles"]:
-            document["sizes"] = self.sizes if isinstance(self.sizes, str) else list(self.sizes)
-        if self.slot_minutes != _TEN:
-            document["slot_minutes"] = self.slot_minutes
+        document = {"kind": "paper"} | nest({name: self[name] for name in _DOCUMENT})
+        for name, usual in (("sizes", SIZES["profiles"]), ("slot_minutes", _TEN)):
+            if self[name] == usual:
+                del document[name]
         if self.calibration.document is not None:
-            document |= {"calibration": dict(self.calibration.document), "nodes": sum(self.nodes.values())}
+            document |= {"calibration": dict(self.calibration.document), "nodes": sum(self["nodes"].values())}
         return document
 
 
@@ -325,32 +261,20 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     if day not in regions()[region]:
         raise InputError(SOURCE, "prices.day", f"{shorten(day)} is none of {', '.join(regions()[region])}")
     deadlines, sizes = found["deadlines"], found["sizes"]
-    return Recipe(
-        name=found["name"] or _name(found["seed"], nodes, arrivals, found["tasks"], slots),
-        seed=found["seed"],
-        slot_minutes=found["slot_minutes"],
-        slots=slots,
-        start=found["start"],
-        quiet=found["quiet"],
-        nodes=nodes,
-        arrivals=arrivals,
-        tasks=found["tasks"],
-        data=found["data"],
-        epochs=found["epochs"],
-        calibration=measured,
-        colocation=colocation,
-        batch=batch,
-        sizes=SIZES.get(sizes, WIDE) if isinstance(sizes, str) else sizes,
-        vendors=Marketplace(
-            count=found["vendors"] if found["vendors.count"] is None else found["vendors.count"],
-            percent=found["vendors.percent"],
-            delay=found["vendors.delay"],
-            per_1000=found["vendors.per_1000"],
-        ),
-        deadlines=DEADLINES[deadlines] if isinstance(deadlines, str) else deadlines,
-        bids={name: found[f"bids.{name}"] for name in ("per_1000", "preparation_per_1000")},
-        prices={"region": region, "day": day},
-    )
+    values = {
+        **found,
+        "name": found["name"] or _name(found["seed"], nodes, arrivals, found["tasks"], slots),
+        "slots": slots,
+        "nodes": nodes,
+        "arrivals": arrivals,
+        "colocation": colocation,
+        "batch": batch,
+        "sizes": SIZES.get(sizes, WIDE) if isinstance(sizes, str) else sizes,
+        "vendors.count": found["vendors"] if found["vendors.count"] is None else found["vendors.count"],
+        "deadlines": DEADLINES[deadlines] if isinstance(deadlines, str) else deadlines,
+        "prices.day": day,
+    }
+    return Recipe(values, measured)
 
 
 def _slots(found: Values) -> int:
@@ -429,26 +353,26 @@ def _name(
 
 
 def generate(data: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe of kind `paper` (see `Recipe` for its keys)."""
+    """The instance of a recipe of kind `paper` (`keys` lists what it has)."""
     recipe = read_recipe(data)
-    return parse(_document(recipe), f"recipe {recipe.name}")
+    return parse(_document(recipe), f"recipe {recipe['name']}")
 
 
 def _document(recipe: Recipe) -> dict[str, Any]:
     gpus, notes = recipe.calibration.gpus, list(recipe.calibration.notes)
-    seconds = 60 * recipe.slot_minutes
-    source = tariff_from(recipe.prices["region"], recipe.prices["day"])
-    price, recurs = source.at_slots(60 * recipe.first_minute, recipe.slots, seconds)
+    seconds, region = 60 * recipe["slot_minutes"], recipe["prices.region"]
+    source = tariff_from(region, recipe["prices.day"])
+    price, recurs = source.at_slots(60 * recipe.first_minute, recipe["slots"], seconds)
     if recurs:
-        notes.append(f"The {len(source.days)} shipped days of prices of {recipe.prices['region']} begin again.")
+        notes.append(f"The {len(source.days)} shipped days of prices of {region} begin again.")
     arrival, recurs = _arrival_slots(recipe)
     if recurs:
-        notes.append(f"The days of the trace {recipe.arrivals['trace']} end, and begin again with the first.")
+        notes.append(f"The days of the trace {recipe['arrivals']['trace']} end, and begin again with the first.")
     return {
         "format": FORMAT,
-        "name": recipe.name,
+        "name": recipe["name"],
         "origin": _origin(recipe, notes),
-        "slots": recipe.slots,
+        "slots": recipe["slots"],
         "slot_seconds": seconds,
         "base_memory_mb": recipe.calibration.base_memory_mb,
         "node_types": [
@@ -459,7 +383,7 @@ def _document(recipe: Recipe) -> dict[str, Any]:
                 "memory_mb": gpus[name].memory_mb,
                 "tariff": price,
             }
-            for name, count in recipe.nodes.items()
+            for name, count in recipe["nodes"].items()
         ],
         "tasks": _tasks(recipe, arrival),
     }
@@ -467,7 +391,7 @@ def _document(recipe: Recipe) -> dict[str, Any]:
 
 def _per_slot(recipe: Recipe, amount: int) -> int:
     """Samples of ten minutes in units of work per slot, exactly."""
-    return amount * recipe.slot_minutes * recipe.parts // _TEN
+    return int(amount * recipe["slot_minutes"] * recipe.parts // _TEN)
 
 
 def _origin(recipe: Recipe, notes: list[str]) -> dict[str, Any]:
@@ -476,14 +400,14 @@ def _origin(recipe: Recipe, notes: list[str]) -> dict[str, Any]:
         "version": VERSION,
         "recipe": recipe.document(),
         "calibration": recipe.calibration.source,
-        "prices": f"day-ahead prices of {recipe.prices['region']}, {recipe.prices['day']}, dollars per MWh = "
+        "prices": f"day-ahead prices of {recipe['prices.region']}, {recipe['prices.day']}, dollars per MWh = "
         "micro-dollars per Wh, rounded half to even; EUR taken 1:1",
     }
-    if "trace" in recipe.arrivals:
-        origin["arrivals"] = dict(traces())[recipe.arrivals["trace"]]
+    if "trace" in recipe["arrivals"]:
+        origin["arrivals"] = dict(traces())[recipe["arrivals"]["trace"]]
     if recipe.parts > 1:
         origin["work"] = f"1/{recipe.parts} sample"
-    if recipe.slot_minutes % _TEN:
+    if recipe["slot_minutes"] % _TEN:
         origin["energy"] = "whole Wh per slot, drawn such that the mean is exact"
     if notes:
         origin["notes"] = notes
@@ -491,134 +415,134 @@ def _origin(recipe: Recipe, notes: list[str]) -> dict[str, Any]:
 
 
 def _arrival_slots(recipe: Recipe) -> tuple[IntArray, bool]:
-    """(I,) arrival slots in order, and whether days of the trace recur."""
-    slots = np.arange(1, recipe.busy + 1)
-    if "poisson" not in recipe.arrivals:
-        counts, recurs = _submissions(recipe) if "trace" in recipe.arrivals else (_own_counts(recipe), False)
-        wanted = recipe.arrivals["mean"] * recipe.busy if "mean" in recipe.arrivals else recipe.tasks
+    """(I,) arrival slots in order, and whether days of the trace recur.
+
+    Counts are rescaled to a mean (quiet slots do not count) or an exact number of tasks by cumulative rounding; Poisson
+    arrivals are conditioned on the number, which makes them uniform over the slots.
+    """
+    slots, arrivals, tasks = np.arange(1, recipe.busy + 1), recipe["arrivals"], recipe["tasks"]
+    if "poisson" not in arrivals:
+        counts, recurs = _submissions(recipe) if "trace" in arrivals else (_own_counts(recipe), False)
+        wanted = arrivals["mean"] * recipe.busy if "mean" in arrivals else tasks
         if wanted is not None:
             if wanted and not any(counts):
-                key = "day" if "trace" in recipe.arrivals else "counts"
-                span = f"slots {recipe.start}..{recipe.start + recipe.busy - 1}"
-                of = f" of {recipe.arrivals['day']}" if key == "day" else ""
+                key = "day" if "trace" in arrivals else "counts"
+                span = f"slots {recipe['start']}..{recipe['start'] + recipe.busy - 1}"
+                of = f" of {arrivals['day']}" if key == "day" else ""
                 raise InputError(SOURCE, f"arrivals.{key}", f"no submissions in {span}{of}")
             counts = list(scale_counts(counts, wanted))
         return np.repeat(slots, counts), recurs
-    if recipe.tasks is not None:
-        return np.sort(recipe.stream("arrival").integers(1, recipe.busy, recipe.tasks)), False
-    return np.repeat(slots, recipe.stream("arrival").poisson(recipe.arrivals["poisson"], recipe.busy)), False
+    if tasks is not None:
+        return np.sort(recipe.integers("arrival", (1, recipe.busy), tasks)), False
+    return np.repeat(slots, recipe.stream("arrival").poisson(arrivals["poisson"], recipe.busy)), False
 
 
 def _own_counts(recipe: Recipe) -> list[int]:
-    counts = list(recipe.arrivals["counts"])[recipe.start - 1 : recipe.start - 1 + recipe.busy]
+    first = recipe["start"] - 1
+    counts = list(recipe["arrivals"]["counts"])[first : first + recipe.busy]
     return counts + [0] * (recipe.busy - len(counts))
 
 
 def _submissions(recipe: Recipe) -> tuple[list[int], bool]:
-    """Submissions per busy slot, and whether days of the trace recur."""
-    minutes, source = recipe.slot_minutes, recipe.arrivals.get("file")
-    fine = bool(minutes % _TEN)
+    """Submissions per busy slot, and whether days of the trace recur; shipped counts are per ten minutes.
+
+    In slots that do not consist of these, a submission's minute within them is drawn.
+    """
+    minutes, arrivals = recipe["slot_minutes"], recipe["arrivals"]
+    source, fine = arrivals.get("file"), bool(minutes % _TEN)
     read = 60 if fine and source else 60 * _TEN
-    counts, recurs = span_counts(recipe.arrivals["trace"], recipe.arrivals["day"], recipe.days, source, read)
+    counts, recurs = span_counts(arrivals["trace"], arrivals["day"], recipe.days, source, read)
     moments = np.repeat(np.arange(len(counts)) * read // 60, counts)
     if fine and not source:
-        moments = moments + recipe.stream("minute").integers(0, _TEN - 1, len(moments))
+        moments = moments + recipe.integers("minute", (0, _TEN - 1), len(moments))
     slot = (moments - recipe.first_minute) // minutes
     inside = slot[(slot >= 0) & (slot < recipe.busy)]
     return np.bincount(inside, minlength=recipe.busy).tolist(), recurs
 
 
 def _tasks(recipe: Recipe, arrival: IntArray) -> list[dict[str, Any]]:
-    size = len(arrival)
-    types = list(recipe.nodes)
-    profiles = recipe.calibration.choose_profiles(recipe.colocation, recipe.batch)
-    drawn = recipe.stream("profile").integers(0, len(profiles) - 1, size)
-    rate = np.array([[_per_slot(recipe, p.rate[name]) for name in types] for p in profiles], dtype=np.int64)[drawn]
-    watts = np.array([[p.energy_wh[name] for name in types] for p in profiles], dtype=np.int64)[drawn]
-    memory = np.array([p.memory_mb for p in profiles], dtype=np.int64)[drawn]
-    if recipe.sizes != SIZES["profiles"]:
-        rate, watts, memory = _own_sizes(recipe, rate, watts, memory)
-    energy = _energy(recipe, watts)
+    """The tasks, drawn column by column; valuations are the bids.
 
-    data = recipe.stream("data").integers(*recipe.data, size)
-    work = data * recipe.stream("epochs").integers(*recipe.epochs, size)
-    prepared = _prepared(recipe, size)
+    The bid is a value per 1,000 samples of work, and for a task that needs pre-processing one per 1,000 of its training
+    samples more. Energy costs about 60 (A100) to 120 (A40) micro-dollars per 1,000 samples at 33 dollars per MWh, so
+    typical net values are positive and costs and vendors decide about the rest. The window is a stretch of the fewest
+    slots that the task needs (alone, on its fastest node type), from the slot in which the fastest vendor is done; it
+    ends with the instance at the latest, so a task that comes too late has no schedule.
+    """
+    size = len(arrival)
+    rate, watts, memory = _sizes(recipe, size)
+    data = recipe.integers("data", recipe["data"], size)
+    work = data * recipe.integers("epochs", recipe["epochs"], size)
+    prepared = recipe.integers("prepared", (1, 100), size) <= (
+        recipe["vendors.percent"] if recipe["vendors.count"] else 0
+    )
     delay, price = _offers(recipe, data)
 
-    value = recipe.stream("value").integers(*recipe.bids["per_1000"], size)
-    preparation = recipe.stream("preparation").integers(*recipe.bids["preparation_per_1000"], size)
+    value = recipe.integers("value", recipe["bids.per_1000"], size)
+    preparation = recipe.integers("preparation", recipe["bids.preparation_per_1000"], size)
     bid = work * value // 1000 + np.where(prepared, data * preparation // 1000, 0)
 
-    delay = -(-delay * _TEN // recipe.slot_minutes)
-    fastest = delay.min(axis=1) if recipe.vendors.count else np.zeros(size, dtype=np.int64)
+    delay = -(-delay * _TEN // recipe["slot_minutes"])
+    fastest = delay.min(axis=1) if recipe["vendors.count"] else np.zeros(size, dtype=np.int64)
     first = arrival + np.where(prepared, fastest, 0)
     work = work * recipe.parts
     needed = -(-work // rate.max(axis=1))
-    stretch = recipe.stream("stretch").integers(*recipe.deadlines, size)
-    deadline = np.minimum(first - 1 + -(-needed * stretch // 100), recipe.slots)
+    stretch = recipe.integers("stretch", recipe["deadlines"], size)
+    deadline = np.minimum(first - 1 + -(-needed * stretch // 100), recipe["slots"])
 
-    columns = zip(
-        arrival.tolist(), deadline.tolist(), memory.tolist(), work.tolist(), bid.tolist(), rate.tolist(),
-        energy.tolist(), prepared.tolist(), price.tolist(), delay.tolist(), strict=True,
-    )  # fmt: skip
-    return [
-        {
-            "arrival": a,
-            "deadline": d,
-            "memory_mb": r,
-            "work": m,
-            "bid": b,
-            "rate": s,
-            "energy_wh": e,
-            "vendors": [{"price": q, "delay": h} for q, h in zip(prices, delays, strict=True)] if f else [],
-        }
-        for a, d, r, m, b, s, e, f, prices, delays in columns
-    ]
+    names = ("arrival", "deadline", "memory_mb", "work", "bid", "rate", "energy_wh")
+    columns = (arrival, deadline, memory, work, bid, rate, _energy(recipe, watts))
+    tasks = [dict(zip(names, row, strict=True)) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    for task, with_vendors, *offers in zip(tasks, prepared.tolist(), price.tolist(), delay.tolist(), strict=True):
+        pairs = zip(*offers, strict=True) if with_vendors else ()
+        task["vendors"] = [{"price": q, "delay": h} for q, h in pairs]
+    return tasks
 
 
-def _own_sizes(
-    recipe: Recipe, rate: IntArray, watts: IntArray, memory: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Rates, energy and memory of tasks that each have their own share of a node."""
-    gpus = [recipe.calibration.gpus[name] for name in recipe.nodes]
-    draws = WIDE_SHARE if isinstance(recipe.sizes, str) else recipe.sizes
-    speed = recipe.stream("size").integers(*draws, len(rate))[:, None]
-    share = recipe.stream("memory").integers(*draws, len(rate))
-    memory_mb = min(gpu.memory_mb for gpu in gpus) - recipe.calibration.base_memory_mb
-    most = np.array([_per_slot(recipe, gpu.compute) for gpu in gpus])
-    if isinstance(recipe.sizes, str):
+def _sizes(recipe: Recipe, size: int) -> tuple[IntArray, IntArray, IntArray]:
+    """(I, G) rates and Wh per ten minutes, and (I,) memory: of profiles, or of tasks with their own shares of a node.
+
+    Own rates and memories are the profile's times a draw each, rounded down, at least 1, and at most what a node has;
+    energy follows the rate. Wide ones are shares of the compute of each type, and of the least memory that a type
+    leaves; no profile is in them but its energy per sample.
+    """
+    calibration, names, sizes = recipe.calibration, list(recipe["nodes"]), recipe["sizes"]
+    profiles = calibration.choose_profiles(recipe["colocation"], recipe["batch"])
+    drawn = recipe.integers("profile", (0, len(profiles) - 1), size)
+    rate = np.array([[_per_slot(recipe, p.rate[name]) for name in names] for p in profiles], dtype=np.int64)[drawn]
+    watts = np.array([[p.energy_wh[name] for name in names] for p in profiles], dtype=np.int64)[drawn]
+    memory = np.array([p.memory_mb for p in profiles], dtype=np.int64)[drawn]
+    if sizes == SIZES["profiles"]:
+        return rate, watts, memory
+    draws = WIDE_SHARE if sizes == WIDE else sizes
+    speed, share = recipe.integers("size", draws, size)[:, None], recipe.integers("memory", draws, size)
+    most_mb = min(calibration.gpus[name].memory_mb for name in names) - calibration.base_memory_mb
+    most = np.array([_per_slot(recipe, calibration.gpus[name].compute) for name in names])
+    if sizes == WIDE:
         wide = np.maximum(1, most * speed // 1000)
-        return wide, watts * wide // rate, np.maximum(1, memory_mb * share // 1000)
-    memory = np.clip(memory * share // 100, 1, max(1, memory_mb))
+        return wide, watts * wide // rate, np.maximum(1, most_mb * share // 1000)
+    memory = np.clip(memory * share // 100, 1, max(1, most_mb))
     return np.clip(rate * speed // 100, 1, most), watts * speed // 100, memory
 
 
 def _energy(recipe: Recipe, ten: IntArray) -> IntArray:
     """(I, G) Wh per slot from Wh per ten minutes: whole, and on average over the draw exact."""
-    if recipe.slot_minutes % _TEN == 0:
-        return ten * (recipe.slot_minutes // _TEN)
-    drawn = recipe.stream("energy").integers(0, _TEN - 1, len(ten))
-    return np.asarray((ten * recipe.slot_minutes + drawn[:, None]) // _TEN)
-
-
-def _prepared(recipe: Recipe, size: int) -> NDArray[np.bool_]:
-    """(I,) f_i: which tasks need pre-processing."""
-    if not recipe.vendors.count:
-        return np.zeros(size, dtype=np.bool_)
-    return np.asarray(recipe.stream("prepared").integers(1, 100, size) <= recipe.vendors.percent)
+    minutes = recipe["slot_minutes"]
+    if minutes % _TEN == 0:
+        return np.asarray(ten * (minutes // _TEN))
+    return np.asarray((ten * minutes + recipe.integers("energy", (0, _TEN - 1), len(ten))[:, None]) // _TEN)
 
 
 def _offers(recipe: Recipe, data: IntArray) -> tuple[IntArray, IntArray]:
-    """(I, N) delays in tens of minutes, and prices; each vendor has streams of its own: one more changes no other."""
-    market, size = recipe.vendors, len(data)
-    delay = np.empty((size, market.count), dtype=np.int64)
-    price = np.empty((size, market.count), dtype=np.int64)
-    longest = market.delay[1]
-    for n in range(market.count):
-        delay[:, n] = recipe.stream(f"delay {n}").integers(*market.delay, size)
-        asked = data * recipe.stream(f"price {n}").integers(*market.per_1000, size)
-        if longest:
-            price[:, n] = asked * (3 * longest - delay[:, n]) // (2000 * longest)
-        else:
-            price[:, n] = asked // 1000
+    """(I, N) delays in tens of minutes, and prices; each vendor has streams of its own: one more changes no other.
+
+    With H the longest delay, a vendor of delay h asks (3H - h)/2H times the drawn price: half as much again for none.
+    """
+    count, size = recipe["vendors.count"], len(data)
+    delay, price = np.empty((size, count), dtype=np.int64), np.empty((size, count), dtype=np.int64)
+    longest = recipe["vendors.delay"][1]
+    for n in range(count):
+        delay[:, n] = recipe.integers(f"delay {n}", recipe["vendors.delay"], size)
+        asked = data * recipe.integers(f"price {n}", recipe["vendors.per_1000"], size)
+        price[:, n] = asked * (3 * longest - delay[:, n]) // (2000 * longest) if longest else asked // 1000
     return delay, price

@@ -24,11 +24,7 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
 
 def recipes() -> tuple[Form, ...]:
     """The kinds of recipes by the names that files and the command line have for them, with their keys."""
-    kinds = workload.SUMMARIES.items()
-    forms = [
-        Form(kind, each, workload.KEYS[kind][1:], {"kind": kind}, workload.read_recipe, "name") for kind, each in kinds
-    ]
-    return (*forms, make_named_form(names()))
+    return (*workload.forms(), make_named_form(names()))
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {

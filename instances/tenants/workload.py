@@ -6,16 +6,16 @@ alone: recipes with the same seed that differ in prices, sensitivities or deadli
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.keys import Choice, Integer, Key, Ratio, Seed, Several, Span, Text, Values
+from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Seed, Several, Span, Text, Values, nest
 from ratiobench.instances.io.numerals import round_half_up, text_of_fraction
-from ratiobench.instances.io.recipe import SOURCE
+from ratiobench.instances.io.recipe import SOURCE, make_forms, read_values
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.tenants.format import COUNT_LIMIT, FORMAT, PRICE_LIMIT, parse
 from ratiobench.instances.tenants.model import Instance
@@ -70,116 +70,101 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
     "online": (*_COMMON, _TRACE, _ONLINE_SLACK, _LOAD, _WAIT),
     "log": (*_COMMON, _ONLINE_SLACK, _LOAD, _WAIT, *_LOG),
 }
-SUMMARIES = {
+_SUMMARIES = {
     "batch": "measured kinds of jobs, all released at once, with the lengths of a trace",
     "online": "the same, released as in a stretch of a trace, its clock scaled to a load",
     "log": "lengths and releases of the jobs of one's own log, its clock scaled to a load",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """A checked recipe: its kind, and its values by the names of the keys."""
-
-    kind: str
-    values: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Of the instance."""
-        if given := self.values["name"]:
-            return str(given)
-        size = [f"n{self.values['jobs']}", f"m{sum(self.values['gpus'])}"]
-        load = [] if self.kind == "batch" else [text_of_fraction(self.values["load"]).replace("/", "over")]
-        source = ["log"] if self.kind == "log" else [self.kind, self.values["trace"]]
-        return "-".join([*source, *size, *load, *map(str, self.values["seed"])])
-
-    def stream(self, column: str) -> Stream:
-        """The random stream of a column."""
-        return Stream("ratiobench/tenants/workload", STREAMS, *self.values["seed"], column)
-
-    def document(self) -> dict[str, Any]:
-        """The recipe as JSON values that `read_recipe` reads back to the same recipe."""
-        plain = {}
-        for key, value in {**self.values, "name": self.name}.items():
-            fraction = isinstance(value, Fraction)
-            plain[key] = text_of_fraction(value) if fraction else list(value) if isinstance(value, tuple) else value
-        return {"kind": self.kind, **plain}
+def forms() -> tuple[Form, ...]:
+    """The kinds of recipes of this generator."""
+    return make_forms(KEYS, _SUMMARIES, _read)
 
 
-def read_recipe(data: Mapping[str, Any]) -> Recipe:
-    """Check a recipe of one of these kinds and fill in its defaults."""
-    kind = Choice(tuple(KEYS)).checked(SOURCE, "kind", data.get("kind"))
-    found = Values(SOURCE, KEYS[kind], data)
+def _read(recipe: Mapping[str, Any]) -> Values:
+    found = read_values(recipe, KEYS)
     for key in ("gpus", "prices"):
         if len(found[key]) != len(GPU_NAMES):
             raise InputError(SOURCE, key, f"{len(found[key])} numbers; {len(GPU_NAMES)}: {', '.join(GPU_NAMES)}")
     if not sum(found["gpus"]):
         raise InputError(SOURCE, "gpus", "no GPU; at least one is needed")
-    if kind == "log":
+    if "log" in found:
         found.needed("log")
-    return Recipe(kind, dict(found))
+    return found
 
 
-def generate(data: Mapping[str, Any]) -> Instance:
+def _make_name(kind: str, found: Values) -> str:
+    size = [f"n{found['jobs']}", f"m{sum(found['gpus'])}"]
+    load = [] if kind == "batch" else [text_of_fraction(found["load"]).replace("/", "over")]
+    source = ["log"] if kind == "log" else [kind, found["trace"]]
+    return "-".join([*source, *size, *load, *map(str, found["seed"])])
+
+
+def _stream(found: Values, column: str) -> Stream:
+    return Stream("ratiobench/tenants/workload", STREAMS, *found["seed"], column)
+
+
+def generate(recipe: Mapping[str, Any]) -> Instance:
     """The instance of a recipe of one of these kinds."""
-    recipe = read_recipe(data)
-    values = recipe.values
-    used = [k for k, count in enumerate(values["gpus"]) if count]
-    rows = _log_rows(values) if recipe.kind == "log" else None
-    seconds = _lengths(recipe) if rows is None else [length for _, length in rows]
+    found, kind = _read(recipe), recipe["kind"]
+    name = found["name"] or _make_name(kind, found)
+    used = [k for k, count in enumerate(found["gpus"]) if count]
+    rows = _read_rows(found) if kind == "log" else None
+    seconds = _draw_lengths(found) if rows is None else [length for _, length in rows]
     n = len(seconds)
-    kinds = [sorted(throughput())[i] for i in recipe.stream("kind").integers(0, len(throughput()) - 1, n).tolist()]
-    iterations = [max(1, floor(d * max(throughput()[kind]))) for d, kind in zip(seconds, kinds, strict=True)]
-    every = [[_ticks(kind, count, k) for k in used] for kind, count in zip(kinds, iterations, strict=True)]
-    counts, prices = ([values[key][k] for k in used] for key in ("gpus", "prices"))
-    pace = _Pace(counts, every)
+    speeds = throughput()
+    kinds = [sorted(speeds)[i] for i in _stream(found, "kind").integers(0, len(speeds) - 1, n).tolist()]
+    iterations = [max(1, floor(d * max(speeds[job]))) for d, job in zip(seconds, kinds, strict=True)]
+    runs = [[_ticks(job, count, k) for k in used] for job, count in zip(kinds, iterations, strict=True)]
+    counts, prices = ([found[key][k] for k in used] for key in ("gpus", "prices"))
+    totals = [sum(column) for column in zip(*runs, strict=True)]
+    rate = sum((Fraction(c * n, total) for c, total in zip(counts, totals, strict=False)), Fraction(0))  # jobs per tick
     release = [0] * n
-    if recipe.kind != "batch":
-        moments = _moments(recipe) if rows is None else [submit for submit, _ in rows]
-        release = scale_moments(moments, floor(n / (pace.rate * values["load"])) if n else 0)
-    theta, late = _penalties(recipe, counts, prices, n)
-    tenants, sensitivities = _tenants(recipe, n)
-    columns = zip(release, _deadlines(recipe, release, every, pace), sensitivities, every, tenants, strict=True)
+    if kind != "batch":
+        moments = _draw_moments(found) if rows is None else [submit for submit, _ in rows]
+        release = scale_moments(moments, floor(n / (rate * found["load"])) if n else 0)
+    mean_price = Fraction(sum(c * p for c, p in zip(counts, prices, strict=True)), sum(counts))
+    ratio = Fraction(sum(counts), max(1, n))
+    # Of a batch the mean price times m/n and n/m, as in the patent; online it, and twice it
+    theta, late = (mean_price * ratio, mean_price / ratio) if kind == "batch" else (mean_price, 2 * mean_price)
+    tenants, sensitivities = _draw_tenants(found, n)
+    means = [Fraction(sum(c * r for c, r in zip(counts, run, strict=True)), sum(counts)) for run in runs]
+    deadlines = _draw_deadlines(found, release, means, n / rate if n else Fraction(0))
+    names = ("release", "deadline", "cost_sensitivity", "run", "tenant", "kind", "iterations")
+    columns = (release, deadlines, sensitivities, runs, tenants, kinds, iterations)
     document = {
         "format": FORMAT,
-        "name": recipe.name,
-        "origin": {"generator": recipe.kind, "version": VERSIONS[recipe.kind], "recipe": recipe.document()},
+        "name": name,
+        "origin": {
+            "generator": kind,
+            "version": VERSIONS[kind],
+            "recipe": {"kind": kind} | nest({**found, "name": name}),
+        },
         "tick_seconds": TICK,
         "gpu_types": [
             {"name": GPU_NAMES[k], "count": count, "price": price}
             for k, count, price in zip(used, counts, prices, strict=True)
         ],
-        "theta": theta,
-        "late_penalty": late,
-        "jobs": [
-            {
-                "release": r,
-                "deadline": deadline,
-                "cost_sensitivity": cs,
-                "run": run,
-                "tenant": tenant,
-                "kind": kind,
-                "iterations": count,
-            }
-            for (r, deadline, cs, run, tenant), kind, count in zip(columns, kinds, iterations, strict=True)
-        ],
+        "theta": round_half_up(found["theta"] * theta),
+        "late_penalty": round_half_up(found["late"] * late),
+        "jobs": [dict(zip(names, job, strict=True)) for job in zip(*columns, strict=True)],
     }
-    return parse(document, f"recipe {recipe.name}")
+    return parse(document, f"recipe {name}")
 
 
-def _lengths(recipe: Recipe) -> list[int]:
-    places = recipe.stream("length").integers(0, 99_999, recipe.values["jobs"]).tolist()
-    return [length_at(recipe.values["trace"], place) for place in places]
+def _draw_lengths(found: Values) -> list[int]:
+    places = _stream(found, "length").integers(0, 99_999, found["jobs"]).tolist()
+    return [length_at(found["trace"], place) for place in places]
 
 
-def _log_rows(values: Mapping[str, Any]) -> list[tuple[int, int]]:
-    rows = read_log(values["log"])
-    chosen = rows[values["first"] : values["first"] + values["jobs"]]
-    if len(chosen) < values["jobs"]:
+def _read_rows(found: Values) -> list[tuple[int, int]]:
+    rows = read_log(found["log"])
+    chosen = rows[found["first"] : found["first"] + found["jobs"]]
+    if len(chosen) < found["jobs"]:
         there = f"the {len(rows)} of at least {SHORTEST} s that it has"
-        problem = f"{values['jobs']} from job {values['first']} on are more than {there}"
-        raise InputError(values["log"], "jobs", problem)
+        problem = f"{found['jobs']} from job {found['first']} on are more than {there}"
+        raise InputError(found["log"], "jobs", problem)
     return chosen
 
 
@@ -189,30 +174,17 @@ def _ticks(kind: str, iterations: int, k: int) -> int:
     return max(1, ceil((iterations + (COLD_TIMES - 1) * cold) / throughput()[kind][k] / TICK))
 
 
-class _Pace:
-    """How fast so many GPUs of each type finish jobs with these (n, K) runs."""
-
-    def __init__(self, counts: Sequence[int], runs: Sequence[Sequence[int]]) -> None:
-        totals = [sum(column) for column in zip(*runs, strict=True)]
-        self.counts, self.gpus, n = counts, sum(counts), len(runs)
-        self.rate = sum((Fraction(c * n, total) for c, total in zip(counts, totals, strict=False)), Fraction(0))
-
-    def mean(self, run: Sequence[int]) -> Fraction:
-        """The mean run of a job over the GPUs, ticks."""
-        return Fraction(sum(c * r for c, r in zip(self.counts, run, strict=True)), self.gpus)
-
-
-def _moments(recipe: Recipe) -> list[int]:
+def _draw_moments(found: Values) -> list[int]:
     """Seconds of submissions in a stretch of the trace from a random slot on; at its end its week begins again."""
-    trace, stream = arrivals(recipe.values["trace"]), recipe.stream("arrival")
-    slot, found = stream.integer(0, len(trace) - 1), list[int]()
-    first = slot
-    while len(found) < recipe.values["jobs"]:
-        count = trace[slot % len(trace)]
+    trace, stream = arrivals(found["trace"]), _stream(found, "arrival")
+    first, moments = stream.integer(0, len(trace) - 1), list[int]()
+    for slot in itertools.count():
+        if len(moments) >= found["jobs"]:
+            break
+        count = trace[(first + slot) % len(trace)]
         within = sorted(stream.integers(0, SLOT_SECONDS - 1, count).tolist()) if count else []
-        found += [(slot - first) * SLOT_SECONDS + second for second in within]
-        slot += 1
-    return found[: recipe.values["jobs"]]
+        moments += [slot * SLOT_SECONDS + second for second in within]
+    return moments[: found["jobs"]]
 
 
 def scale_moments(moments: Sequence[int], span: int) -> list[int]:
@@ -221,29 +193,19 @@ def scale_moments(moments: Sequence[int], span: int) -> list[int]:
     return [(moment - moments[0]) * span // max(1, whole) for moment in moments]
 
 
-def _penalties(recipe: Recipe, counts: Sequence[int], prices: Sequence[int], n: int) -> tuple[int, int]:
-    """theta and late_penalty: of a batch the mean price times m/n and n/m, as the patent; online it, and twice."""
-    gpus = sum(counts)
-    mean = Fraction(sum(c * p for c, p in zip(counts, prices, strict=True)), gpus)
-    ratio = Fraction(gpus, max(1, n))
-    theta, late = (mean * ratio, mean / ratio) if recipe.kind == "batch" else (mean, 2 * mean)
-    return round_half_up(recipe.values["theta"] * theta), round_half_up(recipe.values["late"] * late)
-
-
-def _tenants(recipe: Recipe, n: int) -> tuple[list[str], list[int]]:
-    tenants, span = recipe.values["tenants"], recipe.values["cs"]
-    wishes = recipe.stream("cs").integers(span[0], span[1], tenants or n).tolist()
-    owner = recipe.stream("tenant").integers(0, tenants - 1, n).tolist() if tenants else list(range(n))
+def _draw_tenants(found: Values, n: int) -> tuple[list[str], list[int]]:
+    tenants, (low, high) = found["tenants"], found["cs"]
+    wishes = _stream(found, "cs").integers(low, high, tenants or n).tolist()
+    owner = _stream(found, "tenant").integers(0, tenants - 1, n).tolist() if tenants else list(range(n))
     return [f"tenant{i}" for i in owner], [wishes[i] for i in owner]
 
 
-def _deadlines(recipe: Recipe, release: Sequence[int], runs: Sequence[Sequence[int]], pace: _Pace) -> list[int]:
+def _draw_deadlines(found: Values, release: Sequence[int], means: Sequence[Fraction], backlog: Fraction) -> list[int]:
     """release + slack (mean run + wait): half of the backlog n / rate of all jobs, or two mean runs of the job."""
-    slack = recipe.stream("slack").integers(10 * recipe.values["slack"][0], 10 * recipe.values["slack"][1], len(runs))
-    backlog = len(runs) / pace.rate if runs else Fraction(0)
-    found = []
-    for r, run, thousandths in zip(release, runs, slack.tolist(), strict=True):
-        mean = pace.mean(run)
-        wait = 2 * mean if recipe.values.get("wait") == "runs" else backlog / 2
-        found.append(r + floor(Fraction(thousandths, 1000) * (mean + wait)))
-    return found
+    low, high = found["slack"]
+    slack = _stream(found, "slack").integers(10 * low, 10 * high, len(release)).tolist()
+    waits = [2 * mean if found.get("wait") == "runs" else backlog / 2 for mean in means]
+    return [
+        r + floor(Fraction(thousandths, 1000) * (mean + wait))
+        for r, thousandths, mean, wait in zip(release, slack, means, waits, strict=True)
+    ]

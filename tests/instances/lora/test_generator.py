@@ -469,9 +469,9 @@ def test_a_stretch_of_a_day_without_submissions_cannot_be_rescaled(tmp_path: Pat
 def test_defaults_are_the_paper_s() -> None:
     """A recipe that says nothing is a mixed data center of 50 nodes on a day with five vendors."""
     recipe = read_recipe({"kind": "paper"})
-    assert (recipe.slots, dict(recipe.nodes)) == (144, {"a100": 25, "a40": 25})
-    assert (recipe.data, recipe.epochs, recipe.vendors.count) == ((5_000, 20_000), (1, 5), 5)
-    assert recipe.arrivals == {"poisson": 50}
+    assert (recipe["slots"], recipe["nodes"]) == (144, {"a100": 25, "a40": 25})
+    assert (recipe["data"], recipe["epochs"], recipe["vendors.count"]) == ((5_000, 20_000), (1, 5), 5)
+    assert recipe["arrivals"] == {"poisson": 50}
 
 
 def test_wide_sizes_are_from_a_tenth_to_four_tenths_of_a_node() -> None:
