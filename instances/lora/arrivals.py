@@ -14,12 +14,12 @@ from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import integer
 from ratiobench.instances.io.keys import Text
 from ratiobench.instances.io.text_files import open_text, rows
-from ratiobench.instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, Trace, list_traces, read_arrivals
+from ratiobench.instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, TRACES, find_trace, read_arrivals
 
 DATA = Path(__file__).with_name("data")
 COUNTED_SLOTS, COUNT_LIMIT = 1_000_000, 1_000_000  # Most slots of a file of counts, and most tasks in one of them
 
-__all__ = ["SLOTS_PER_DAY", "Trace", "day_counts", "days", "read_arrivals", "scale_counts", "span_counts", "traces"]
+__all__ = ["SLOTS_PER_DAY", "day_counts", "days", "read_arrivals", "scale_counts", "span_counts", "traces"]
 
 
 def traces() -> list[tuple[str, str]]:
@@ -28,17 +28,15 @@ def traces() -> list[tuple[str, str]]:
     Returns (name, sentence) pairs; the sentence has the content, the shipped days and the licence.
     """
     listed = []
-    for name, trace in list_traces().items():
-        shipped = days(name)
-        listed.append(
-            (name, f"{trace.title}; days {shipped[0]} to {shipped[-1]} shipped as counts per slot; {trace.licence}")
-        )
+    for name, trace in TRACES.items():
+        first, *_, last = days(name)
+        listed.append((name, f"{trace.title}; days {first} to {last} shipped as counts per slot; {trace.licence}"))
     return listed
 
 
 def days(trace: str) -> tuple[str, ...]:
     """The shipped days of a trace, as ``YYYY-MM-DD``."""
-    return tuple(_shipped(trace))
+    return tuple(_table(trace, "arrivals"))
 
 
 def list_earlier_days(trace: str) -> tuple[str, ...]:
@@ -65,18 +63,16 @@ def span_counts(
     """
     if file is not None:
         table = read_arrivals(trace, file, slot_seconds)
+        if day not in table:
+            span = f"{min(table)} to {max(table)}" if table else "no days"
+            raise InputError(str(file), "day", f"{shorten(day)} is not in the file, which has {span}")
     else:
-        table = _shipped(trace)
-        if day not in table and day in _table(trace, "earlier"):
-            table = _table(trace, "earlier") | table
-    if day not in table:
-        if file is None:
-            problem = (
-                f"{shorten(day)} is not shipped; shipped: {', '.join(table)}; other days: name the trace's own file"
-            )
-            raise InputError(f"trace {trace}", "day", problem)
-        span = f"{min(table)} to {max(table)}" if table else "no days"
-        raise InputError(str(file), "day", f"{shorten(day)} is not in the file, which has {span}")
+        table, earlier = _table(trace, "arrivals"), _table(trace, "earlier")
+        if day not in table | earlier:
+            shipped = f"shipped: {', '.join(table)}; other days: name the trace's own file"
+            raise InputError(f"trace {trace}", "day", f"{shorten(day)} is not shipped; {shipped}")
+        if day not in table:
+            table = earlier | table
     known = list(table)
     first = known.index(day)
     chosen = [known[(first + j) % len(known)] for j in range(number)]
@@ -108,7 +104,7 @@ def scale_counts(counts: Sequence[int], total: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CountsFile(Text):
     """The name of a CSV file of tasks per slot, or its counts, which stand in its place once it was read."""
 
@@ -133,12 +129,9 @@ def read_counts(path: str | os.PathLike[str]) -> list[int]:
             where = f"line {number}"
             if len(row) != 2:
                 raise InputError(str(path), where, f"{len(row)} fields; 2 needed")
-            slot, count = (
-                integer(str(path), f"{where} {name}", int(text) if text.isdecimal() else text, low, high)
-                for name, text, low, high in zip(
-                    ("slot", "count"), row, (1, 0), (COUNTED_SLOTS, COUNT_LIMIT), strict=True
-                )
-            )
+            slot_text, count_text = (int(text) if text.isdecimal() else text for text in row)
+            slot = integer(str(path), f"{where} slot", slot_text, 1, COUNTED_SLOTS)
+            count = integer(str(path), f"{where} count", count_text, 0, COUNT_LIMIT)
             if slot in counts:
                 raise InputError(str(path), f"{where} slot", f"{slot} stands twice")
             counts[slot] = count
@@ -147,14 +140,9 @@ def read_counts(path: str | os.PathLike[str]) -> list[int]:
     return [counts.get(slot, 0) for slot in range(1, max(counts) + 1)]
 
 
-def _shipped(trace: str) -> dict[str, tuple[int, ...]]:
-    return _table(trace, "arrivals")
-
-
 @lru_cache(maxsize=16)
 def _table(trace: str, kind: str) -> dict[str, tuple[int, ...]]:
-    if trace not in list_traces():
-        raise InputError("traces", "name", f"{shorten(trace)} is none of {', '.join(list_traces())}")
+    find_trace(trace)
     with (DATA / f"{kind}_{trace}.csv").open(newline="", encoding="ascii") as file:
         header, *rows = csv.reader(file)
     return {day: tuple(int(row[column]) for row in rows) for column, day in enumerate(header) if column > 0}

@@ -245,7 +245,7 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
     return Calibration(text, top.base_memory_mb, {top.name: gpu}, profiles, data, (unknown,) if watts is UNSET else ())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CalibrationFile(Text):
     """The name of a file of measurements, or its content, which stands in its place once it was read."""
 

@@ -30,7 +30,6 @@ from ratiobench.instances.lora.arrivals import (
 from ratiobench.instances.lora.calibration import read_shipped
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.prices import regions, tariff
-from ratiobench.instances.lora.readers import Trace, register
 
 TRACES = ("helios", "pai", "philly")
 RAW = {"pai": "pai_task_table.csv.gz", "philly": "philly.csv.gz", "helios": "cluster_log.csv.gz"}
@@ -343,8 +342,3 @@ def test_unknown_traces_and_days_are_named(tmp_path: Path) -> None:
         tariff("DE", "2016-01-01")
     with pytest.raises(InputError, match="'UK' is none of PJM, DE"):
         tariff("UK", "2016-01-01")
-
-
-def test_two_traces_of_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="two traces named pai"):
-        register(Trace("pai", "", "", "", lambda file, source: iter(())))
