@@ -26,7 +26,7 @@ from ratiobench.bench.lora.paper_suites import (
 )
 from ratiobench.bench.lora.sweeps import sweep_axes, sweep_suite
 from ratiobench.instances.lora.arrivals import days
-from ratiobench.instances.lora.constructions import families
+from ratiobench.instances.lora.constructions import FAMILIES
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import names
 
@@ -363,7 +363,7 @@ def _theory(name: str, group: str) -> Case:
 def member(text: str) -> Suite | None:
     """The member of a parametric family that ``lead:L=6,n=4`` names; None where the name is no family's."""
     name, _, tail = text.partition(":")
-    if name not in families():
+    if name not in FAMILIES:
         return None
     recipe: dict[str, Any] = {"kind": "family", "name": name}
     for part in filter(None, tail.split(",")):
@@ -372,7 +372,7 @@ def member(text: str) -> Suite | None:
     instance = generate(recipe)
     return Suite(
         text,
-        families()[name].summary,
+        FAMILIES[name].summary,
         (Case(instance.name, recipe, _THEORY, SolveSettings(), COUNTEREXAMPLES),),
         verdicts_first=True,
     )

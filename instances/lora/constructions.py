@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import LIMIT
@@ -23,11 +23,12 @@ from ratiobench.instances.lora.model import Instance
 TASK_LIMIT = 100_000  # Most tasks that a family makes
 MB = 1000  # In a unit of memory, 1 GB
 
+T = TypeVar("T")
+
 Task = tuple[int, int, int, int, int, int]  # First slot, last slot, rate, memory, work, bid
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """One node and its tasks, before it is an instance."""
 
     slots: int  # slots, compute, memory: T, C_p and C_m - r_b, in slots, samples and GB
@@ -37,81 +38,72 @@ class Shape:
     valuation: int | None = None  # of the last task where it differs from the bid, else None
 
 
-@dataclass(frozen=True, slots=True)
-class Parametric:
-    """A family: its keys in the order of the instance's name, what it shows, and how it is made."""
+class Construction(NamedTuple, Generic[T]):
+    """A family of instances: its keys in the order of the instance's name, what it shows, and how one is made."""
 
-    name: str
     keys: tuple[Key, ...]
     summary: str
-    shape: Callable[[Values], Shape]
+    make: Callable[[Values], T]
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of the keys."""
-        return tuple(key.name for key in self.keys)
+    def read(self, recipe: Mapping[str, Any]) -> tuple[Values, T]:
+        """The values of a recipe, and what the family makes of them."""
+        values = Values(SOURCE, self.keys, {key: value for key, value in recipe.items() if key != "name"})
+        return values, self.make(values)
 
-
-def families() -> Mapping[str, Parametric]:
-    """The families by name."""
-    return _FAMILIES
+    def name_values(self, recipe: Mapping[str, Any], write: Callable[[Any], str] = str) -> str:
+        """The values of a recipe for the name of its instance."""
+        return "_".join(f"{key.name}{write(recipe[key.name])}" for key in self.keys if key.name in recipe)
 
 
 def constructions() -> list[tuple[str, str]]:
     """Name with parameters, and one sentence, of every one of them."""
-    return [(f"{each.name}:{','.join(each.parameters)}", each.summary) for each in families().values()]
-
-
-def generate(recipe: Mapping[str, Any]) -> Instance:
-    """The member that a recipe of kind `family` names."""
-    family, shape = _read(recipe)
-    given = "_".join(f"{key}{recipe[key]}" for key in family.parameters if key in recipe)
-    return parse(_document(f"{family.name}_{given}" if given else family.name, family, shape), SOURCE)
+    return [
+        (f"{name}:{','.join(key.name for key in family.keys)}", family.summary) for name, family in FAMILIES.items()
+    ]
 
 
 def forms() -> tuple[Form, ...]:
     """The families as kinds of recipes."""
-    kinds = {name: {"kind": "family", "name": name} for name in _FAMILIES}
-    return tuple(Form(each.name, each.summary, each.keys, kinds[each.name], _read) for each in _FAMILIES.values())
+    return tuple(
+        Form(name, family.summary, family.keys, {"kind": "family", "name": name}, _read)
+        for name, family in FAMILIES.items()
+    )
 
 
-def _read(recipe: Mapping[str, Any]) -> tuple[Parametric, Shape]:
-    """The family of a recipe and what it makes, within the limits of the file format."""
+def _read(recipe: Mapping[str, Any]) -> Shape:
+    """What a recipe's family makes, within the limits of the file format."""
     name = recipe.get("name")
-    if not isinstance(name, str) or name not in _FAMILIES:
-        raise InputError(SOURCE, "name", f"{shorten(name)} is none of {', '.join(sorted(_FAMILIES))}")
-    family = _FAMILIES[name]
-    shape = family.shape(Values(SOURCE, family.keys, {key: value for key, value in recipe.items() if key != "name"}))
+    if not isinstance(name, str) or name not in FAMILIES:
+        raise InputError(SOURCE, "name", f"{shorten(name)} is none of {', '.join(sorted(FAMILIES))}")
+    family = FAMILIES[name]
+    _, shape = family.read(recipe)
     memory = MB * (shape.memory + 1)
     largest = max(shape.compute, memory, *(max(task[2], MB * task[3], *task[4:]) for task in shape.tasks))
-    first = family.parameters[0]
+    first = family.keys[0].name
     if largest > LIMIT:
         raise InputError(SOURCE, first, f"makes a number of {largest}, above 2^40")
     if sum(task[5] for task in shape.tasks) > BID_SUM_LIMIT:
         raise InputError(SOURCE, first, "makes bids whose sum is above 2^52")
-    return family, shape
+    return shape
 
 
-def _document(name: str, family: Parametric, shape: Shape) -> dict[str, Any]:
+def generate(recipe: Mapping[str, Any]) -> Instance:
+    """The member that a recipe of kind `family` names."""
+    shape = _read(recipe)
+    name, family = recipe["name"], FAMILIES[recipe["name"]]
     tasks: list[dict[str, Any]] = [
         {
-            "arrival": first,
-            "deadline": last,
-            "memory_mb": MB * memory,
-            "work": work,
-            "bid": bid,
-            "rate": [rate],
-            "energy_wh": [0],
-            "vendors": [],
+            "arrival": first, "deadline": last, "memory_mb": MB * memory, "work": work, "bid": bid, "rate": [rate],
+            "energy_wh": [0], "vendors": [],
         }
         for first, last, rate, memory, work, bid in shape.tasks
-    ]
+    ]  # fmt: skip
     if shape.valuation is not None:
         tasks[-1]["valuation"] = shape.valuation
     node = {"name": "node", "count": 1, "compute": shape.compute, "memory_mb": MB * (shape.memory + 1)}
-    return {
+    document = {
         "format": FORMAT,
-        "name": name,
+        "name": "_".join(filter(None, (name, family.name_values(recipe)))),
         "origin": {"about": family.summary},
         "slots": shape.slots,
         "slot_seconds": 600,
@@ -119,6 +111,7 @@ def _document(name: str, family: Parametric, shape: Shape) -> dict[str, Any]:
         "node_types": [{**node, "tariff": [1] * shape.slots}],
         "tasks": tasks,
     }
+    return parse(document, SOURCE)
 
 
 def _blocked(length: int, s: int, r: int, c: int, n: int, rate: int, memory: int) -> Shape:
@@ -181,65 +174,49 @@ def _underbid(found: Values) -> Shape:
 _TOLD = "to be given"
 _L = Key("L", Integer(1, SLOT_LIMIT), "slots of a long task", None, "slots", _TOLD)
 _N = Key("n", Integer(1, TASK_LIMIT), "long tasks", None, "tasks")
-_FAMILIES: Mapping[str, Parametric] = {
-    family.name: family
-    for family in (
-        Parametric(
-            "lead",
-            (
-                _L,
-                Key("s", Integer(1), "rate of the short task", 1, "samples per slot"),
-                Key("r", Integer(1), "its memory", 1, "GB"),
-                Key("c", Integer(1), "short tasks that fit the node", default_text="L"),
-                replace(_N, default_text="L"),
-                Key("rate", Integer(1), "of a long task", None, "samples per slot", "s"),
-            ),
-            "A short task (s, r) raises the price of one slot; n tasks of L slots, all of which would fit, are lost.",
-            _lead,
+FAMILIES: Mapping[str, Construction[Shape]] = {
+    "lead": Construction(
+        (
+            _L,
+            Key("s", Integer(1), "rate of the short task", 1, "samples per slot"),
+            Key("r", Integer(1), "its memory", 1, "GB"),
+            Key("c", Integer(1), "short tasks that fit the node", default_text="L"),
+            replace(_N, default_text="L"),
+            Key("rate", Integer(1), "of a long task", None, "samples per slot", "s"),
         ),
-        Parametric(
-            "unbounded",
-            (_L,),
-            "OPT/ALG = L(L+1) against the bound 2L+4 of Theorem 5: the factor grows like L/2.",
-            _unbounded,
+        "A short task (s, r) raises the price of one slot; n tasks of L slots, all of which would fit, are lost.",
+        _lead,
+    ),
+    "unbounded": Construction(
+        (_L,), "OPT/ALG = L(L+1) against the bound 2L+4 of Theorem 5: the factor grows like L/2.", _unbounded
+    ),
+    "drop": Construction(
+        (
+            _L,
+            replace(_N, default_text=_TOLD),
+            Key("y", Integer(1), "memory of the first task, in n-ths", default_text=_TOLD),
+            Key("N", Integer(1), "a multiple of n: the capacity of the node", default_text="n"),
         ),
-        Parametric(
-            "drop",
-            (
-                _L,
-                replace(_N, default_text=_TOLD),
-                Key("y", Integer(1), "memory of the first task, in n-ths", default_text=_TOLD),
-                Key("N", Integer(1), "a multiple of n: the capacity of the node", default_text="n"),
-            ),
-            "A task that fills the node is dropped, and its prices keep n tasks of L slots out.",
-            _drop,
+        "A task that fills the node is dropped, and its prices keep n tasks of L slots out.",
+        _drop,
+    ),
+    "dropped_duals_hurt": Construction(
+        (_L,), "A task that is never served raises prices and closes L - 1 empty slots.", _dropped_duals
+    ),
+    "lemma3": Construction(
+        (_L,),
+        "A dropped task of L slots is charged to the one slot that overflows: P~ = (1 + L) P against rho = 2.",
+        _lemma3,
+    ),
+    "identical": Construction(
+        (_L, replace(_N, default=40)), "No adversary: n identical tasks of L slots that all fit.", _identical
+    ),
+    "alpha_underbid": Construction(
+        (
+            Key("valuation", Integer(1), "of the second task", 8, "micro-dollars"),
+            Key("bid", Integer(0), "its bid", None, "micro-dollars", "valuation"),
         ),
-        Parametric(
-            "dropped_duals_hurt",
-            (_L,),
-            "A task that is never served raises prices and closes L - 1 empty slots.",
-            _dropped_duals,
-        ),
-        Parametric(
-            "lemma3",
-            (_L,),
-            "A dropped task of L slots is charged to the one slot that overflows: P~ = (1 + L) P against rho = 2.",
-            _lemma3,
-        ),
-        Parametric(
-            "identical",
-            (_L, replace(_N, default=40)),
-            "No adversary: n identical tasks of L slots that all fit.",
-            _identical,
-        ),
-        Parametric(
-            "alpha_underbid",
-            (
-                Key("valuation", Integer(1), "of the second task", 8, "micro-dollars"),
-                Key("bid", Integer(0), "its bid", None, "micro-dollars", "valuation"),
-            ),
-            "The second task bids less than its valuation and pays less: alpha and beta come from its own bid.",
-            _underbid,
-        ),
-    )
+        "The second task bids less than its valuation and pays less: alpha and beta come from its own bid.",
+        _underbid,
+    ),
 }

@@ -14,7 +14,7 @@ Source: docs/theory/limits.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -25,7 +25,7 @@ from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Seve
 from ratiobench.instances.io.numerals import text_of_fraction
 from ratiobench.instances.io.recipe import SOURCE
 from ratiobench.instances.io.seeds import Stream
-from ratiobench.instances.lora.constructions import TASK_LIMIT
+from ratiobench.instances.lora.constructions import TASK_LIMIT, Construction
 from ratiobench.instances.lora.format import FORMAT, SLOT_LIMIT, parse
 from ratiobench.instances.lora.model import Instance
 
@@ -53,7 +53,7 @@ class Level(NamedTuple):
     opt: int
 
 
-class Construction(NamedTuple):
+class UnitInstance(NamedTuple):
     """A hard instance before it is a document: node types, nodes of each type, units of a node, slots, levels."""
 
     types: int
@@ -72,21 +72,12 @@ class Construction(NamedTuple):
         return [level.groups[0].value for level in self.levels]
 
 
-class LimitFamily(NamedTuple):
-    """The instances of one theorem: the keys of their recipe, what they show, how one is made."""
-
-    keys: tuple[Key, ...]
-    summary: str
-    make: Callable[[Values], Construction]
-
-
 def generate(recipe: Mapping[str, Any]) -> Instance:
     """The instance of a recipe ``{"kind": "limit", "name": NAME, KEYS}``; InputError as `read`."""
-    values, construction = read(recipe)
-    keys = FAMILIES[recipe["name"]].keys
-    given = "_".join(f"{key.name}{_short(recipe[key.name])}" for key in keys if key.name in recipe)
-    name = f"limit_{recipe['name']}" + (f"_{given}" if given else "")
-    return _parse(name[:150], recipe, values, construction)
+    values, units = read(recipe)
+    given = FAMILIES[recipe["name"]].name_values(recipe, _write_value)
+    name = "_".join(filter(None, (f"limit_{recipe['name']}", given)))
+    return _parse(name[:150], recipe, values, units)
 
 
 def generate_announced(recipe: Mapping[str, Any]) -> Instance | None:
@@ -97,8 +88,8 @@ def generate_announced(recipe: Mapping[str, Any]) -> Instance | None:
     """
     if recipe.get("name") != "choice":
         return None
-    values, construction = read(recipe)
-    types = construction.types
+    values, units = read(recipe)
+    types = units.types
     base = {key: value for key, value in recipe.items() if key not in ("seed", "order")}
     rotations = [[1 + (g + shift) % types for g in range(types)] for shift in range(types)]
     parts = [read(base | {"order": order})[1].levels for order in rotations]
@@ -106,24 +97,21 @@ def generate_announced(recipe: Mapping[str, Any]) -> Instance | None:
         Level(same[0].label, tuple(group for level in same for group in level.groups), 0)
         for same in zip(*parts, strict=True)
     )
-    return _parse("limit_choice_announced", recipe, values, construction._replace(levels=levels))
+    return _parse("limit_choice_announced", recipe, values, units._replace(levels=levels))
 
 
-def read(recipe: Mapping[str, Any]) -> tuple[Values, Construction]:
+def read(recipe: Mapping[str, Any]) -> tuple[Values, UnitInstance]:
     """The values of a recipe's keys and the instance that they describe."""
     name = recipe.get("name")
     if not isinstance(name, str) or name not in FAMILIES:
         raise InputError(SOURCE, "name", f"{shorten(name)} is none of {', '.join(FAMILIES)}")
-    family = FAMILIES[name]
-    values = Values(SOURCE, family.keys, {key: value for key, value in recipe.items() if key != "name"})
-    construction = family.make(values)
-    _, tasks, _ = construction.prefixes()[-1]
-    slots = construction.slots + (len(construction.levels) - 1) * values["apart"]
-    if tasks > TASK_LIMIT:
-        raise InputError(SOURCE, family.keys[0].name, f"makes {tasks} tasks; at most {TASK_LIMIT}")
-    if slots > SLOT_LIMIT:
-        raise InputError(SOURCE, family.keys[0].name, f"makes {slots} slots; at most {SLOT_LIMIT}")
-    return values, construction
+    values, units = FAMILIES[name].read(recipe)
+    _, tasks, _ = units.prefixes()[-1]
+    slots = units.slots + (len(units.levels) - 1) * values["apart"]
+    for number, most, what in ((tasks, TASK_LIMIT, "tasks"), (slots, SLOT_LIMIT, "slots")):
+        if number > most:
+            raise InputError(SOURCE, FAMILIES[name].keys[0].name, f"makes {number} {what}; at most {most}")
+    return values, units
 
 
 def forms() -> tuple[Form, ...]:
@@ -134,31 +122,29 @@ def forms() -> tuple[Form, ...]:
     )
 
 
-def _short(value: Any) -> str:
+def _write_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "+".join(map(str, value))
     return str(value).lower().replace("/", "-")
 
 
-def _parse(name: str, recipe: Mapping[str, Any], values: Values, construction: Construction) -> Instance:
+def _parse(name: str, recipe: Mapping[str, Any], values: Values, units: UnitInstance) -> Instance:
     apart, memory_as_bid = values["apart"], values["memory"] == "bid"
-    delay = (len(construction.levels) - 1) * apart
+    delay = (len(units.levels) - 1) * apart
     tasks: list[dict[str, Any]] = []
-    for number, level in enumerate(construction.levels):
+    for number, level in enumerate(units.levels):
         for group in level.groups:
-            task = _task(group, construction.types, 1 + number * apart, delay, memory_as_bid)
-            tasks += [task] * group.tasks
+            tasks += [_task(group, units.types, 1 + number * apart, delay, memory_as_bid)] * group.tasks
     largest = max(task["memory_mb"] for task in tasks)
-    slots = construction.slots + delay
+    slots = units.slots + delay
     node = {
-        "count": construction.nodes,
-        "compute": RATE * construction.units,
-        "memory_mb": construction.units * largest,
+        "count": units.nodes,
+        "compute": RATE * units.units,
+        "memory_mb": units.units * largest,
         "tariff": [1] * slots,
     }
-    prefixes = [
-        {"level": label, "tasks": count, "opt_micro_dollars": opt} for label, count, opt in construction.prefixes()
-    ]
+    prefixes = [{"level": label, "tasks": count, "opt_micro_dollars": opt} for label, count, opt in units.prefixes()]
+    names = ["node"] if units.types == 1 else [f"type{g + 1}" for g in range(units.types)]
     data = {
         "format": FORMAT,
         "name": name,
@@ -166,9 +152,7 @@ def _parse(name: str, recipe: Mapping[str, Any], values: Values, construction: C
         "slots": slots,
         "slot_seconds": 600,
         "base_memory_mb": 0,
-        "node_types": [
-            {"name": "node" if construction.types == 1 else f"type{g + 1}", **node} for g in range(construction.types)
-        ],
+        "node_types": [{"name": name, **node} for name in names],
         "tasks": tasks,
     }
     return parse(data, SOURCE)
@@ -218,7 +202,7 @@ def _dollars(value: int) -> str:
     return text_of_fraction(Fraction(value, DOLLAR))
 
 
-def _rising(values: Values) -> Construction:
+def _rising(values: Values) -> UnitInstance:
     """At every level N tasks per slot of this value; OPT is N T times the level."""
     units, slots = values["n"] * values["K"], values["T"]
     windows = [(t, t) for t in range(1, slots + 1)] if values["window"] == "slot" else [(1, slots)] * slots
@@ -230,7 +214,7 @@ def _rising(values: Values) -> Construction:
         )
         for v in _levels_of(values)
     )
-    return Construction(1, values["K"], values["n"], slots, levels)
+    return UnitInstance(1, values["K"], values["n"], slots, levels)
 
 
 def order_of(types: int, seed: int) -> tuple[int, ...]:
@@ -239,7 +223,7 @@ def order_of(types: int, seed: int) -> tuple[int, ...]:
     return tuple(sorted(range(types), key=lambda g: (words[g], g)))
 
 
-def _choice(values: Values) -> Construction:
+def _choice(values: Values) -> UnitInstance:
     """Groups of value 1 that may run on ever fewer types, then rising values on the types that are left."""
     types, first, given = values["G"], values["m"], values["order"]
     if first >= types:
@@ -261,7 +245,7 @@ def _choice(values: Values) -> Construction:
         )
         for v in rising
     ]
-    return Construction(types, values["K"], values["n"], 1, tuple(levels))
+    return UnitInstance(types, values["K"], values["n"], 1, tuple(levels))
 
 
 _K = Key("K", Integer(1, 100_000), "nodes of each type", 2, "nodes")
@@ -281,8 +265,8 @@ _SHARED = (
     ),
 )
 # By the name behind ``limit:``
-FAMILIES: Mapping[str, LimitFamily] = {
-    "rising": LimitFamily(
+FAMILIES: Mapping[str, Construction[UnitInstance]] = {
+    "rising": Construction(
         (
             _LEVELS,
             _THETA,
@@ -301,7 +285,7 @@ FAMILIES: Mapping[str, LimitFamily] = {
         "Values rise level by level, and each level alone would fill all nodes (Theorem N1).",
         _rising,
     ),
-    "choice": LimitFamily(
+    "choice": Construction(
         (
             Key("G", Integer(2, TYPE_LIMIT), "node types", 4, "types"),
             Key("m", Integer(1, TYPE_LIMIT - 1), "groups of tasks of value 1, each with one type fewer", 2),

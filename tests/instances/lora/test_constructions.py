@@ -16,7 +16,7 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash
-from ratiobench.instances.lora.constructions import families
+from ratiobench.instances.lora.constructions import FAMILIES
 from ratiobench.instances.lora.format import read
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
@@ -200,7 +200,7 @@ def test_every_family_has_a_least_member() -> None:
         generate(
             {"kind": "family", "name": name, **({"L": 1} if "L" in each.parameters else {}), **extra.get(name, {})}
         )
-        for name, each in families().items()
+        for name, each in FAMILIES.items()
     ]
     assert len({instance.name for instance in made}) == len(made)
     for instance in made:
@@ -211,7 +211,7 @@ def test_members_are_made_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[
     """`list constructions` names them with their parameters; `generate lead:L=6` writes a member, `run` runs it."""
     assert main(["list", "constructions"]) == 0
     told = capsys.readouterr().out
-    assert all(f"{name}:{','.join(each.parameters)}" in told for name, each in families().items())
+    assert all(f"{name}:{','.join(each.parameters)}" in told for name, each in FAMILIES.items())
     assert main(["generate", "lead:L=6,n=3", "--out", str(tmp_path)]) == 0
     [file] = tmp_path.iterdir()
     assert content_hash(read(file)) == content_hash(member("lead", L=6, n=3))
