@@ -263,7 +263,8 @@ def _parts(kind: Any, metas: tuple[msgspec.Meta, ...] = ()) -> Iterator[tuple[An
         yield from _parts(inner, (*metas, *(meta for meta in more if isinstance(meta, msgspec.Meta))))
     elif get_origin(kind) in (Union, types.UnionType):
         for part in get_args(kind):
-            yield from _parts(part, metas)
+            if part is not msgspec.UnsetType:
+                yield from _parts(part, metas)
     else:
         names = ("ge", "le", "min_length", "max_length", "pattern", "title")
         yield kind, {name: getattr(meta, name) for meta in metas for name in names if getattr(meta, name) is not None}
