@@ -31,7 +31,7 @@ from ratiobench.instances.io.documents import (
 )
 from ratiobench.instances.io.errors import InputError, name_source, shorten
 from ratiobench.instances.io.fields import LIMIT, origin_of
-from ratiobench.instances.lora.model import Instance, NodeType, freeze
+from ratiobench.instances.lora.model import TASK_COLUMNS, Instance, NodeType, freeze
 from ratiobench.instances.lora.schedules import ScheduleKind
 
 FORMAT: Literal["ratiobench/lora/1"] = "ratiobench/lora/1"
@@ -222,11 +222,10 @@ def document(instance: Instance) -> dict[str, Any]:
 
 
 def _document(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
-    names = ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh")
     plain = instance.schedules is ScheduleKind.ANY
     tasks = []
-    for i, row in enumerate(zip(*(getattr(instance, name).tolist() for name in names), strict=True)):
-        fields = dict(zip(names, row, strict=True))
+    for i, row in enumerate(zip(*(getattr(instance, name).tolist() for name in TASK_COLUMNS), strict=True)):
+        fields = dict(zip(TASK_COLUMNS, row, strict=True))
         if fields["valuation"] == fields["bid"] and not valuation_always:
             del fields["valuation"]
         if i in instance.explicit_cost:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import numpy as np
 
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.lora.format import FORMAT, SLOT_LIMIT, document, parse
-from ratiobench.instances.lora.model import Instance, IntArray, Public
+from ratiobench.instances.lora.format import SLOT_LIMIT, document, parse
+from ratiobench.instances.lora.model import TASK_COLUMNS, Instance, IntArray, Public
 
 
 def join(days: Sequence[Instance]) -> Instance:
@@ -20,57 +19,38 @@ def join(days: Sequence[Instance]) -> Instance:
     if slots > SLOT_LIMIT:
         problem = f"{len(days)} days have {slots} slots together; more than {SLOT_LIMIT} cannot be history"
         raise InputError("history", first.name, problem)
-    tasks: list[dict[str, Any]] = []
-    tariffs: list[list[int]] = [[] for _ in first.node_types]
-    before, forms = 0, [FORMAT]
-    for day in days:
+    parts = [document(day) for day in days]
+    before = 0
+    for day, part in zip(days, parts, strict=True):
         if _cluster(day) != _cluster(first):
             raise InputError("history", day.name, f"its nodes or slots are not those of {first.name}")
-        content = document(day)
-        forms.append(content["format"])
-        for task in content["tasks"]:
-            task["arrival"], task["deadline"] = task["arrival"] + before, task["deadline"] + before
+        after = slots - before - day.slots
+        for task in part["tasks"]:
+            task["arrival"] += before
+            task["deadline"] += before
             if "cost" in task:
-                after = slots - before - day.slots
                 task["cost"] = [[0] * before + row + [0] * after for row in task["cost"]]
-        tasks += content["tasks"]
-        for tariff, node in zip(tariffs, content["node_types"], strict=True):
-            tariff += node["tariff"]
         before += day.slots
-    nodes = [
-        {"name": kind.name, "count": kind.count, "compute": kind.compute, "memory_mb": kind.memory_mb, "tariff": tariff}
-        for kind, tariff in zip(first.node_types, tariffs, strict=True)
-    ]
     name = first.name if len(days) == 1 else f"{first.name} to {days[-1].name}"
-    return parse(
-        {
-            "format": max(forms),
-            "name": name,
-            "origin": {"days": [day.name for day in days]},
-            "slots": slots,
-            "slot_seconds": first.slot_seconds,
-            "base_memory_mb": first.base_memory_mb,
-            "node_types": nodes,
-            "tasks": tasks,
-        },
-        name,
-    )
-
-
-def start_time(day: Instance) -> str:
-    """When its first slot begins, in ISO 8601: as `start` of its origin says, or of the trace; else empty."""
-    origin = day.origin or {}
-    recipe = origin.get("recipe")
-    arrivals = recipe.get("arrivals") if isinstance(recipe, dict) else None
-    found = origin.get("start") or (arrivals.get("day") if isinstance(arrivals, dict) else None)
-    return found[:19] if isinstance(found, str) else ""
+    nodes = [
+        node | {"tariff": [price for part in parts for price in part["node_types"][g]["tariff"]]}
+        for g, node in enumerate(parts[0]["node_types"])
+    ]
+    whole = {
+        "format": max(part["format"] for part in parts),
+        "name": name,
+        "origin": {"days": [day.name for day in days]},
+        "slots": slots,
+        "node_types": nodes,
+        "tasks": [task for part in parts for task in part["tasks"]],
+    }
+    return parse(parts[0] | whole, name)
 
 
 def is_earlier(history: Instance, tested: Instance) -> bool:
-    """Whether the dates of two instances show that a history lies before the instance under test.
+    """Whether by the dates of two instances the last arrival of a history comes before the first slot of the other.
 
-    Returns true if the last arrival of the history comes before the first slot of the instance under test; False if one
-    of the.
+    False if one of them has no date, or they count days of different traces; InputError if the history comes later.
     """
     (clock, begin), (other, day) = _read_date(history), _read_date(tested)
     if begin is None or day is None or clock != other:
@@ -88,20 +68,24 @@ _DATE = "%Y-%m-%d %H:%M"
 
 
 def _read_date(day: Instance) -> tuple[str, datetime | None]:
-    """The trace whose days it counts, empty for none, and when its first slot begins, None where that is not known."""
+    """The trace whose days it counts, empty for none, and when its first slot begins, None where that is not known.
+
+    The begin is that of `start` of its origin, or of the trace.
+    """
     origin = day.origin or {}
     recipe = origin.get("recipe")
-    arrivals = recipe.get("arrivals") if isinstance(recipe, dict) and not origin.get("start") else None
+    arrivals = recipe.get("arrivals") if isinstance(recipe, dict) else None
+    text, trace, first = origin.get("start"), "", 1
+    if not text and isinstance(recipe, dict) and isinstance(arrivals, dict):
+        text, trace, first = arrivals.get("day"), str(arrivals.get("trace", "")), recipe.get("start", 1)
+    slots = first - 1 if type(first) is int and 1 <= first <= SLOT_LIMIT else 0
     try:
-        found, trace, first = datetime.fromisoformat(start_time(day)).replace(tzinfo=UTC), "", 1
-        if isinstance(recipe, dict) and isinstance(arrivals, dict):
-            trace, first = str(arrivals.get("trace", "")), recipe.get("start", 1)
-        slots = first - 1 if type(first) is int and 1 <= first <= SLOT_LIMIT else 0
-        found += timedelta(seconds=day.slot_seconds * slots)
-        found + timedelta(seconds=day.slot_seconds * day.slots)  # the end of the instance is a date, too
-        return trace, found
+        begin = datetime.fromisoformat(text[:19] if isinstance(text, str) else "").replace(tzinfo=UTC)
+        begin += timedelta(seconds=day.slot_seconds * slots)
+        begin + timedelta(seconds=day.slot_seconds * day.slots)  # the end of the instance is a date, too
     except (ValueError, OverflowError):
         return "", None
+    return trace, begin
 
 
 def split(history: Instance, like: Instance | Public) -> list[Instance]:
@@ -123,10 +107,8 @@ def split(history: Instance, like: Instance | Public) -> list[Instance]:
 def require_history(history: Instance, like: Instance | Public) -> None:
     """InputError where it is no whole number of days like the instance under test, or of another cluster."""
     if history.slots % like.slots:
-        problem = (
-            f"{history.slots} slots are no whole number of days of {like.slots} slots, as the instance under test has"
-        )
-        raise InputError(history.name, "slots", problem)
+        days = f"whole number of days of {like.slots} slots, as the instance under test has"
+        raise InputError(history.name, "slots", f"{history.slots} slots are no {days}")
     require_cluster(history, like)
 
 
@@ -169,13 +151,10 @@ def choose(instance: Instance, result: IntArray) -> Instance:
     count = np.diff(instance.vendor_start)[result]
     spans = [np.arange(instance.vendor_start[i], instance.vendor_start[i + 1]) for i in result.tolist()]
     vendors = np.concatenate([np.zeros(0, np.int64), *spans])
-    columns = (
-        "arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh"
-    )  # fmt: skip
     given = instance.explicit_cost
     return replace(
         instance,
-        **{name: getattr(instance, name)[result] for name in columns},
+        **{name: getattr(instance, name)[result] for name in TASK_COLUMNS},
         explicit_cost={row: given[i] for row, i in enumerate(result.tolist()) if i in given},
         vendor_start=np.concatenate([[0], np.cumsum(count)]).astype(np.int64),
         vendor_price=instance.vendor_price[vendors],

@@ -18,6 +18,9 @@ from ratiobench.instances.arrays import freeze as freeze
 from ratiobench.instances.io.errors import make_printable
 from ratiobench.instances.lora.schedules import ScheduleKind
 
+# Fields of an instance with one row per task, named as in the file
+TASK_COLUMNS = ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeType:
@@ -265,10 +268,8 @@ class Instance:
 
     def vendors(self, i: int) -> tuple[Vendor, ...]:
         """Task i's offers in list order."""
-        span = range(int(self.vendor_start[i]), int(self.vendor_start[i + 1]))
-        if not span:
-            return ()
-        return tuple(Vendor(int(self.vendor_price[n]), int(self.vendor_delay[n])) for n in span)
+        span = slice(int(self.vendor_start[i]), int(self.vendor_start[i + 1]))
+        return tuple(map(Vendor, self.vendor_price[span].tolist(), self.vendor_delay[span].tolist()))
 
     def task(self, i: int) -> Task:
         """Task i, from 0, as an online algorithm sees it on arrival."""
