@@ -79,7 +79,7 @@ def solve_all(instance: Any, seconds: float) -> dict[str, Answer]:
     from ratiobench.formulations.lora.models.formulation import registry
     from ratiobench.formulations.lora.solve import solve
     from ratiobench.formulations.report import UNLIMITED
-    from ratiobench.instances.lora.schedules import ScheduleKind
+    from ratiobench.instances.lora.model import ScheduleKind
 
     def verify(solution: Any) -> tuple[int | None, str]:
         report = check(instance, solution)

@@ -2,4 +2,11 @@
 
 from ratiobench.bench.family.contract import Family
 
-FAMILY = Family("edgeflow", "jobs", objective="met", size=("jobs", "gpus", "windows"), whole_values=True)
+FAMILY = Family(
+    "edgeflow",
+    "jobs",
+    objective="met",
+    size=("jobs", "gpus", "windows"),
+    whole_values=True,
+    places={"traces": "instances.tables:traces"},
+)

@@ -11,8 +11,8 @@ from ratiobench.bench.lora.theory.basis import density, dual
 from ratiobench.formulations.lora import solve
 from ratiobench.formulations.lora.bound.minimal_covers import list_minimal_covers
 from ratiobench.formulations.lora.covering.schedules import cheapest_cover
+from ratiobench.instances.lora.model import ScheduleKind
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.schedules import ScheduleKind
 
 
 def compilations(algorithms: Collection[str] | None) -> Mapping[str, Callable[[], object]]:

@@ -12,8 +12,8 @@ from ratiobench.bench.lora.theory.basis.facts import find_outlay
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, find_reasons
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.arrivals import days, list_earlier_days
-from ratiobench.instances.lora.feasibility import capacity
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.quantities import capacity
 from ratiobench.instances.lora.solution import Decision, Solution
 
 NAMED = 3  # So many tasks are named that hold the capacity a rejected task would have needed

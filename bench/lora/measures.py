@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.facts import find_outlay
-from ratiobench.instances.lora.feasibility import capacity, fewest_slots, servable
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.quantities import capacity, fewest_slots, servable
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.online.outcome import OnlineRun
 

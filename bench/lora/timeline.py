@@ -11,9 +11,8 @@ import numpy as np
 
 from ratiobench.bench.family.capabilities import Refusal, Timeline, TimeSeries
 from ratiobench.formulations.kernels import compiled
-from ratiobench.instances.lora.feasibility import fewest_slots, first_slots, servable, usable_types
-from ratiobench.instances.lora.model import Instance, IntArray
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, IntArray, ScheduleKind
+from ratiobench.instances.lora.quantities import fewest_slots, first_slots, servable, usable_types
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.outcome import OnlineRun
 

@@ -20,8 +20,7 @@ from ratiobench.formulations.lora.solve import BUILD_COLUMNS, TINY_COLUMNS, requ
 from ratiobench.formulations.lora.verify import verify
 from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
-from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 
 CERTIFIED = "certificate"  # Name of the row of the certified interval, in the place of a formulation

@@ -49,9 +49,8 @@ from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, Solve
 from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.lora.format import content_hash
-from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.model import Instance, ScheduleKind, Task
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 VERSION = "28"  # Version of everything that can change a report's figures; part of the key of stored results

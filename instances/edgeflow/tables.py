@@ -74,6 +74,12 @@ class Cell(NamedTuple):
     weight: int
 
 
+def traces() -> list[tuple[str, str]]:
+    """The traces by name, each with one sentence: what it is, and which recipe takes it."""
+    days = [(name, f"{about}; counts and quantiles, recipe gpu-day") for name, about in CLUSTERS.items()]
+    return days + [(name, f"{each.about}; whole, recipe elasticflow") for name, each in PUBLISHED.items()]
+
+
 @lru_cache(maxsize=1)
 def throughput() -> Mapping[str, Mapping[tuple[str, int], Mapping[int, int]]]:
     """Micro-iterations per second by type of GPU, (model, batch) and number of GPUs, which is at most the batch."""

@@ -35,10 +35,8 @@ class Gpu:
     """A node type."""
 
     name: str  # label: ``h200``, ``a100``, ``a40``, or that of a file
-    basis: str  # ``measured`` or ``derived``
     samples_per_s: Fraction  # of the saturated GPU
     memory_mb: int  # C_km
-    watts: Fraction | None  # above idle in the fastest row; None where nobody knows
 
     @property
     def compute(self) -> int:
@@ -96,15 +94,9 @@ def read_shipped() -> Calibration:
     table: dict[str, Any] = json.loads(_TABLE.read_text(encoding="utf-8"))
     nodes, base, idle = table["node_types"], table["base_memory_mb"], table["idle_deciwatts"]
     board = next(node["board_watts"] for node in nodes if node["basis"] == "measured")
-    fastest = max(table["rows"], key=lambda row: int(row["centisamples_per_s"]))
+    saturated = table["saturated_centisamples_per_s"]
     gpus = {
-        node["name"]: Gpu(
-            name=node["name"],
-            basis=node["basis"],
-            samples_per_s=Fraction(table["saturated_centisamples_per_s"] * node["rate_percent"], 10_000),
-            memory_mb=node["memory_mb"],
-            watts=Fraction((fastest["deciwatts"] - idle) * node["board_watts"], 10 * board),
-        )
+        node["name"]: Gpu(node["name"], Fraction(saturated * node["rate_percent"], 10_000), node["memory_mb"])
         for node in nodes
     }
     profiles = tuple(
@@ -218,15 +210,7 @@ def read_calibration(path: str | os.PathLike[str]) -> Calibration:
 def parse(data: Any, source: str, path: str = "") -> Calibration:
     """The calibration in a decoded file; `path`: where it stands in a larger document."""
     top = convert(data, CalibrationDocument, source, path)
-    fastest = max(top.rows, key=lambda row: row.millisamples_per_s)
-    watts = fastest.deciwatts_above_idle
-    gpu = Gpu(
-        name=top.name,
-        basis="measured",
-        samples_per_s=Fraction(fastest.millisamples_per_s, 1000),
-        memory_mb=top.memory_mb,
-        watts=None if watts is UNSET else Fraction(watts, 10),
-    )
+    gpu = Gpu(top.name, Fraction(max(row.millisamples_per_s for row in top.rows), 1000), top.memory_mb)
     profiles = tuple(
         _profile(
             asdict(row),
@@ -242,7 +226,8 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
         f"{about.dtype}, rank {about.rank}), PyTorch {about.torch}; power {about.power}."
     )
     unknown = f"The power of {top.name} is not known ({about.power}): tasks cost no energy."
-    return Calibration(text, top.base_memory_mb, {top.name: gpu}, profiles, data, (unknown,) if watts is UNSET else ())
+    notes = (unknown,) if top.rows[0].deciwatts_above_idle is UNSET else ()
+    return Calibration(text, top.base_memory_mb, {top.name: gpu}, profiles, data, notes)
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,7 @@ from ratiobench.instances.io.documents import (
 )
 from ratiobench.instances.io.errors import InputError, name_source, shorten
 from ratiobench.instances.io.fields import LIMIT, origin_of
-from ratiobench.instances.lora.model import TASK_COLUMNS, Instance, NodeType, freeze
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import TASK_COLUMNS, Instance, NodeType, ScheduleKind, freeze
 
 FORMAT: Literal["ratiobench/lora/1"] = "ratiobench/lora/1"
 FORMAT_2: Literal["ratiobench/lora/2"] = "ratiobench/lora/2"

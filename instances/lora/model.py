@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,10 +17,19 @@ import numpy as np
 from ratiobench.instances.arrays import IntArray as IntArray
 from ratiobench.instances.arrays import freeze as freeze
 from ratiobench.instances.io.errors import make_printable
-from ratiobench.instances.lora.schedules import ScheduleKind
 
 # Fields of an instance with one row per task, named as in the file
 TASK_COLUMNS = ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh")
+
+
+class ScheduleKind(Enum):
+    """Which schedules tasks may have: the field `run` of format `ratiobench/lora/2`; `any` where it is absent.
+
+    The checkers and the enumeration state the rule of a kind themselves: they share no code with what they check.
+    """
+
+    ANY = "any"  # Problem P: at most one node per slot, another one in every slot if need be
+    ONE_NODE = "one-node"  # The same node in all slots: 'a particular compute node' (main paper, section 3.1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -317,29 +317,25 @@ def _arrivals(found: Values, data: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in given.items() if value is not None}
     kinds = [name for name in ("poisson", "trace", "counts") if name in given]
     if len(kinds) > 1:
-        raise InputError(
-            SOURCE,
-            f"arrivals.{kinds[0]}",
-            f"both arrivals.{kinds[0]} and arrivals.{kinds[1]} are given; one is allowed",
-        )
-    if kinds == ["counts"]:
-        for name in given.keys() - {"counts", "mean"}:
-            raise InputError(SOURCE, f"arrivals.{name}", "goes with arrivals.trace only")
-        return {name: given[name] for name in ("counts", "mean") if name in given}
-    if "trace" not in given:
-        if "arrivals" in data and "poisson" not in given:
-            raise InputError(SOURCE, "arrivals.poisson", "the key is missing, and arrivals.trace as well")
-        for name in given.keys() - {"poisson"}:
+        problem = f"both arrivals.{kinds[0]} and arrivals.{kinds[1]} are given; one is allowed"
+        raise InputError(SOURCE, f"arrivals.{kinds[0]}", problem)
+    if not kinds and "arrivals" in data:
+        raise InputError(SOURCE, "arrivals.poisson", "the key is missing, and arrivals.trace as well")
+    own = {"poisson": ("poisson",), "counts": ("counts", "mean"), "trace": ("trace", "file", "day", "mean")}
+    kind = kinds[0] if kinds else "poisson"
+    for name in given:
+        if name not in own[kind]:
             where = "arrivals.trace or arrivals.counts" if name == "mean" else "arrivals.trace only"
             raise InputError(SOURCE, f"arrivals.{name}", f"goes with {where}")
-        return {"poisson": given.get("poisson", 50)}
+    if kind != "trace":
+        return {name: given[name] for name in own[kind] if name in given} or {"poisson": 50}
     if "day" not in given:
         if "file" in given:
             raise InputError(SOURCE, "arrivals.day", "the key is missing; arrivals.file needs it")
         given["day"] = days(given["trace"])[0]
     if "file" not in given and given["day"] not in (*list_earlier_days(given["trace"]), *days(given["trace"])):
         span_counts(given["trace"], given["day"], 1)  # says what there is
-    return {name: given[name] for name in ("trace", "file", "day", "mean") if name in given}
+    return {name: given[name] for name in own[kind] if name in given}
 
 
 def _name(

@@ -8,10 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from ratiobench.formulations.lora.bound.minimal_covers import list_minimal_covers
-from ratiobench.instances.lora.feasibility import fewest_slots, usable_types
 from ratiobench.instances.lora.format import content_hash
-from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, ScheduleKind
+from ratiobench.instances.lora.quantities import fewest_slots, usable_types
 from ratiobench.online.lora import public_constants
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.simulator import Simulator

@@ -16,9 +16,8 @@ import numpy as np
 
 from ratiobench.formulations.kernels import compiled, sort_stably
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
-from ratiobench.instances.lora.feasibility import first_slots, servable, usable_types
-from ratiobench.instances.lora.model import Instance, IntArray, Task, freeze
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, IntArray, ScheduleKind, Task, freeze
+from ratiobench.instances.lora.quantities import first_slots, servable, usable_types
 from ratiobench.online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
 
 

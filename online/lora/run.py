@@ -9,8 +9,7 @@ from typing import Any
 from ratiobench.formulations.lora.check import check
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import FORMAT, document, parse
-from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.online import run as runs
 from ratiobench.online.lora.constants import OBSERVED

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.lora.model import Instance, Public, Task, Vendor, freeze
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, Public, ScheduleKind, Task, Vendor, freeze
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.answers import refusal
 from ratiobench.online.lora.protocol import View, plain

@@ -22,8 +22,7 @@ from ratiobench.environments.episodes import FamilyEnvironment
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 
 __all__ = ["LoraEnvironment"]

@@ -15,7 +15,7 @@ from ratiobench.formulations.lora.models.formulation import registry
 from ratiobench.formulations.lora.solve import BUILD_COLUMNS, export
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import ScheduleKind
 from tests.formulations.lora.test_models import (
     contended_instance,
     crowded_instance,

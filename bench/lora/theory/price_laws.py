@@ -18,8 +18,8 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Booking, Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import sum_exactly
 from ratiobench.bench.lora.theory.guarantees import explain_cheap_cells, settle_dual
-from ratiobench.instances.lora.feasibility import first_slots, usable_types
 from ratiobench.instances.lora.model import Instance, Public
+from ratiobench.instances.lora.quantities import first_slots, usable_types
 from ratiobench.online.lora.posted_prices import PostedTrace
 from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.public_constants import list_served, units_of

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ratiobench.formulations.lora.models.formulation import number_of_nodes
-from ratiobench.instances.lora.model import Instance, Task
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, ScheduleKind, Task
 from ratiobench.instances.lora.solution import Decision, Solution
 
 TASK_LIMIT = 8

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ratiobench.formulations.linear import FloatArray
-from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 __all__ = ["Column", "Formulation", "column", "number_of_nodes", "registry", "solution_of", "vector_of"]

@@ -19,8 +19,7 @@ from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.models.formulation import Formulation
 from ratiobench.formulations.lora.models.tight import menus
-from ratiobench.instances.lora.model import Instance, Option
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, Option, ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 NAME = "one-node"

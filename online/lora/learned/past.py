@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.instances.lora.feasibility import usable_types
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
+from ratiobench.instances.lora.quantities import usable_types
 
 Floats = NDArray[np.float64]
 OPTIONS = 8  # Ways of pre-processing that are kept of a task: those that are not both later and dearer than another

@@ -18,8 +18,7 @@ from ratiobench.instances.eapm.named import names
 from ratiobench.instances.eapm.named import path as eapm_file
 from ratiobench.instances.io.files import line_of, write_text
 from ratiobench.instances.lora.format import document, parse
-from ratiobench.instances.lora.model import Instance, Task
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, ScheduleKind, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.run import run
 from tests.support.samples import samples

@@ -28,8 +28,8 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, parse
 from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.model import ScheduleKind
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.schedules import ScheduleKind
 from tests.support.examples import on_examples
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances

@@ -24,7 +24,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Decision, Instance, parse
 from ratiobench.instances.lora.format import document
 from ratiobench.instances.lora.generate import generate
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import ScheduleKind
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
 from tests.support.samples import of_sample, samples
 from tests.support.strategies.lora import tiny_instances

@@ -15,7 +15,7 @@ from ratiobench.formulations.lora.models.tight import cover_inequalities, menus
 from ratiobench.formulations.lora.solve import build
 from ratiobench.formulations.lora.solve import formulations as listed
 from ratiobench.instances.lora import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import ScheduleKind
 from tests.formulations.lora.test_models import contended_instance
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances

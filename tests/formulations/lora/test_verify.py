@@ -586,8 +586,7 @@ def test_the_checker_loads_nothing_of_the_optimiser() -> None:
     assert instances <= {
         "instances", "instances.arrays", "instances.io", "instances.io.documents", "instances.io.errors",
         "instances.io.fields", "instances.io.files", "instances.lora", "instances.io.packing", "instances.lora.format",
-        "instances.lora.model",
-        "instances.lora.schedules", "instances.lora.solution",
+        "instances.lora.model", "instances.lora.solution",
     }  # fmt: skip
     assert not {"numba", "scipy", "highspy", "ortools", "pulp"} & set(loaded)
 

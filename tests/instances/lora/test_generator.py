@@ -18,11 +18,11 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, read, write
 from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scale_counts, traces
 from ratiobench.instances.lora.calibration import read_shipped
-from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named, names, path
 from ratiobench.instances.lora.paper import DEADLINES, read_recipe
 from ratiobench.instances.lora.prices import regions, tariff
+from ratiobench.instances.lora.quantities import load, servable
 from tests.support.samples import samples
 
 Recipe = dict[str, Any]
@@ -125,10 +125,9 @@ def test_every_task_fits_every_node_type_alone(day: Instance) -> None:
 
 
 def test_derived_nodes_are_shares_of_the_measured_one() -> None:
-    """A100 and A40 work at 0.37 and 0.15 of the H200's rate and are labelled derived."""
-    for name, share, basis in (("h200", 1.0, "measured"), ("a100", 0.37, "derived"), ("a40", 0.15, "derived")):
+    """A100 and A40 work at 0.37 and 0.15 of the H200's rate."""
+    for name, share in (("h200", 1.0), ("a100", 0.37), ("a40", 0.15)):
         gpu = read_shipped().gpus[name]
-        assert gpu.basis == basis
         assert gpu.compute == pytest.approx(share * read_shipped().gpus["h200"].compute, abs=1)
         for profile in read_shipped().profiles:
             assert profile.rate[name] == pytest.approx(share * profile.rate["h200"], abs=1)

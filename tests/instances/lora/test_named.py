@@ -11,8 +11,8 @@ import pytest
 
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, document
-from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.named import expected, named, names, path
+from ratiobench.instances.lora.quantities import load, servable
 from tests.support.literal import in_gigabytes
 
 COUNTEREXAMPLES = tuple(name for name in names() if not name.startswith("tiny_"))

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from ratiobench.instances.lora.arrivals import day_counts, days, span_counts
-from ratiobench.instances.lora.feasibility import load
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.prices import tariff, tariff_from
+from ratiobench.instances.lora.quantities import load
 
 DAY = {"kind": "paper", "tasks": 300, "nodes": 4, "arrivals": {"trace": "philly"}, "seed": ["w"]}
 

@@ -42,8 +42,7 @@ from ratiobench.bench.lora.theory.payments.offers import (
 )
 from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, RepeatableRun, Report, follows_bids
 from ratiobench.instances.io.fields import LIMIT
-from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import Instance, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.replay import Checkpoints
 from ratiobench.online.outcome import OnlineRun
