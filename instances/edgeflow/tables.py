@@ -5,14 +5,14 @@ Sources and licences are in `data/README.md`; `tools.edgeflow_tables` makes the 
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
+
+from ratiobench.instances.io.text_files import read_table
 
 DATA = Path(__file__).with_name("data")
 DAY, SLOT = 86_400, 600  # Seconds of a day, and of a slot in which arrivals are counted
@@ -139,13 +139,11 @@ def durations(cluster: str, shortest: int = SHORTEST, day: int | None = None) ->
 @lru_cache(maxsize=len(PUBLISHED))
 def read_prepared(name: str) -> tuple[PreparedJob, ...]:
     """The jobs of a prepared trace, in order of submission."""
-    text = gzip.decompress((DATA / f"{name}.csv.gz").read_bytes()).decode("ascii")
     return tuple(
         PreparedJob(int(submit), int(deadline), model, int(batch), int(work), int(gpus))
-        for submit, deadline, model, batch, work, gpus in list(csv.reader(text.splitlines()))[1:]
+        for submit, deadline, model, batch, work, gpus in _rows(f"{name}.csv.gz")
     )
 
 
 def _rows(name: str) -> list[list[str]]:
-    with (DATA / name).open(newline="", encoding="ascii") as file:
-        return list(csv.reader(file))[1:]
+    return read_table(DATA / name)[1]

@@ -9,9 +9,10 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
-from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import load_json, make_size_error, open_bytes, read_limit
 
 LONGEST_LINE = 2**20  # Characters of a line, and of a row of CSV that goes on over several lines
@@ -115,6 +116,25 @@ def rows(file: Iterable[str], source: str, delimiter: str = ",") -> Iterator[tup
                 yield reader.line_num, row
     except csv.Error as error:
         raise InputError(source, f"line {reader.line_num}", f"not CSV: {error}") from None
+
+
+def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of a CSV file of this package, plain or gzip."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", newline="", encoding="ascii") as file:
+        header, *table = csv.reader(file)
+    return header, table
+
+
+def read_number(text: str, source: str, field: str, what: str = "a number") -> float:
+    """A number in 0..10^11 in a field of a log, such as a second of its clock."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1e11:
+        raise InputError(source, field, f"{shorten(text)} is not {what} in 0..10^11")
+    return value
 
 
 def _long(source: str, line: int) -> InputError:

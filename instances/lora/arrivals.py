@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any, ClassVar
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import integer
 from ratiobench.instances.io.keys import Text
-from ratiobench.instances.io.text_files import open_text, rows
+from ratiobench.instances.io.text_files import open_text, read_table, rows
 from ratiobench.instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, TRACES, find_trace, read_arrivals
 
 DATA = Path(__file__).with_name("data")
@@ -143,6 +142,5 @@ def read_counts(path: str | os.PathLike[str]) -> list[int]:
 @lru_cache(maxsize=16)
 def _table(trace: str, kind: str) -> dict[str, tuple[int, ...]]:
     find_trace(trace)
-    with (DATA / f"{kind}_{trace}.csv").open(newline="", encoding="ascii") as file:
-        header, *rows = csv.reader(file)
+    header, rows = read_table(DATA / f"{kind}_{trace}.csv")
     return {day: tuple(int(row[column]) for row in rows) for column, day in enumerate(header) if column > 0}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.text_files import read_table
 
 SLOTS_PER_HOUR = 6
 DAY = 86_400  # Seconds
@@ -34,8 +34,7 @@ class Tariff(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _shipped() -> dict[str, dict[str, tuple[int, ...]]]:
-    with _TABLE.open(newline="", encoding="ascii") as file:
-        header, *rows = csv.reader(file)
+    header, rows = read_table(_TABLE)
     table: dict[str, dict[str, tuple[int, ...]]] = {}
     for column, name in enumerate(header):
         if column > 0:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.text_files import TextFile, open_text, rows
+from ratiobench.instances.io.text_files import TextFile, open_text, read_number, rows
 
 SLOTS_PER_DAY = 144
 SLOT_SECONDS = 600
@@ -30,7 +30,7 @@ def _read_helios(file: TextFile, source: str) -> Iterator[Moment]:
     """Submissions of the GPU jobs (gpu_num > 0), in the log's own clock."""
     for line, row in _read_table(file, source, ("gpu_num", "submit_time")):
         moment = _timestamp(row["submit_time"], f"line {line} submit_time", source)
-        if _number(row["gpu_num"], line, "gpu_num", source) > 0:
+        if read_number(row["gpu_num"], source, f"line {line} gpu_num") > 0:
             yield moment
 
 
@@ -41,8 +41,8 @@ def _read_pai(file: TextFile, source: str) -> Iterator[Moment]:
             continue
         row = _name_fields(_PAI, fields, line, source)
         # All rows are checked, those that do not count too: a wrong file should not pass as an empty one.
-        gpus = _number(row["plan_gpu"] or "0", line, "plan_gpu", source)
-        start = _number(row["start_time"], line, "start_time", source) if row["start_time"] else None
+        gpus = read_number(row["plan_gpu"] or "0", source, f"line {line} plan_gpu")
+        start = read_number(row["start_time"], source, f"line {line} start_time") if row["start_time"] else None
         if start is not None and gpus > 0 and row["status"] == "Terminated":
             days, second = divmod(int(start) + _PAI_ZONE, 86_400)
             yield date(1970, 1, 1) + timedelta(days=days), second
@@ -150,17 +150,6 @@ def _name_fields(names: Sequence[str], fields: list[str], line: int, source: str
     if len(fields) != len(names):
         raise InputError(source, f"line {line}", f"{len(fields)} fields; {len(names)} needed")
     return dict(zip(names, fields, strict=True))
-
-
-def _number(text: str, line: int, name: str, source: str) -> float:
-    """A number in 0..10^11 in a field (a second of the trace's clock, GPUs)."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1e11:
-        raise InputError(source, f"line {line} {name}", f"{shorten(text)} is not a number in 0..10^11")
-    return value
 
 
 def _timestamp(text: object, where: str, source: str) -> Moment:

@@ -6,16 +6,16 @@ stand in `data` here. No row of an original is shipped: whole jobs come from a u
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.text_files import open_text, rows
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.text_files import open_text, read_number, read_table, rows
 
 DATA = Path(__file__).with_name("data")
 ARRIVALS = Path(__file__).parents[1] / "lora" / "data"
@@ -26,29 +26,24 @@ SHORTEST, LONGEST = 300, 28_800  # Seconds: shorter jobs are left out, longer on
 _SUBMIT, _SECONDS = ("submit", "submit_time", "start_time", "timestamp"), ("seconds", "duration", "duration_s")
 
 
-def _rows(path: Path) -> list[list[str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.reader(file))
-
-
 @cache
 def throughput() -> Mapping[str, tuple[Fraction, ...]]:
     """Iterations per second of a kind of job on one GPU of each of `GPU_NAMES`."""
-    _, *rows = _rows(DATA / "throughput.csv")
+    _, rows = read_table(DATA / "throughput.csv")
     return MappingProxyType({kind: tuple(map(Fraction, rates)) for kind, *rates in rows})
 
 
 @cache
 def arrivals(trace: str) -> tuple[int, ...]:
     """Submissions in each slot of ten minutes of the trace's shipped week."""
-    (_, *days), *rows = _rows(ARRIVALS / f"arrivals_{trace}.csv")
+    (_, *days), rows = read_table(ARRIVALS / f"arrivals_{trace}.csv")
     return tuple(int(row[day]) for day in range(1, len(days) + 1) for row in rows)
 
 
 @cache
 def lengths(trace: str) -> tuple[int, ...]:
     """Quantiles of the seconds that jobs of a trace run: 0, 1, ..., 100 percent."""
-    header, *rows = _rows(DATA / "lengths.csv")
+    header, rows = read_table(DATA / "lengths.csv")
     return tuple(int(row[header.index(trace)]) for row in rows)
 
 
@@ -84,13 +79,7 @@ def _jobs(table: Iterator[tuple[int, list[str]]], source: str) -> Iterator[tuple
 
 
 def _number(text: str, field: str, source: str) -> int:
-    try:
-        value = float(text)
-        if 0 <= value <= 10**11:
-            return int(value)
-    except ValueError:
-        pass
-    raise InputError(source, field, f"{shorten(text)} is not a number of seconds in 0..10^11")
+    return int(read_number(text, source, field, "a number of seconds"))
 
 
 def _moment(text: str, field: str, source: str) -> int:
@@ -98,11 +87,8 @@ def _moment(text: str, field: str, source: str) -> int:
     try:
         float(text)
     except ValueError:
-        try:
-            found = datetime.fromisoformat(text)
-        except ValueError:
-            pass
-        else:
-            there = found if found.tzinfo else found.replace(tzinfo=UTC)
-            return int((there - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds())
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(text)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            return int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds())
     return _number(text, field, source)
