@@ -298,49 +298,49 @@ def _near(error: OSError, source: str) -> str:
     return ""
 
 
+def _writing_error(path: object, problem: object) -> InputError:
+    return InputError(str(path), "", f"cannot be written: {problem}")
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse what `write_atomically` could not write, before the work whose result it is to hold; leaves nothing."""
     target = Path(path)
-    if target.is_dir():
-        raise InputError(str(path), "", "cannot be written: it is a folder")
-    if _special(target):
+    if _is_special(path):
         if not os.access(target, os.W_OK):
-            raise InputError(str(path), "", "cannot be written: permission denied")
+            raise _writing_error(path, "permission denied")
         return
     if not target.parent.is_dir():
-        raise InputError(str(path), "", "cannot be written: there is no such folder")
-    handle, temporary = _temporary(target)
+        raise _writing_error(path, "there is no such folder")
+    handle, temporary = _make_temporary(target)
     os.close(handle)
     Path(temporary).unlink()
 
 
-def _special(target: Path) -> bool:
+def _is_special(path: str | os.PathLike[str]) -> bool:
     """A device or pipe: it is written to, never replaced; /dev/stdout is one even where it leads to a file."""
-    plain = target.is_file() or target.is_dir()
-    return target.exists() and (not plain or Path(os.path.abspath(target)).parent == Path("/dev"))
+    target = Path(path)
+    if target.is_dir():
+        raise _writing_error(path, "it is a folder")
+    return target.exists() and (not target.is_file() or Path(os.path.abspath(target)).parent == Path("/dev"))
 
 
-def _temporary(target: Path) -> tuple[int, str]:
+def _make_temporary(target: Path) -> tuple[int, str]:
     try:
         return tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
-        raise InputError(str(target), "", f"cannot be written: {error.strerror or error}") from None
+        raise _writing_error(target, error.strerror or error) from None
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Replace the file in one step, so that an interruption leaves the old file or the new one."""
     target = Path(path)
-    if target.is_dir():
-        raise InputError(str(path), "", "cannot be written: it is a folder")
-    if _special(target):
-        try:
+    temporary = ""
+    try:
+        if _is_special(path):
             with target.open("ab") as device:
                 device.write(data)
-        except OSError as error:
-            raise InputError(str(path), "", f"cannot be written: {error.strerror or error}") from None
-        return
-    handle, temporary = _temporary(target)
-    try:
+            return
+        handle, temporary = _make_temporary(target)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -348,11 +348,10 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise InputError(str(path), "", f"cannot be written: {error.strerror or error}") from None
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        raise _writing_error(path, error.strerror or error) from None
+    finally:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -408,7 +407,7 @@ def fill_folder(folder: Path) -> Iterator[Path]:
     """
     new = not folder.exists()
     make_folder(folder)
-    handle, temporary = _temporary(folder / "files")
+    handle, temporary = _make_temporary(folder / "files")
     os.close(handle)
     Path(temporary).unlink()
     beside = make_folder(Path(temporary))

@@ -37,36 +37,23 @@ class _Limited(io.RawIOBase):
         return len(data)
 
 
-class TextFile:
+class TextFile(io.TextIOWrapper):
     """An open text file: an iterator over its lines, each with its line break.
 
     `stream`: its bytes, none of which was read; `errors`: what is done with bytes that are not UTF-8, as of `open`.
     """
 
     def __init__(self, stream: io.BufferedReader[_Limited], source: str, errors: str = "strict") -> None:
+        super().__init__(stream, encoding="utf-8-sig", newline="", errors=errors)
         self._stream, self._source, self._line = stream, source, 0
-        self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="", errors=errors)
 
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = self.readline()
-        if not line:
-            raise StopIteration
-        return line
-
-    def readline(self) -> str:
+    def readline(self, size: int = LONGEST_LINE + 1, /) -> str:  # type: ignore[override]
         """The next line; empty at the end."""
-        line = self._text.readline(LONGEST_LINE + 1)
+        line = super().readline(size)
         self._line += 1
         if len(line) > LONGEST_LINE:
             raise _long(self._source, self._line)
         return line
-
-    def read(self, size: int) -> str:
-        """The next characters, at most so many, whatever lines they are of; empty at the end."""
-        return self._text.read(size)
 
     def peek(self) -> bytes:
         """The first bytes of the file, before any line was read."""
@@ -74,7 +61,7 @@ class TextFile:
 
     def is_json_list(self) -> bool:
         """Whether the file, before any line was read, begins with a bracket."""
-        return self._stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+        return self.peek().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
 
     def json(self) -> Any:
         """The whole file, before any line was read, as a JSON value."""
