@@ -17,33 +17,39 @@ from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import FORMAT, parse
 from ratiobench.instances.cluster.model import COSTS, DAY, Instance
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Seed, Text, Values
+from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Seed, Text
 from ratiobench.instances.io.recipe import SOURCE, make_forms, make_instance, read_values
 from ratiobench.instances.io.seeds import Stream
 
-MONTH, TRACE = "month", "trace"
 DATA = Path(__file__).resolve().parent / "data"
 TRACES = ("philly", "helios")
 NODE = 8  # GPUs of a node under the jobs of a trace
 _COST = Key("cost", Choice(COSTS), "by which schedules are judged", "wait")
 _NAME = Key("name", Text(), "label of the instance", default_text="made of the rest")
-KEYS = (
-    _NAME,
-    Key("seed", Seed(), "names the random streams", 0),
-    Key("days", Integer(1, 366), "days of submits, from a Monday", 30, "days"),
-    Key("load", Integer(1, 1000), "GPU-seconds asked for over capacity", 85, "percent"),
-    Key("nodes", Integer(1, 10_000), "nodes of each of the two pools (8 GPUs, 4 GPUs a node)", 40, "nodes"),
-    Key("jobs", Integer(1, 10**6), "jobs at most", 50_000, "jobs"),
-    _COST,
-)
-TRACE_KEYS = (
-    _NAME,
-    Key("trace", Choice(TRACES), "whose jobs", TRACES[0]),
-    Key("first", Integer(1, 10**6), "number of the first job", 1),
-    Key("jobs", Integer(1, 10**6), "jobs from the first one on that fit on the nodes", 1_000, "jobs"),
-    Key("nodes", Integer(1, 10_000), "nodes of 8 GPUs", 64, "nodes"),
-    _COST,
-)
+# The keys of a recipe, by its kind
+KEYS: Mapping[str, tuple[Key, ...]] = {
+    "month": (
+        _NAME,
+        Key("seed", Seed(), "names the random streams", 0),
+        Key("days", Integer(1, 366), "days of submits, from a Monday", 30, "days"),
+        Key("load", Integer(1, 1000), "GPU-seconds asked for over capacity", 85, "percent"),
+        Key("nodes", Integer(1, 10_000), "nodes of each of the two pools (8 GPUs, 4 GPUs a node)", 40, "nodes"),
+        Key("jobs", Integer(1, 10**6), "jobs at most", 50_000, "jobs"),
+        _COST,
+    ),
+    "trace": (
+        _NAME,
+        Key("trace", Choice(TRACES), "whose jobs", TRACES[0]),
+        Key("first", Integer(1, 10**6), "number of the first job", 1),
+        Key("jobs", Integer(1, 10**6), "jobs from the first one on that fit on the nodes", 1_000, "jobs"),
+        Key("nodes", Integer(1, 10_000), "nodes of 8 GPUs", 64, "nodes"),
+        _COST,
+    ),
+}
+_SUMMARIES = {
+    "month": "a generated log: users and accounts, days and weeks, arrays, gangs, limits far above run times",
+    "trace": "jobs of a public trace on a cluster that is empty at first; everybody knows their lengths",
+}
 VERSION = 1  # Version of the law; another one gives other months
 POOLS = (("a100", 40, 8), ("v100", 40, 4))
 # (nodes, GPUs per node) of a job and how many of 100 jobs have it; on v100 at most 4 GPUs of a node are taken
@@ -59,19 +65,16 @@ USERS, ACCOUNTS = 60, 8
 
 def make(recipe: Mapping[str, Any]) -> Instance:
     """Make the instance of a recipe, ``{"kind": "month", ...}``."""
-    return make_instance(recipe, {MONTH: _month, TRACE: _trace})
+    return make_instance(recipe, {"month": _month, "trace": _trace})
 
 
 def forms() -> tuple[Form, ...]:
     """The kinds of recipes that have keys of their own."""
-    month = "a generated log: users and accounts, days and weeks, arrays, gangs, limits far above run times"
-    trace = "jobs of a public trace on a cluster that is empty at first; everybody knows their lengths"
-    keys = {MONTH: KEYS, TRACE: TRACE_KEYS}
-    return make_forms(keys, {MONTH: month, TRACE: trace}, lambda recipe: read_values(recipe, keys))
+    return make_forms(KEYS, _SUMMARIES, lambda recipe: read_values(recipe, KEYS))
 
 
 def _month(recipe: Mapping[str, Any]) -> Instance:
-    values = Values(SOURCE, KEYS, recipe)
+    values = read_values(recipe, KEYS)
     seed = "-".join(map(str, values["seed"]))
     pools = (("a100", values["nodes"], 8), ("v100", values["nodes"], 4))
     month = generate(seed, values["days"], values["load"], pools, values["jobs"])
@@ -81,7 +84,7 @@ def _month(recipe: Mapping[str, Any]) -> Instance:
 
 def _trace(recipe: Mapping[str, Any]) -> Instance:
     """Jobs of a trace: more GPUs than a node has are spread evenly, rounded up; limits are the lengths."""
-    values = Values(SOURCE, TRACE_KEYS, recipe)
+    values = read_values(recipe, KEYS)
     trace, first, nodes = values["trace"], values["first"], values["nodes"]
     table = np.loadtxt(DATA / f"{trace}.csv.gz", dtype=np.int64, delimiter=",", skiprows=1)[first - 1 :]
     number = first + np.arange(len(table))

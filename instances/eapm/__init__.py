@@ -5,17 +5,6 @@ from ratiobench.instances.eapm.model import Instance, Public, User
 from ratiobench.instances.eapm.solution import Solution, parse_solution, solution_document
 
 __all__ = [
-    "Instance",
-    "Public",
-    "Solution",
-    "User",
-    "content_hash",
-    "document",
-    "dumps",
-    "loads",
-    "parse",
-    "parse_solution",
-    "read",
-    "solution_document",
-    "write",
-]
+    "Instance", "Public", "Solution", "User", "content_hash", "document", "dumps", "loads", "parse", "parse_solution",
+    "read", "solution_document", "write",
+]  # fmt: skip

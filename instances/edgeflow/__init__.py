@@ -5,18 +5,6 @@ from ratiobench.instances.edgeflow.model import Instance, Job, Public
 from ratiobench.instances.edgeflow.solution import Piece, Solution, parse_solution, solution_document
 
 __all__ = [
-    "Instance",
-    "Job",
-    "Piece",
-    "Public",
-    "Solution",
-    "content_hash",
-    "document",
-    "dumps",
-    "loads",
-    "parse",
-    "parse_solution",
-    "read",
-    "solution_document",
-    "write",
-]
+    "Instance", "Job", "Piece", "Public", "Solution", "content_hash", "document", "dumps", "loads", "parse",
+    "parse_solution", "read", "solution_document", "write",
+]  # fmt: skip

@@ -106,28 +106,24 @@ def arrivals(cluster: str) -> tuple[tuple[int, ...], ...]:
 
 
 @lru_cache(maxsize=1)
-def _laws() -> Mapping[str, Mapping[int, tuple[int, tuple[int, ...]]]]:
-    """Tasks and the ends of the cells of their seconds, by cluster and share."""
-    found: dict[str, dict[int, tuple[int, tuple[int, ...]]]] = {}
+def _laws() -> Mapping[tuple[str, int | None], Mapping[int, tuple[int, tuple[int, ...]]]]:
+    """Tasks and the ends of the cells of their seconds by share, for every cluster and day, and for all days (None).
+
+    Of a share that few tasks of a day ask for, the seconds are the whole trace's.
+    """
+    laws: dict[tuple[str, int | None], dict[int, tuple[int, tuple[int, ...]]]] = {}
     for cluster, gpus, tasks, seconds in _rows("durations.csv"):
-        found.setdefault(cluster, {})[int(gpus)] = int(tasks), tuple(map(int, seconds.split()))
-    return found
-
-
-@lru_cache(maxsize=1)
-def _laws_of_days() -> Mapping[tuple[str, int], Mapping[int, tuple[int, tuple[int, ...]]]]:
-    """The same by cluster and day; of a share that few tasks of the day ask for, the seconds are the whole trace's."""
-    found: dict[tuple[str, int], dict[int, tuple[int, tuple[int, ...]]]] = {}
+        laws.setdefault((cluster, None), {})[int(gpus)] = int(tasks), tuple(map(int, seconds.split()))
     for cluster, day, gpus, tasks, seconds in _rows("durations_of_days.csv"):
-        ends = tuple(map(int, seconds.split())) or _laws()[cluster][int(gpus)][1]
-        found.setdefault((cluster, int(day)), {})[int(gpus)] = int(tasks), ends
-    return found
+        ends = tuple(map(int, seconds.split())) or laws[cluster, None][int(gpus)][1]
+        laws.setdefault((cluster, int(day)), {})[int(gpus)] = int(tasks), ends
+    return laws
 
 
 def durations(cluster: str, shortest: int = SHORTEST, day: int | None = None) -> tuple[Cell, ...]:
     """The joint table of shares and durations of a cluster's tasks, or those of a day, cut below `shortest` seconds."""
     found = []
-    for gpus, (tasks, ends) in (_laws()[cluster] if day is None else _laws_of_days().get((cluster, day), {})).items():
+    for gpus, (tasks, ends) in _laws().get((cluster, day), {}).items():
         for low, high in pairwise(ends):
             width = high - low + 1
             inside = high - max(low, shortest) + 1

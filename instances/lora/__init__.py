@@ -5,20 +5,6 @@ from ratiobench.instances.lora.model import Instance, NodeType, Public, Task, Ve
 from ratiobench.instances.lora.solution import Decision, Solution, read_solution, solution_document
 
 __all__ = [
-    "Decision",
-    "Instance",
-    "NodeType",
-    "Public",
-    "Solution",
-    "Task",
-    "Vendor",
-    "content_hash",
-    "document",
-    "dumps",
-    "loads",
-    "parse",
-    "read",
-    "read_solution",
-    "solution_document",
-    "write",
-]
+    "Decision", "Instance", "NodeType", "Public", "Solution", "Task", "Vendor", "content_hash", "document", "dumps",
+    "loads", "parse", "read", "read_solution", "solution_document", "write",
+]  # fmt: skip

@@ -52,18 +52,8 @@ class SolutionDocument(msgspec.Struct):
 
 def solution_document(solution: Solution) -> dict[str, Any]:
     """The solution's JSON document."""
-    return {
-        "decisions": [
-            None
-            if decision is None
-            else {
-                "vendor": decision.vendor,
-                "cells": [[node, slot] for node, slot in decision.cells],
-                "payment": decision.payment,
-            }
-            for decision in solution
-        ]
-    }
+    rows = (None if each is None else each._asdict() | {"cells": list(map(list, each.cells))} for each in solution)
+    return {"decisions": list(rows)}
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:

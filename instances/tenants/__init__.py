@@ -5,18 +5,6 @@ from ratiobench.instances.tenants.model import GpuType, Instance, Job, Public
 from ratiobench.instances.tenants.solution import Solution, parse_solution, solution_document
 
 __all__ = [
-    "GpuType",
-    "Instance",
-    "Job",
-    "Public",
-    "Solution",
-    "content_hash",
-    "document",
-    "dumps",
-    "loads",
-    "parse",
-    "parse_solution",
-    "read",
-    "solution_document",
-    "write",
-]
+    "GpuType", "Instance", "Job", "Public", "Solution", "content_hash", "document", "dumps", "loads", "parse",
+    "parse_solution", "read", "solution_document", "write",
+]  # fmt: skip
