@@ -167,28 +167,19 @@ _SIZES = (
 _CONSISTENCY = Key(
     "matrix.consistency", Choice(("inconsistent", "consistent")), "rows sorted? (cvb, range)", "inconsistent"
 )
-_SPREADS = tuple(
-    Key(f"matrix.{part}.{name}", kind, f"{meaning} (cvb)", default, unit)
-    for part, unit, mean, task, machine in (
-        ("etc", "ms", 100_000, "0.6", "0.35"),
-        ("apc", "mW", 120_000, "0.1", "0.15"),
-    )
-    for name, kind, meaning, default, unit in (
-        ("mean", Integer(1, 10**7), "mean", mean, unit),
-        ("task_cv", _CV, "variation over tasks", task, ""),
-        ("machine_cv", _CV, "variation over machines", machine, ""),
-    )
+_SPREADS = (
+    Key("matrix.etc.mean", Integer(1, 10**7), "mean (cvb)", 100_000, "ms"),
+    Key("matrix.etc.task_cv", _CV, "variation over tasks (cvb)", "0.6"),
+    Key("matrix.etc.machine_cv", _CV, "variation over machines (cvb)", "0.35"),
+    Key("matrix.apc.mean", Integer(1, 10**7), "mean (cvb)", 120_000, "mW"),
+    Key("matrix.apc.task_cv", _CV, "variation over tasks (cvb)", "0.1"),
+    Key("matrix.apc.machine_cv", _CV, "variation over machines (cvb)", "0.15"),
 )
-_RANGES = tuple(
-    Key(f"matrix.{part}.{name}", Span(1, largest), f"{meaning} (range)", default, unit)
-    for part, unit, task, machine in (
-        ("etc", "ms", (1_000, 100_000), (1_000, 10_000)),
-        ("apc", "mW", (50_000, 100_000), (1_000, 2_000)),
-    )
-    for name, largest, meaning, default, unit in (
-        ("task", 10**8, "base per task", task, unit),
-        ("machine", 10**7, "factor per machine", machine, "1/1000"),
-    )
+_RANGES = (
+    Key("matrix.etc.task", Span(1, 10**8), "base per task (range)", (1_000, 100_000), "ms"),
+    Key("matrix.etc.machine", Span(1, 10**7), "factor per machine (range)", (1_000, 10_000), "1/1000"),
+    Key("matrix.apc.task", Span(1, 10**8), "base per task (range)", (50_000, 100_000), "mW"),
+    Key("matrix.apc.machine", Span(1, 10**7), "factor per machine (range)", (1_000, 2_000), "1/1000"),
 )
 # The keys of `matrix` in a recipe, and those of each method, in the order of an instance's origin
 SOURCE_KEYS = (_METHOD, _SEED, *_SIZES, _CONSISTENCY, *_SPREADS, *_RANGES)
