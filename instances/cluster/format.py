@@ -23,7 +23,7 @@ from ratiobench.instances.cluster.model import (
     RunningDocument,
     find_name,
 )
-from ratiobench.instances.io.documents import Documents, convert, hash_once, require_different
+from ratiobench.instances.io.documents import InstanceFiles, convert, require_different
 from ratiobench.instances.io.errors import InputError, name_source, shorten
 from ratiobench.instances.io.fields import origin_of
 from ratiobench.instances.io.files import sha256_of
@@ -200,16 +200,11 @@ def document(instance: Instance) -> dict[str, Any]:
     return head | ({} if instance.cost == "wait" else {"cost": instance.cost}) | content | {"jobs": columns}
 
 
-def content_hash(instance: Instance) -> str:
-    """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
-    return hash_once(instance.cache, lambda: document(instance), ("name", "origin", "cost"))
+FILES = InstanceFiles(parse, document, apart=("name", "origin", "cost"))
+read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, FILES.write, FILES.content_hash
 
 
 def identity(instance: Instance) -> str:
     """Tell instances apart as stored results do: by content and cost."""
     content = content_hash(instance)
     return content if instance.cost == "wait" else sha256_of([content, instance.cost])
-
-
-FILES = Documents(parse, document)
-read, loads, dumps, write = FILES.read, FILES.loads, FILES.dumps, FILES.write

@@ -85,13 +85,20 @@ class Documents(Generic[Read, Written]):
             write_text(path, self.dumps(held))
 
 
-def hash_once(
-    cache: dict[str, str], document: Callable[[], dict[str, Any]], apart: tuple[str, ...] = ("name", "origin")
-) -> str:
-    """SHA-256 of an instance's document without some fields, as the cache has it or into the cache."""
-    if "hash" not in cache:
-        cache["hash"] = sha256_of({key: value for key, value in document().items() if key not in apart})
-    return cache["hash"]
+@dataclass(frozen=True, slots=True)
+class InstanceFiles(Documents[Read, Any]):
+    """How the files of a family's instances are read and written, and what tells instances apart."""
+
+    hashed: Callable[[Any], dict[str, Any]] | None = None  # what the hash is of, where that is not the document
+    apart: tuple[str, ...] = ("name", "origin")  # fields that are not part of the identity
+
+    def content_hash(self, instance: Any) -> str:
+        """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
+        cache: dict[str, str] = instance.cache
+        if "hash" not in cache:
+            document = (self.hashed or self.document)(instance)
+            cache["hash"] = sha256_of({key: value for key, value in document.items() if key not in self.apart})
+        return cache["hash"]
 
 
 def read_document(

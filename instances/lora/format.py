@@ -8,6 +8,7 @@ Nothing is clipped or guessed: whatever is not allowed is an `InputError` that n
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -15,7 +16,7 @@ import numpy as np
 from msgspec import UNSET, Meta, UnsetType
 
 from ratiobench.instances.io.documents import (
-    Documents,
+    InstanceFiles,
     Label,
     Name,
     Number,
@@ -25,7 +26,6 @@ from ratiobench.instances.io.documents import (
     Signed,
     about,
     convert,
-    hash_once,
     require_text,
     to_document,
 )
@@ -247,10 +247,5 @@ def _document(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
     return to_document(top)
 
 
-def content_hash(instance: Instance) -> str:
-    """The identity of an instance: the SHA-256 of its content without name and origin."""
-    return hash_once(instance.cache, lambda: _document(instance, valuation_always=True))
-
-
-FILES = Documents(parse, document)
-read, loads, dumps, write = FILES.read, FILES.loads, FILES.dumps, FILES.write
+FILES = InstanceFiles(parse, document, hashed=partial(_document, valuation_always=True))
+read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, FILES.write, FILES.content_hash

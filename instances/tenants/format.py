@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from ratiobench.instances.io.documents import (
-    Documents,
+    InstanceFiles,
     Label,
     Name,
     Number,
@@ -19,7 +19,6 @@ from ratiobench.instances.io.documents import (
     Part,
     about,
     convert,
-    hash_once,
     require_different,
     require_text,
     to_document,
@@ -145,10 +144,5 @@ def document(instance: Instance) -> dict[str, Any]:
     return to_document(top)
 
 
-def content_hash(instance: Instance) -> str:
-    """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
-    return hash_once(instance.cache, lambda: document(instance))
-
-
-FILES = Documents(parse, document)
-read, loads, dumps, write = FILES.read, FILES.loads, FILES.dumps, FILES.write
+FILES = InstanceFiles(parse, document)
+read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, FILES.write, FILES.content_hash
