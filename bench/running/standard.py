@@ -32,10 +32,9 @@ from ratiobench.bench.family.standard import (
 )
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.machine import usable_cores
-from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.pool import SpawnPool
 from ratiobench.bench.running.provenance import collect
-from ratiobench.bench.running.runner import run_suite
+from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.storage.payload import format_error, json_number
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.formulations import checksums
