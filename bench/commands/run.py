@@ -248,9 +248,7 @@ def warm(suites: arg.Names = ()) -> Outcome[None]:
     chosen: dict[str, Collection[str] | None] = {}
     for name in suites:
         family, suite = find_suite(name)
-        runs = [
-            each for case in suite.cases for each in (*case.algorithms, *(study.algorithm for study in case.studies))
-        ]
+        runs = [algorithm for case in suite.cases for algorithm in case.all_algorithms]
         chosen[family.name] = list(dict.fromkeys([*(chosen.get(family.name) or ()), *runs]))
     compile_kernels(chosen or dict.fromkeys(families()))
     return Outcome(lambda: None)

@@ -477,7 +477,7 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
     if not any(case.algorithms or named for case in chosen):
         raise InputError(suite.file or suite.name, "algorithms", "nothing is to be run: name some, or --algorithm NAME")
     for case in chosen if suite.file else ():
-        for name in (*case.algorithms, *(study.algorithm for study in case.studies)):
+        for name in case.all_algorithms:
             if is_informed(name) and case.prior is None:
                 problem = f"{shorten(name)}: the case {case.name} has no other day; its [[instance]] needs a `prior`"
                 raise InputError(suite.file, "algorithms", problem)
@@ -531,8 +531,7 @@ def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
 
 def require_shown(suite: Suite, added: Sequence[str]) -> None:
     """That the figures of a file show algorithms that are run; `added` are those of the command."""
-    run = [name for case in suite.cases for name in (*case.algorithms, *(study.algorithm for study in case.studies))]
-    known = dict.fromkeys([*run, *added])
+    known = dict.fromkeys([*(name for case in suite.cases for name in case.all_algorithms), *added])
     for j, plot in enumerate(suite.plots if suite.file else ()):
         named = {
             "algorithms": plot.algorithms,
@@ -572,13 +571,12 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     suite = scale_suite(suite, options.scale)
     cases = choose_cases(suite, options)
     require_shown(suite, options.named)
-    studied = [study.algorithm for case in cases for study in case.studies]
     for backend in {case.solve.backend for case in cases}:
         backends.require_installed(backend)
     terms = options.context(family)
     with run_context(terms):
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
-        for name in dict.fromkeys([*names, *studied]):
+        for name in dict.fromkeys([*names, *(name for case in cases for name in case.all_algorithms)]):
             try:
                 require_algorithms(family, [name])
             except InputError as error:
