@@ -224,7 +224,8 @@ class _Sweep:
             self._add(_Piece(case, STUDY, study.name, key, call))
 
     def _call(self, work_of: Callable[..., Any], case: StoredCase, *args: Any) -> partial[Any]:
-        return partial(work_of, self.family.name, self._data(case), case.instance, *args)
+        data, _ = read_bytes(self.path(case.instance))
+        return partial(work_of, self.family.name, data, case.instance, *args)
 
     def _certify(self, case: StoredCase, source: str) -> partial[Any]:
         return self._call(work.certify, case, source, read_bytes(find_certificate(source))[0], case.solve_key)
@@ -262,9 +263,6 @@ class _Sweep:
 
     def path(self, instance: str) -> Path:
         return self.folder / f"{instance}.json.gz"
-
-    def _data(self, case: StoredCase) -> bytes:
-        return read_bytes(self.path(case.instance))[0]
 
     # 2. From one piece to the next.
 
@@ -593,8 +591,11 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     else:
         pool = DaskCluster(options.dask, options.limit)
     try:
-        with _open_store(options.out) as store:
-            folder = make_folder(options.out / "instances")
+        folder = options.out / "instances"
+        if folder.exists() and not folder.is_dir():
+            raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
+        with Store.open(make_folder(options.out) / STORE) as store:
+            make_folder(folder)
             audited = suite.audited if options.audits is None else options.audits
             stored: dict[tuple[str, str], StoredRun] = {}  # those of the standard sets, by entry and algorithm
             for name in sorted({case.certificate.rpartition("/")[0] for case in cases if case.certificate}):
@@ -659,13 +660,6 @@ def command(suite: Suite, options: RunOptions) -> str:
     words = ["python", "-m", "ratiobench", "run", Path(suite.file).name or suite.name]
     words += [word for name in suite.over for word in ("--over", name)]
     return shlex.join([*words, *options.as_words()])
-
-
-def _open_store(results: Path) -> Store:
-    folder = results / "instances"
-    if folder.exists() and not folder.is_dir():
-        raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
-    return Store.open(make_folder(results) / STORE)
 
 
 def find_folder(out: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()) -> Path:
