@@ -15,7 +15,7 @@ from collections import abc
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.io.keys import Choice as Choice
@@ -46,28 +46,21 @@ class Outcome(Generic[_R]):
 # Kinds of values, beside those of keys of recipes
 
 
-class _Words:
-    """Values that are read from the text itself."""
-
-    def parsed(self, text: str) -> Any:
-        return text
-
-
 @dataclass(frozen=True, slots=True)
-class Anything(_Words):
+class Anything:
     """An object of Python, or words that name it; the function itself checks it."""
 
     range: str = "file"
+
+    def parsed(self, text: str) -> Any:
+        return text
 
     def checked(self, source: str, field: str, value: Any) -> Any:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class File(_Words):
+class File(Anything):
     """The name of a file or folder, as a `Path`."""
-
-    range: ClassVar[str] = "file"
 
     def checked(self, source: str, field: str, value: Any) -> Path:
         if not isinstance(value, str | os.PathLike):
@@ -76,10 +69,9 @@ class File(_Words):
 
 
 @dataclass(frozen=True, slots=True)
-class Number(_Words):
-    """A floating-point number from 0 to `high`."""
+class Number(Anything):
+    """A floating-point number from 0 to `high`; `range` says in words what is allowed."""
 
-    range: str  # what is allowed, in words
     high: float = float("inf")
     with_zero: bool = True
     with_high: bool = False
@@ -107,10 +99,10 @@ class EffortFactor(Integer):
 
 
 @dataclass(frozen=True, slots=True)
-class Duration(_Words):
+class Duration(Anything):
     """A time above 0 such as 90s, 10m, 6h or 1d, in seconds."""
 
-    range: ClassVar[str] = "time such as 90s, 10m, 6h, above 0"
+    range: str = "time such as 90s, 10m, 6h, above 0"
 
     def checked(self, source: str, field: str, value: Any) -> int:
         try:
@@ -123,10 +115,10 @@ class Duration(_Words):
 
 
 @dataclass(frozen=True, slots=True)
-class Columns(_Words):
+class Columns(Anything):
     """Names of columns, ``submit=NAME,duration=NAME,...``."""
 
-    range: ClassVar[str] = "K=NAME,..."
+    range: str = "K=NAME,..."
 
     def parsed(self, text: str) -> Any:
         pairs = [part.partition("=") for part in text.split(",")]
@@ -155,7 +147,7 @@ class Option:
 
     def checked(self, name: str, value: Any) -> Any:
         """Check a value."""
-        if self.several and not isinstance(self.values, Anything):
+        if self.several and type(self.values) is not Anything:
             values = [value] if isinstance(value, str) or not isinstance(value, Iterable) else value
             return tuple(self.values.checked(name, "", each) for each in values)
         return self.values.checked(name, "", value)

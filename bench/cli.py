@@ -16,7 +16,8 @@ import sys
 import textwrap
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -203,7 +204,8 @@ def parse(words: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
         print(help_text(parts))
         sys.exit(0)
     if name not in SHIPPED:
-        known = [each.partition(" ")[2] for each in parts] or [*_heads(), *_own_commands()]
+        heads = dict.fromkeys(each.partition(" ")[0] for each in SHIPPED)
+        known = [each.partition(" ")[2] for each in parts] or [*heads, *_own_commands()]
         if name not in known:
             missing = len(rest) < count or rest[0].startswith("-")
             problem = f"the following arguments are required: {'PART' if parts else 'COMMAND'}"
@@ -215,11 +217,6 @@ def parse(words: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
         if isinstance(values.get(key), str):
             values[key] = option.values.parsed(values[key])
     return name, function, values
-
-
-def _heads() -> list[str]:
-    """The first words of the shipped commands."""
-    return [*dict.fromkeys(name.partition(" ")[0] for name in SHIPPED)]
 
 
 def help_text(parts: Sequence[str] = ()) -> str:
@@ -367,7 +364,7 @@ def _add_option(parser: Parser, key: str, option: Option, meaning: str, default:
     elif isinstance(option.values, Choice):
         about["choices"] = option.values.options
     else:
-        about["type"] = _reader(option)
+        about["type"] = partial(_read_word, option)
     about["help"] += default_text(default) and f" (default: {default_text(default)})"
     parser.add_argument(*flags, **about | ({} if "choices" in about else {"metavar": option.metavar}))
 
@@ -379,13 +376,8 @@ def default_text(default: Any) -> str:
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def _reader(option: Option) -> Callable[[str], Any]:
-    """Make the function that reads a word of the command line."""
-
-    def read(text: str) -> Any:
-        try:
-            return option.values.checked("", "", option.values.parsed(text))
-        except InputError as error:
-            raise argparse.ArgumentTypeError(error.problem) from None
-
-    return read
+def _read_word(option: Option, text: str) -> Any:
+    try:
+        return option.values.checked("", "", option.values.parsed(text))
+    except InputError as error:
+        raise argparse.ArgumentTypeError(error.problem) from None

@@ -197,14 +197,18 @@ def _narrow(widths: dict[str, int], lines: Sequence[Mapping[str, str]], most: in
 
 
 def write_csv(path: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows as a CSV file, exact figures as integers and fractions; columns in the order of their first row."""
-    if path is None:
-        return
+    """Write rows as a CSV file, if one is named."""
+    if path is not None:
+        write_atomically(path, csv_text(rows).encode())
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as CSV, exact figures as integers and fractions; columns in the order of their first row."""
     text = io.StringIO()
     table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
     table.writeheader()
     table.writerows(rows)
-    write_atomically(path, text.getvalue().encode())
+    return text.getvalue()
 
 
 # Money. What is exact stands in results.csv.

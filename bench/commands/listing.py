@@ -11,7 +11,7 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import NamedSummary, Suite
 from ratiobench.formulations import backends
-from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import require_known
 from ratiobench.instances.io.keys import Form
 from ratiobench.instances.io.plugins import BACKENDS, find_plugins
 
@@ -55,8 +55,7 @@ def list_names(
     entries = _KINDS[what]
     known = {each.name for family in families().values() for each in entries(family)} if names else ()
     for name in names:
-        if name not in known:
-            raise InputError(f"list {what}", "", explain_unknown_name(name, sorted(known), f"list {what}"))
+        require_known(name, sorted(known), f"list {what}", "", f"list {what}")
     rows = [
         {"family": family.name, "name": each.name, "summary": each.summary}
         | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +15,6 @@ from ratiobench.bench.commands.shared import require_writable
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import REPEATS
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.interrupts import postpone_interrupt
-from ratiobench.bench.running.options import RunOptions
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import write_atomically
 from ratiobench.online.user_algorithm import list_algorithms, name_algorithms
@@ -92,7 +93,7 @@ def run(
     [28.0]
     >>> folder.cleanup()
     """
-    from ratiobench.bench.running.runner import find_folder, run_suite
+    from ratiobench.bench.running.runner import RunOptions, find_folder, run_suite
 
     exactly, added = list_algorithms(algorithms), list_algorithms(add)
     family, found = find_suite(str(suite))
@@ -109,6 +110,27 @@ def run(
     return _report(folder, spent)
 
 
+@contextlib.contextmanager
+def _postpone_interrupt() -> Iterator[None]:
+    """Raise KeyboardInterrupt at the end of the block, not inside: for imports of large packages.
+
+    An exception inside an import of pandas can be lost in a callback, which prints a traceback and goes on; and Python
+    ends by the signal, not with an exit status, after one inside the `exec` that makes a dataclass.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    received: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if received:
+        raise KeyboardInterrupt
+
+
 def _report(
     folder: Path, spent: Mapping[str, float], figures: Path | None = None, labels: Mapping[str, str] | None = None
 ) -> Outcome[Results]:
@@ -116,7 +138,7 @@ def _report(
     failed = []
 
     def write(show: Callable[[str], None]) -> None:
-        with postpone_interrupt():
+        with _postpone_interrupt():
             from ratiobench.bench.report.write import write_report  # with pandas, for which no result should wait
 
         failed.append(write_report(folder, spent, figures, show, labels))
@@ -221,14 +243,12 @@ def warm(suites: arg.Names = ()) -> Outcome[None]:
     ----------
     suites : compile only the kernels of these suites.
     """
-    from ratiobench.bench.running.warm import compile_kernels
+    from ratiobench.bench.running.runner import compile_kernels
 
     chosen: dict[str, Collection[str] | None] = {}
     for name in suites:
         family, suite = find_suite(name)
-        runs = [
-            each for case in suite.cases for each in (*case.algorithms, *(study.algorithm for study in case.studies))
-        ]
+        runs = [algorithm for case in suite.cases for algorithm in case.all_algorithms]
         chosen[family.name] = list(dict.fromkeys([*(chosen.get(family.name) or ()), *runs]))
     compile_kernels(chosen or dict.fromkeys(families()))
     return Outcome(lambda: None)

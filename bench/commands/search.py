@@ -13,7 +13,7 @@ from ratiobench.bench import arguments as arg
 from ratiobench.bench.arguments import Outcome, command
 from ratiobench.bench.commands.shared import folders_of, user_context
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
-from ratiobench.bench.family.registry import find_claim_search, find_worst_case_search, require_algorithms
+from ratiobench.bench.family.registry import find_search, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import Heartbeat, set_current
@@ -99,7 +99,7 @@ def search(
         raise InputError("--exact" if exact else "--seconds", "", "not allowed with another limit of the search")
     if resume and out is None:
         raise InputError("--resume", "", "needs --out DIR, the folder of the search")
-    family, look = find_claim_search(claim) if claim else find_worst_case_search()
+    family, look = find_search(claim)
     names, own = name_algorithms([each for each in (algorithm, against) if each], family.secret_types())
     about, stem = claim or names[0], claim or WORST
     context = user_context(family, isolate, own, out and out / WORST)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source
+from ratiobench.instances.io.errors import InputError, name_source, require_known
 from ratiobench.instances.io.files import check_writable, load_json, read_bytes, write_atomically
 
 if TYPE_CHECKING:
@@ -75,9 +75,7 @@ def solve_settings(
     from ratiobench.bench.family.suite import SolveSettings
     from ratiobench.formulations import backends
 
-    known = dict.fromkeys(["auto", *dict(family.formulations())])
-    if formulation not in known:
-        raise InputError("--formulation", "", explain_unknown_name(formulation, known))
+    require_known(formulation, dict.fromkeys(["auto", *dict(family.formulations())]), "--formulation")
     with name_source("--backend"):
         backends.require_installed(backend)
     return SolveSettings(formulation, backend, amount_of(effort, seconds), gap, seconds)

@@ -23,7 +23,7 @@ from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
-from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, require_known
 from ratiobench.instances.io.files import read_bytes, write_atomically
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import sandbox
@@ -102,8 +102,7 @@ def simulate(
     several, some = isinstance(file, list | tuple), isinstance(algorithm, list | tuple)
     files = list(file) if several else [file]
     pairs = [shared.read_given(each, cost) for each in files]
-    secret = {kind for family, _ in pairs for kind in family.secret_types()}
-    names, own = name_algorithms(algorithm, secret)
+    names, own = name_algorithms(algorithm, {kind for family, _ in pairs for kind in family.secret_types()})
     if len(files) > 1:
         for name, value in (("solution", solution), ("timeline", timeline), ("csv", csv)):
             if value is not None:
@@ -114,16 +113,16 @@ def simulate(
         if len(files) * len(own) > 1:
             from ratiobench.bench.evaluation.isolation import share_sandboxes
 
-            share_sandboxes(stack, {id(family): family for family, _ in pairs}.values(), sandbox.requested(isolate))
+            share_sandboxes(stack, (family for family, _ in pairs), sandbox.requested(isolate))
         for each, (family, given) in zip(files, pairs, strict=True):
             context = RunContext(limit, sandbox.requested(isolate), own, hidden=(*shared.folders_of(each), *hidden))
             table = len(set(names)) > 1 or bool(certificate or csv)
-            simulation = _Simulation(each, family, given, context, no_migration, no_opt, certificate, prior, table)
-            simulation.run(names, solution, timeline)
+            simulation = _Simulation(each, family, given, context, no_migration, no_opt, certificate, table)
+            simulation.run(names, prior, solution, timeline)
             made.append(simulation)
 
     def result() -> Any:
-        rows = [[each.run_of(name) for name in names] for each in made]
+        rows = [each.list_runs(names) for each in made]
         runs: list[Any] = rows if some else [row[0] for row in rows]
         return runs if several else runs[0]
 
@@ -155,12 +154,11 @@ class _Simulation:
     no_migration: bool
     no_opt: bool
     certificate: Path | None
-    prior: Any
     table: bool  # whether it is a table with OPT, in place of one run in full
     runs: dict[str, OnlineRun | Exception] = field(default_factory=dict)
     opt: _Interval | None = None
 
-    def run(self, algorithms: Sequence[str], solution: Path | None, timeline: Path | None) -> None:
+    def run(self, algorithms: Sequence[str], prior: Any, solution: Path | None, timeline: Path | None) -> None:
         """Run the algorithms."""
         family, names = self.family, list(dict.fromkeys(algorithms))
         if self.no_migration:
@@ -177,10 +175,12 @@ class _Simulation:
                 require_algorithms(family, names)
             with shared.name_the_file(self.file, self.instance):
                 enclosed = self._enclose() if self.certificate else None
+                other = None if prior is None else shared.read_given(prior)[1]
                 for name in names:
                     set_current(f"running {name}")
                     try:
-                        self.runs[name] = self._run(name)
+                        with counted_arrivals(partial(_tell_count, name)):
+                            self.runs[name] = family.run(self.instance, name, other)
                     except InputError:
                         raise
                     except Exception as error:
@@ -190,21 +190,15 @@ class _Simulation:
         if enclosed is not None:
             self.opt = self._tightened(enclosed)
 
-    def _run(self, name: str) -> OnlineRun:
-        other = None if self.prior is None else shared.read_given(self.prior)[1]
-
-        def tell(count: ArrivalCount | None) -> None:
-            set_current(f"running {name}" if count is None else f"running {name}: {count.text}", again=True)
-
-        with counted_arrivals(tell):
-            return self.family.run(self.instance, name, other)
-
-    def run_of(self, name: str) -> OnlineRun:
-        """The run of an algorithm; raises the error because of which there is none."""
-        run = self.runs[name]
-        if isinstance(run, Exception):
-            raise run
-        return run
+    def list_runs(self, names: Sequence[str]) -> list[OnlineRun]:
+        """The runs of these algorithms; raises the error because of which there is none of one."""
+        runs = []
+        for name in names:
+            run = self.runs[name]
+            if isinstance(run, Exception):
+                raise run
+            runs.append(run)
+        return runs
 
     @property
     def ended(self) -> list[OnlineRun]:
@@ -367,6 +361,10 @@ class _Simulation:
             best = None if opt is None or opt.solution is None else (opt.lower, opt.upper, opt.solution)
             shared.write_timeline(timeline, self.family, self.instance, self.file, self.ended, best)
             yield f"time line: {timeline}"
+
+
+def _tell_count(name: str, count: ArrivalCount | None) -> None:
+    set_current(f"running {name}" if count is None else f"running {name}: {count.text}", again=True)
 
 
 def _run_lines(family: Family, instance: Any, run: OnlineRun) -> Iterator[str]:
@@ -553,8 +551,7 @@ def audit(
         require_algorithms(family, [name])
         known = [each.name for each in family.statements() if not each.proof]
         for claim in claims if family.claims is not None else ():
-            if claim not in known:
-                raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
+            require_known(claim, known, "--claim", "", "list claims")
         with shared.name_the_file(file, instance):
             if task is None:
                 reference = family.solve(
@@ -580,7 +577,7 @@ def audit(
         what = f"task {task}" if task is not None else f"{family.sense.ratio} {made.ratio}"
         yield f"{run.label}: {what}" + ("" if run.valid else " (INVALID run)")
         yield from shared.violation_lines(run)
-        yield from _check_lines(made.document()["checks"], family.notation(), gathered=not claims)
+        yield from _check_lines(made.checks, family.notation(), gathered=not claims)
 
     def files() -> None:
         from ratiobench.bench.show import write_csv
@@ -597,13 +594,10 @@ def _curve_alone(curve: BidCurve) -> Outcome[Any]:
     """A bid curve as CSV on standard output."""
 
     def lines() -> Iterator[str]:
-        import csv
+        from ratiobench.bench.show import csv_text
 
-        table = csv.DictWriter(sys.stdout, list(curve.rows[0]), lineterminator="\n")
-        table.writeheader()
-        table.writerows(curve.rows)
+        yield csv_text(curve.rows).removesuffix("\n")
         print(_curve_line("-", curve), file=sys.stderr)
-        yield from ()
 
     return Outcome(lambda: curve, lines())
 
@@ -613,33 +607,29 @@ def _curve_line(name: str, curve: BidCurve) -> str:
     return f"{name}: {count}" + (f" by {curve.note}" if curve.note else "")
 
 
-def _check_lines(
-    checks: Sequence[Mapping[str, Any]], signs: Sequence[tuple[str, str]], *, gathered: bool
-) -> Iterator[str]:
+def _check_lines(checks: Sequence[Check], signs: Sequence[tuple[str, str]], *, gathered: bool) -> Iterator[str]:
     """The summary of several, then one by one with figures of its own and witness; last figures that they share.
 
     Claims about another algorithm stand in a line each, or `gathered` in one.
     """
     if len(checks) > 1:
         yield _summary(checks)
-    shared = _shared_figures([check for check in checks if not check["reason"].startswith(ANOTHER)])
+    shared = _shared_figures([check for check in checks if not check.reason.startswith(ANOTHER)])
     elsewhere: dict[str, list[str]] = {}
     for check in checks:
-        if check["reason"].startswith(ANOTHER):
+        reason = f"  ({check.reason})" if check.reason else ""
+        if check.reason.startswith(ANOTHER):
             if gathered:
-                elsewhere.setdefault(check["reason"], []).append(check["name"])
+                elsewhere.setdefault(check.reason, []).append(check.name)
             else:
-                yield f"{check['name']}: {check['status']} ({check['reason']})"
+                yield f"{check.name}: {check.status} ({check.reason})"
             continue
-        sides = (
-            "" if check["left"] is None else f"  {_readable(check['left'])} {_sign(check)} {_readable(check['right'])}"
-        )
-        yield f"{check['name']}: {check['status']}{sides}" + (f"  ({check['reason']})" if check["reason"] else "")
-        for name, value in check["figures"].items():
+        yield f"{check.name}: {check.status}" + (f"  {_sides(check)}" if _sides(check) else "") + reason
+        for name, value in check.figures.items():
             if shared.get(name, ...) != value:
                 yield f"    {name} = {_readable(value)}"
-        if check["witness"]:
-            yield f"    witness: {json.dumps(check['witness'])}"
+        if check.witness:
+            yield f"    witness: {json.dumps(check.witness)}"
     for reason, claims in elsewhere.items():
         yield f"not applicable ({reason}): {', '.join(claims)}"
     if shared:
@@ -654,48 +644,40 @@ def _check_lines(
             yield from (f"    {sign}: {meaning}" for sign, meaning in named)
 
 
-def _sign(check: Mapping[str, Any]) -> str:
-    """The relation of the two sides as it was found; a question mark where it is undecided."""
-    verdict = check["status"]
-    return ">" if verdict == Verdict.VIOLATED else "<=?" if verdict == Verdict.UNDECIDED else "<="
+def _sides(check: Check) -> str:
+    """Both sides with their relation as it was found, a question mark where it is undecided; empty without sides."""
+    sign = {Verdict.VIOLATED: ">", Verdict.UNDECIDED: "<=?"}.get(check.status, "<=")
+    return "" if check.left is None else f"{_readable(check.left)} {sign} {_readable(check.right)}"
 
 
-def _summary(checks: Sequence[Mapping[str, Any]]) -> str:
+def _summary(checks: Sequence[Check]) -> str:
     """How many checks gave each verdict; those that are violated with both sides: `1 violated: NAME 26 > 49/2`."""
     parts = []
     for verdict in (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE):
-        found = [check for check in checks if check["status"] == verdict]
+        found = [check for check in checks if check.status is verdict]
         message = f"{len(found)} {'hold' if verdict is Verdict.HOLDS and len(found) != 1 else verdict.value}"
         if verdict is Verdict.VIOLATED and found:
-            message += ": " + ", ".join(map(_broken, found))
+            message += ": " + ", ".join(f"{check.name} {_sides(check)}".rstrip() for check in found)
         elif verdict is Verdict.UNDECIDED and found:
-            message += f": {', '.join(check['name'] for check in found)}"
+            message += f": {', '.join(check.name for check in found)}"
         if found or verdict is Verdict.VIOLATED:
             parts.append(message)
     return "; ".join(parts)
 
 
-def _broken(check: Mapping[str, Any]) -> str:
-    """A violated claim with its sides, where it has both."""
-    if check["left"] is None or check["right"] is None:
-        return str(check["name"])
-    return f"{check['name']} {_readable(check['left'])} > {_readable(check['right'])}"
-
-
-def _shared_figures(checks: Sequence[Mapping[str, Any]]) -> dict[str, str | None]:
-    values: dict[str, list[str | None]] = {}
+def _shared_figures(checks: Sequence[Check]) -> dict[str, Any]:
+    values: dict[str, list[Any]] = {}
     for check in checks:
-        for name, value in check["figures"].items():
+        for name, value in check.figures.items():
             values.setdefault(name, []).append(value)
     return {name: found[0] for name, found in values.items() if len(found) > 1 and len(set(found)) == 1}
 
 
-def _readable(value: str | None) -> str:
+def _readable(value: Fraction | int | str | None) -> str:
     """An exact figure as text shows it: a long fraction as a decimal that was cut off; --json has it in full."""
-    if value is None:
-        return "-"
-    found = re.fullmatch(r"-?[0-9]+/[0-9]+", value)
-    return ratios.format_truncated(Fraction(value)) if found and len(value) > READABLE else value
+    text = "-" if value is None else str(value)
+    is_long = len(text) > READABLE and re.fullmatch(r"-?[0-9]+/[0-9]+", text)
+    return ratios.format_truncated(Fraction(text)) if is_long else text
 
 
 @command("solving, running and checking")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from ratiobench.bench import arguments as arg
 from ratiobench.bench.arguments import Outcome, command
@@ -18,8 +18,9 @@ from ratiobench.bench.report import standard as tables
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.show import align_columns
 from ratiobench.bench.storage.payload import json_number
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
+from ratiobench.instances.io.errors import InputError, make_printable, require_known, shorten
 
+T = TypeVar("T")
 WEEKS = "weeks"  # The tier of which no runs are stored
 Set = Annotated[str, arg.Option(arg.Anything("text"), "NAME", "name of the set, or its manifest FILE.json")]
 Tiers = Annotated[Any, arg.Option(arg.Text(), "TIER", "only entries of these tiers", several=True)]
@@ -31,8 +32,7 @@ def read_known(name: str) -> StandardSet:
     """The set, all of whose families exist."""
     chosen = read_set(name)
     for entry in chosen.entries:
-        if entry.family not in families():
-            raise InputError(str(chosen.path), f"{entry.name}.family", explain_unknown_name(entry.family, families()))
+        require_known(entry.family, families(), str(chosen.path), f"{entry.name}.family")
     return chosen
 
 
@@ -100,18 +100,11 @@ def verify(
         valid = sum(not problem for problem in problems.values())
         yield f"{chosen.name}: {valid} of {len(problems)} certificates valid, {time.monotonic() - began:.0f} s"
 
-    work = lines()
-
     def document() -> dict[str, Any]:
-        rows = [{"name": name, "valid": not text, "problem": text or None} for name, text in result().items()]
+        rows = [{"name": name, "valid": not text, "problem": text or None} for name, text in problems.items()]
         return {"set": chosen.name, "valid": not any(problems.values()), "certificates": rows}
 
-    def result() -> Mapping[str, str]:
-        for _ in work:
-            pass
-        return problems
-
-    return Outcome(result, work, document, status=lambda: int(any(problems.values())))
+    return _as_it_goes(lines(), lambda: problems, document, lambda: int(any(problems.values())))
 
 
 @command("reading")
@@ -154,18 +147,20 @@ def improve(
                 yield interval_text(*improved.before, families()[entry.family].unit, " was")
             yield interval_text(*improved.after, families()[entry.family].unit)
 
-    return _as_it_goes(lines(), rows)
+    return _as_it_goes(lines(), lambda: rows, lambda: rows)
 
 
-def _as_it_goes(work: Iterator[str], rows: list[Any]) -> Outcome[list[Any]]:
-    """Work that says what it has done line by line, and fills the rows of its document meanwhile."""
+def _as_it_goes(
+    work: Iterator[str], result: Callable[[], T], document: Callable[[], Any], status: Callable[[], int] = lambda: 0
+) -> Outcome[T]:
+    """Work that says line by line what it has done; result and document are there when it is finished."""
 
-    def result() -> list[Any]:
+    def finished(value: Callable[[], Any]) -> Any:
         for _ in work:
             pass
-        return rows
+        return value()
 
-    return Outcome(result, work, result)
+    return Outcome(lambda: finished(result), work, lambda: finished(document), status=status)
 
 
 @command("reading", keeps=True)
@@ -240,4 +235,4 @@ def fetch(
             files.append(str(path))
             yield str(path)
 
-    return _as_it_goes(lines(), files)
+    return _as_it_goes(lines(), lambda: files, lambda: files)

@@ -24,7 +24,7 @@ from ratiobench.bench.running.standard import make_entry, read_certificate
 from ratiobench.bench.storage.payload import json_number, read_exact
 from ratiobench.formulations.report import Exact, Proof, SolveReport
 from ratiobench.instances.io.disk_cache import code_mark, recall, store
-from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, require_known
 from ratiobench.instances.io.seeds import Stream
 
 TINY, PARTS, DAYS = "tiny", "parts", "days"
@@ -48,14 +48,9 @@ class EvaluationCase:
     solution: Callable[[], Any]  # gives the best known solution
 
 
-def tiny_cases(family: Family, seed: int, count: int) -> list[EvaluationCase]:
-    """Draw instances whose OPT is proved and contended: not everything that pays can be served."""
-    return list(_tiny_cases(family.name, seed, count))
-
-
 @lru_cache(maxsize=8)
-def _tiny_cases(name: str, seed: int, count: int) -> tuple[EvaluationCase, ...]:
-    family = families()[name]
+def tiny_cases(family: Family, seed: int, count: int) -> Sequence[EvaluationCase]:
+    """Draw instances whose OPT is proved and contended: not everything that pays can be served."""
     support = require_support(family)
     recipes = [support.tiny_recipe(seed, k) for k in range(TRIES * count)]
     settings = support.settings
@@ -73,7 +68,7 @@ def _tiny_cases(name: str, seed: int, count: int) -> tuple[EvaluationCase, ...]:
                 break
         return sorted([*found, *spare[: count - len(found)]], key=lambda document: document["number"])
 
-    documents = recalled(["tiny cases", name, recipes, count, family.solve_key(settings)], solve)
+    documents = recalled(["tiny cases", family.name, recipes, count, family.solve_key(settings)], solve)
     return tuple(_restored(family, TINY, document) for document in documents)
 
 
@@ -229,6 +224,5 @@ def find_family(name: str | None = None) -> Family:
     """The family of this name that takes part, by default the first; InputError where there is none."""
     able = {family.name: family for family in families().values() if family.evaluation is not None}
     name = default_family() if name is None else name
-    if name not in able:
-        raise InputError("--family", "", explain_unknown_name(name, able))
+    require_known(name, able, "--family")
     return able[name]

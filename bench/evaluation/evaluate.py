@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
 
@@ -48,17 +48,16 @@ MOST_WORKERS = 4  # Runs that go on at once, at most: the referee of all of them
 def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: EvaluationSettings) -> Evaluation:
     """Evaluate a policy."""
     require_support(family)
-    isolation: str | None = None
     policy: PolicyFile | None = None
-    shown, refused = text, ""
-    if is_policy_file(text):
+    refused = ""
+    is_shipped = not is_policy_file(text) and family.is_shipped(text)
+    if is_shipped:
+        family.validate_algorithm(text)
+    elif is_policy_file(text):
         try:
             policy = read_policy_file(text)
-            shown = policy.shown
         except PolicyError as error:
             refused = str(error)
-    elif family.is_shipped(text):
-        family.validate_algorithm(text)
     stages = {
         stage: {
             name: make
@@ -70,10 +69,11 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     if not any(stages.values()):
         raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
     with contextlib.ExitStack() as stack:
-        if is_policy_file(text) or not family.is_shipped(text):
+        isolation: str | None = None
+        if not is_shipped:
             isolation = isolate_runs(stack, family, policy, sandbox.requested(settings.isolate), several=True)
-        if policy is None and not refused:
-            with run_context(RunContext(isolate=isolation or False)):
+        if not is_shipped and not is_policy_file(text):
+            with run_context(RunContext(isolate=isolation)):
                 family.validate_algorithm(text)
         name = text if policy is None else policy.name
         runner = _Runner(family, name, policy, settings.budget, isolation or NO_ISOLATION, refused)
@@ -81,21 +81,22 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     broken = next((each for each in results if each.state == "invalid"), None)
     reason = refused or ("" if broken is None else f"{broken.name}: {broken.reason}")
     ran = [each for each in results if each.state == "ok"]
-    score = Fraction(0) if reason else sum((each.share for each in results), Fraction(0)) / max(1, len(results))
+    score = Fraction(0) if reason else _mean([each.share for each in results])
+    missed = [each.headroom for each in ran if each.headroom is not None]
     seconds = sum(each.seconds for each in ran)
     cases = [each.case for each in ran if each.case is not None]
     arrivals = sum(each.arrivals for each in cases)
     losing = [result for result in ran if result.headroom]
     worst = max(losing, key=lambda result: result.headroom or 0, default=None)
     found = Evaluation(
-        policy=shown,
+        policy=text if policy is None else policy.shown,
         family=family,
         set_name=chosen.name,
         settings=settings,
         valid=not reason,
         reason=make_printable(reason, 500),
         combined_score=round_down(score),
-        headroom=_mean([each.headroom for each in ran if each.headroom is not None]),
+        headroom=round_down(_mean(missed)) if missed else None,
         stages=graded,
         results=results,
         shipped=_best_shipped(family, chosen, cases),
@@ -134,7 +135,7 @@ def _run_stages(
         here += [CaseResult(name, stage, "not run") for name in list(cases)[len(here) :]]
         results += here
         ran = sum(each.state != "not run" for each in here)
-        share = sum((each.share for each in here), Fraction(0)) / max(1, len(here))
+        share = _mean([each.share for each in here])
         passed = not stopped and share >= Fraction(settings.threshold)
         if ran:
             graded.append(StageResult(stage, len(here), ran, share, passed))
@@ -170,34 +171,35 @@ class _Clock:
             return self._total + (time.perf_counter() - self._since if self._active else 0.0)
 
 
+@dataclass
 class _Runner:
     """Runs the policy on one instance after another, within the budget."""
 
-    def __init__(
-        self, family: Family, name: str, policy: PolicyFile | None, budget: float, isolation: str, refused: str
-    ) -> None:
-        self._family, self._name, self._policy, self._refused = family, name, policy, refused
-        self._isolation, self._budget = isolation, budget
-        self._own = {} if policy is None else {policy.path_name: policy.algorithm}
-        self._workers = min(MOST_WORKERS, 2 * usable_cores()) if policy is not None and isolation != BUBBLEWRAP else 1
-        self._clock = _Clock()
-        self.ended = False
-        self.notes: dict[str, None] = {}
+    family: Family
+    name: str
+    policy: PolicyFile | None
+    budget: float
+    isolation: str
+    refused: str  # why the policy cannot be run; empty if it can
+    clock: _Clock = field(default_factory=_Clock)
+    ended: bool = False  # by the budget
+    notes: dict[str, None] = field(default_factory=dict)
 
     def run_all(self, makers: Iterable[Callable[[], EvaluationCase]]) -> Generator[CaseResult, None, None]:
-        """The results in order. Without a sandbox `self._workers` runs go on at once, each in its own process.
+        """The results in order. Without a sandbox several runs go on at once, each in its own process.
 
         While the policy's process decides, this one waits: with one run at a time one core has nothing to do.
         """
-        if self._workers == 1:
+        if self.policy is None or self.isolation == BUBBLEWRAP:
             yield from (self.run(make()) for make in makers)
             return
-        with ThreadPoolExecutor(self._workers) as pool:
+        workers = min(MOST_WORKERS, 2 * usable_cores())
+        with ThreadPoolExecutor(workers) as pool:
             waiting: deque[Future[CaseResult]] = deque()
             try:
                 for make in makers:
                     waiting.append(pool.submit(self.run, make()))
-                    if len(waiting) > self._workers:
+                    if len(waiting) > workers:
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()
@@ -206,26 +208,27 @@ class _Runner:
                     each.cancel()
 
     def run(self, case: EvaluationCase) -> CaseResult:
-        if self._refused:
-            return _invalid(case, self._refused)
-        left = self._left()
+        if self.refused:
+            return _invalid(case, self.refused)
+        left = self.seconds_left()
         if left <= SLACK:
             self.ended = True
             return CaseResult(case.name, case.stage, "not run", reason=SPENT)
-        context = RunContext(limit=left, left=self._left, isolate=self._isolation, own=self._own)
+        own = {} if self.policy is None else {self.policy.path_name: self.policy.algorithm}
+        context = RunContext(limit=left, left=self.seconds_left, isolate=self.isolation, own=own)
         set_current(f"running {case.name}")
         try:
-            with self._clock, run_context(context):
-                run = self._family.run(case.instance, self._name)
+            with self.clock, run_context(context):
+                run = self.family.run(case.instance, self.name)
         except InputError as error:
-            if self._policy is None or error.source != "algorithm":
+            if self.policy is None or error.source != "algorithm":
                 raise
-            return _invalid(case, self._policy.with_shown_name(error.problem))
+            return _invalid(case, self.policy.with_shown_name(error.problem))
         return self._judge(case, run)
 
-    def _left(self) -> float:
-        """Seconds of the budget."""
-        return self._budget - self._clock.seconds()
+    def seconds_left(self) -> float:
+        """Seconds of the budget that are left."""
+        return self.budget - self.clock.seconds()
 
     def _judge(self, case: EvaluationCase, run: OnlineRun) -> CaseResult:
         for note in run.remarks.starts:
@@ -234,10 +237,10 @@ class _Runner:
             self.notes["constants of the very instance under test are used (oracle)"] = None
         if not run.valid:
             first = run.violations[0]
-            if first.rule == "timeout" and self._left() <= SLACK:
+            if first.rule == "timeout" and self.seconds_left() <= SLACK:
                 self.ended = True
                 return CaseResult(case.name, case.stage, "not run", reason=ENDED)
-            return _invalid(case, self._policy.with_shown_name(str(first)) if self._policy else str(first))
+            return _invalid(case, self.policy.with_shown_name(str(first)) if self.policy else str(first))
         sense = case.family.sense
         if beats_bound(Fraction(case.lower), Fraction(case.upper), run.welfare, sense):
             raise AssertionError(f"{run.label} is better than the bound on OPT of {case.name}: one of the two is wrong")
@@ -252,8 +255,9 @@ def _invalid(case: EvaluationCase, reason: str) -> CaseResult:
     return CaseResult(case.name, case.stage, "invalid", case, reason=reason)
 
 
-def _mean(values: Sequence[Fraction]) -> float | None:
-    return round_down(sum(values, Fraction(0)) / len(values)) if values else None
+def _mean(values: Sequence[Fraction]) -> Fraction:
+    """The mean; 0 of nothing."""
+    return sum(values, Fraction(0)) / max(1, len(values))
 
 
 def _best_shipped(family: Family, chosen: StandardSet, cases: Sequence[EvaluationCase]) -> Shipped | None:
@@ -279,7 +283,7 @@ def _best_shipped(family: Family, chosen: StandardSet, cases: Sequence[Evaluatio
             values[case.name] = value
         else:
             grades = [grade(family.sense, values[case.name], case.lower, case.upper) for case in cases]
-            share, missed = (sum(column, Fraction(0)) / len(cases) for column in zip(*grades, strict=True))
+            share, missed = map(_mean, zip(*grades, strict=True))
             found.append(Shipped(name, values, share, missed))
     return max(found, key=lambda each: each.share, default=None)
 

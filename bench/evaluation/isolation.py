@@ -19,13 +19,14 @@ def share_sandboxes(stack: contextlib.ExitStack, families: Iterable[Family], iso
     A sandbox takes a quarter of a second to start; inside, each run is a process of its own. Where none starts each run
     has its own, with its own error.
     """
-    protocols = [each.environment.registry.protocol for each in families if each.environment is not None]
+    environments = dict.fromkeys(each.environment for each in families)
+    protocols = dict.fromkeys(each.registry.protocol for each in environments if each is not None)
     inside = [each for each in protocols if sandbox.choose_for(each, isolate) == BUBBLEWRAP]
     if not inside:
         return
     with contextlib.ExitStack() as opened, contextlib.suppress(InputError):
         session = opened.enter_context(sessions.session())
-        for each in dict.fromkeys(inside):
+        for each in inside:
             session.prepare(each)
         stack.push(opened.pop_all())
 

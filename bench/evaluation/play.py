@@ -12,13 +12,12 @@ from ratiobench.bench.evaluation.isolation import share_sandboxes
 from ratiobench.bench.evaluation.result import grade
 from ratiobench.bench.family.contract import Family
 from ratiobench.formulations.report import Exact
-from ratiobench.formulations.timing import excluded_from_timing
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.answers import locate_error
-from ratiobench.online.outcome import Constant, Violation
+from ratiobench.online.outcome import Violation
 from ratiobench.online.referee.simulator import run_in_process
 from ratiobench.online.registry import require_prior
-from ratiobench.online.run import Environment, warm_once
+from ratiobench.online.run import Environment
 from ratiobench.online.run_context import RunContext, run_context
 from ratiobench.online.spec import Spec
 from ratiobench.online.user_algorithm import name_algorithms
@@ -38,28 +37,20 @@ class _Played(NamedTuple):
     seconds: float
 
 
-_Play = Callable[[Any], _Played]  # (instance)
-
-
 def play_rows(pairs: Sequence[tuple[Family, Any]], policy: object, trusted: bool) -> Iterator[tuple[Any, ...]]:
     """The values of `COLUMNS` of each instance, in the order of the instances."""
-    plays: dict[str, _Play] = {}
-    shares: dict[tuple[int, Exact], float] = {}  # of OPT, by instances, which are told apart by `id`, and values
-    intervals: dict[int, tuple[Exact, Exact] | None] = {}
+    plays: dict[str, Callable[[Any], _Played]] = {}
+    intervals: dict[int, tuple[Exact, Exact] | None] = {}  # by instances, which are told apart by `id`
     with contextlib.ExitStack() as stack:
         name = "" if trusted else _isolate(stack, pairs, policy)
         for family, instance in pairs:
             if family.name not in plays:
                 plays[family.name] = _play_of(family, policy) if trusted else partial(_run, family, name)
             run = plays[family.name](instance)
-            key = id(instance)
-            if key not in intervals:
-                intervals[key] = known_interval(family, instance)
-            ends, share = intervals[key], None
-            if ends is not None and not run.violations:
-                if (key, run.value) not in shares:
-                    shares[key, run.value] = float(grade(family.sense, run.value, *ends)[0])
-                share = shares[key, run.value]
+            if id(instance) not in intervals:
+                intervals[id(instance)] = known_interval(family, instance)
+            ends = intervals[id(instance)]
+            share = None if ends is None or run.violations else float(grade(family.sense, run.value, *ends)[0])
             lower, upper = ends or (None, None)
             violation = str(run.violations[0]) if run.violations else ""
             figures = (instance.name, not run.violations, run.value, lower, upper, share)
@@ -70,7 +61,7 @@ def _isolate(stack: contextlib.ExitStack, pairs: Sequence[tuple[Family, Any]], p
     """Have all runs in processes of their own, each repeated on the first half of the arrivals; the policy's name."""
     (name,), own = name_algorithms([policy], {kind for family, _ in pairs for kind in family.secret_types()})
     stack.enter_context(run_context(RunContext(isolate=None, own=own)))
-    share_sandboxes(stack, {id(family): family for family, _ in pairs}.values(), None)
+    share_sandboxes(stack, (family for family, _ in pairs), None)
     return name
 
 
@@ -79,7 +70,7 @@ def _run(family: Family, name: str, instance: Any) -> _Played:
     return _Played(run.welfare, run.admitted, run.violations, run.arrivals, run.seconds)
 
 
-def _play_of(family: Family, policy: object) -> _Play:
+def _play_of(family: Family, policy: object) -> Callable[[Any], _Played]:
     """What runs the policy on an instance in this process."""
     environment = family.environment
     if environment is None:
@@ -92,22 +83,7 @@ def _play_of(family: Family, policy: object) -> _Play:
     require_prior(spec, None)
     if spec.entry is None:
         raise InputError("policy", policy, "an import path; give the class itself, which runs in this process")
-    if family.runner is not None or type(family).run is not Family.run:
-        return partial(_run, family, spec.name)
-    with excluded_from_timing():
-        warm_once(environment, registry.choice(spec, 1))
-    return partial(_run_shipped, environment, spec, {})
-
-
-def _run_shipped(
-    environment: Environment[Any], spec: Spec, admitted: dict[int, tuple[Environment[Any], Any]], instance: Any
-) -> _Played:
-    """Run a shipped algorithm, whose name is read and whose kernels are compiled once."""
-    if id(instance) not in admitted:
-        admitted[id(instance)] = environment.admit(instance, spec)
-    environment, spec = admitted[id(instance)]
-    _, algorithm, constants = environment.registry.prepare(spec, instance, environment.arrivals(instance), None)
-    return _checked(environment, instance, algorithm, environment.settled(algorithm, constants))
+    return partial(_run, family, spec.name)
 
 
 def _run_object(environment: Environment[Any], spec: Spec, policy: Any, instance: Any) -> _Played:
@@ -120,18 +96,13 @@ def _run_object(environment: Environment[Any], spec: Spec, policy: Any, instance
         problem = f"cannot be built: {locate_error(error)}"
         raise InputError("policy", getattr(policy, "__name__", ""), problem) from None
     constants = registry.settle_constants(spec, names, instance)
+    table = environment.table(instance, registry.content_hash(instance))
     try:
-        return _checked(environment, instance, algorithm, constants)
+        values = {constant.name: constant.value for constant in constants}
+        log, violations, seconds = run_in_process(table, algorithm, values)
+        judged = environment.judge(instance, log, violations)
+        return _Played(judged.value, judged.admitted, judged.violations, table.arrivals, seconds)
     except InputError:
         raise
     except Exception as error:
-        table = environment.table(instance, registry.content_hash(instance))
         return _Played(0, 0, [Violation("error", None, locate_error(error), table.noun)], table.arrivals, 0.0)
-
-
-def _checked(environment: Environment[Any], instance: Any, algorithm: Any, constants: tuple[Constant, ...]) -> _Played:
-    table = environment.table(instance, environment.registry.content_hash(instance))
-    values = {constant.name: constant.value for constant in constants}
-    log, violations, seconds = run_in_process(table, algorithm, values)
-    judged = environment.judge(instance, log, violations)
-    return _Played(judged.value, judged.admitted, judged.violations, table.arrivals, seconds)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, o
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import NamedSummary
 from ratiobench.instances.io import packing
-from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, require_known
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.io.keys import Form, Values
 from ratiobench.instances.io.plugins import CLAIMS, plugins_of
@@ -265,7 +265,7 @@ class Family:
     def notes(self, instance: Any) -> Sequence[str]:
         """Return the remarks on how an instance was made: the `notes` of its origin."""
         notes = (getattr(instance, "origin", None) or {}).get("notes", ())
-        return [str(note) for note in notes] if isinstance(notes, list | tuple) else []
+        return list(map(str, notes)) if isinstance(notes, list | tuple) else []
 
     # 2. The optimum: solves, bounds, exact checks, certificates.
 
@@ -616,8 +616,7 @@ class Family:
         """Check claims on one run, against the interval on OPT: those of these names, else all that apply."""
         known = [statement.name for statement in self.statements() if not statement.proof]
         for name in claims:
-            if name not in known:
-                raise InputError("claim", "", explain_unknown_name(name, known))
+            require_known(name, known, "claim")
         added = _plugin_claims(self.name)
         own = [name for name in claims if name not in {claim.name for claim in added}]
         checks: list[Check] = []

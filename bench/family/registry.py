@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from ratiobench import instances
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten, suggest_name
+from ratiobench.instances.io.errors import InputError, require_known, shorten, suggest_name
 from ratiobench.instances.io.plugins import FAMILIES, find_plugins
 
 if TYPE_CHECKING:
@@ -69,21 +69,14 @@ def claim_searches() -> dict[str, tuple[Family, SearchFunction]]:
     }
 
 
-def find_claim_search(claim: str) -> tuple[Family, SearchFunction]:
-    """The family that can search for the claim, and how; InputError for a claim that nobody searches for."""
+def find_search(claim: str) -> tuple[Family, SearchFunction]:
+    """The family that can search for a violation of the claim, or if none is named for a worst ratio, and how."""
+    if not claim:
+        searches = ((family, family.counterexample_search) for family in families().values())
+        return next((family, search.worst) for family, search in searches if search is not None and search.worst)
     known = claim_searches()
-    if claim not in known:
-        raise InputError("claim", "", explain_unknown_name(claim, known))
+    require_known(claim, known, "claim")
     return known[claim]
-
-
-def find_worst_case_search() -> tuple[Family, SearchFunction]:
-    """The first family that can search for the worst ratio of an algorithm, and how; InputError where none can."""
-    for family in families().values():
-        search = family.counterexample_search
-        if search is not None and search.worst is not None:
-            return family, search.worst
-    raise InputError("algorithm", "", "no family has a search for the worst ratio")
 
 
 # What is said of a file and of a folder that stand where a suite is named

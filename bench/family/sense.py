@@ -8,35 +8,19 @@ from enum import StrEnum
 class Sense(StrEnum):
     """Whether the most or the least of the objective is best."""
 
-    MOST = "most"
-    LEAST = "least"
+    verified: str  # the end of the interval on OPT that a verified solution gives
+    bound: str  # the end of the interval on OPT that a proof gives
+    ratio: str  # the ratio as tables head it: never below 1 when nothing is wrong
+    difference: str  # how far an algorithm is behind OPT, where no ratio says it
+    reached: str  # the part that is certainly reached, as tables head it: never above 1 when nothing is wrong
+    best: str  # what the best value of several is called
 
-    @property
-    def verified(self) -> str:
-        """The end of the interval on OPT that a verified solution gives."""
-        return "lower" if self is Sense.MOST else "upper"
+    def __new__(cls, value: str, *words: str) -> Sense:
+        """Make a member of its value and its words, in the order of the attributes."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.verified, member.bound, member.ratio, member.difference, member.reached, member.best = words
+        return member
 
-    @property
-    def bound(self) -> str:
-        """The end of the interval on OPT that a proof gives."""
-        return "upper" if self is Sense.MOST else "lower"
-
-    @property
-    def ratio(self) -> str:
-        """The ratio as tables head it: never below 1 when nothing is wrong."""
-        return "OPT/ALG" if self is Sense.MOST else "ALG/OPT"
-
-    @property
-    def difference(self) -> str:
-        """How far an algorithm is behind OPT, where no ratio says it."""
-        return "OPT - ALG" if self is Sense.MOST else "ALG - OPT"
-
-    @property
-    def reached(self) -> str:
-        """The part that is certainly reached, as tables head it: never above 1 when nothing is wrong."""
-        return "ALG/upper" if self is Sense.MOST else "lower/ALG"
-
-    @property
-    def best(self) -> str:
-        """What the best value of several is called."""
-        return "largest" if self is Sense.MOST else "least"
+    MOST = "most", "lower", "upper", "OPT/ALG", "OPT - ALG", "ALG/upper", "largest"
+    LEAST = "least", "upper", "lower", "ALG/OPT", "ALG - OPT", "lower/ALG", "least"

@@ -25,7 +25,7 @@ from msgspec import Meta
 from ratiobench.bench.family.suite import Case, Suite, is_informed
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.documents import Digest, Part, read_document
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, require_known, shorten
 from ratiobench.instances.io.files import (
     Place,
     iterate_values,
@@ -138,8 +138,7 @@ class StandardSet:
     def find(self, name: str) -> Entry:
         """The entry of this name; InputError where there is none."""
         known = {each.name: each for each in self.entries}
-        if name not in known:
-            raise InputError(str(self.path), "name", explain_unknown_name(name, known, "standard list"))
+        require_known(name, known, str(self.path), "name", "standard list")
         return known[name]
 
     def replace_entry(self, entry: Entry) -> StandardSet:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Meta
 
 from ratiobench.instances.io.documents import Name, Number, Part
-from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, require_known
 
 # Group of instances that were searched for to violate a claim about one algorithm; significance leaves them out
 COUNTEREXAMPLES = "counterexamples"
@@ -79,6 +79,11 @@ class Case:
     history: Mapping[str, Any] | None = None
     # ``SET/ENTRY`` of a standard set whose certificate gives the reference, once it is verified; empty: it is solved.
     certificate: str = ""
+
+    @property
+    def all_algorithms(self) -> tuple[str, ...]:
+        """Those of its runs and of its studies."""
+        return (*self.algorithms, *(study.algorithm for study in self.studies))
 
     def is_served(self, algorithm: str) -> bool:
         """Whether the case has the other days that an algorithm's name asks for."""
@@ -187,8 +192,7 @@ class Suite:
         if not known:
             raise InputError("--over", "", f"the suite {self.name} varies no parameter")
         for name in names:
-            if name not in known:
-                raise InputError("--over", "", explain_unknown_name(name, known))
+            require_known(name, known, "--over")
         chosen = [known[name] for name in dict.fromkeys(names)]
         return replace(
             self,

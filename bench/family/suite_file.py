@@ -57,7 +57,6 @@ CASES = 10_000  # Most cases of a file
 RUNS = 1000  # Most runs of an instance
 NAME = 100  # Most bytes of a name that is made of a grid
 Runs = Annotated[int, Meta(ge=1, le=RUNS)] | Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=RUNS)]
-_UNNAMED = ""  # A name or a sentence that is not given
 
 Effort = Annotated[int, Meta(ge=1, le=10**6)]
 Gap = Annotated[float, Meta(ge=0, le=0.999)]
@@ -75,12 +74,12 @@ class PlotTable(Part, frozen=True):
     """A figure."""
 
     name: Annotated[str, Meta(pattern=r"^[\w-]{1,100}$", title="a name of letters, digits, _ and -")]  # of its files
-    title: Name = _UNNAMED  # heading; its name, if there is none
+    title: Name = ""  # heading; its name, if there is none
     kind: Name = "welfare"  # welfare, reached, ratio, seconds, ..., or a measure
     groups: tuple[Name, ...] = ()  # places on the axis; all groups, if there are none
     axis: Name = "cases"  # what the groups vary
     algorithms: tuple[Name, ...] = ()  # those that it shows; all, if there are none
-    note: Name = _UNNAMED  # a sentence below it
+    note: Name = ""  # a sentence below it
     printed: tuple[PrintedGain, ...] = ()
     hindsight: tuple[HindsightTable, ...] = ()
     printed_means: tuple[PrintedMean, ...] = ()
@@ -90,10 +89,8 @@ class InstanceTable(Part, frozen=True, kw_only=True):
     """What stands beside the keys of a recipe; None: as in the suite."""
 
     recipe: Name  # kind of recipe: `list recipes`
-    name: Name = (
-        _UNNAMED  # of the case and of its file; must differ from case to case; made of the grid, if there is none
-    )
-    group: Name = _UNNAMED  # cases of one group are comparable; the grid without seeds, if there is none
+    name: Name = ""  # of the case and of its file, different from case to case; made of the grid, if there is none
+    group: Name = ""  # cases of one group are comparable; the grid without seeds, if there is none
     algorithms: tuple[Name, ...] | None = None
     formulation: Name | None = None
     backend: Name | None = None
@@ -108,9 +105,9 @@ class InstanceTable(Part, frozen=True, kw_only=True):
 class SuiteTable(Part, frozen=True, kw_only=True):
     """A suite; the tables of its instances have the keys of `InstanceTable`, of a recipe and of a grid."""
 
-    name: Name = _UNNAMED  # the file's, if there is none
-    summary: Name = _UNNAMED  # a sentence for the page
-    family: Name = _UNNAMED  # of problems: `list problems`; that of the recipes, if there is none
+    name: Name = ""  # the file's, if there is none
+    summary: Name = ""  # a sentence for the page
+    family: Name = ""  # of problems: `list problems`; that of the recipes, if there is none
     algorithms: tuple[Name, ...] = ()  # to run: names with options, or package.module:Class
     formulation: Name = "auto"  # model of OPT: `list formulations`
     backend: Name = "auto"  # its solver
@@ -374,21 +371,19 @@ class _Table:
     def _numbered(self, values: Mapping[str, Any], run: int | None) -> dict[str, Any]:
         """The values with the number of the run in the place of ``{run}``."""
         words = {} if run is None else {"run": str(run)}
+        return {name: self._filled(value, words, name) for name, value in values.items()}
 
-        def filled(value: Any, name: str) -> Any:
-            if isinstance(value, list):
-                return [filled(part, name) for part in value]
-            return self._filled(value, words, name) if isinstance(value, str) else value
-
-        return {name: filled(value, name) for name, value in values.items()}
-
-    def _filled(self, text: str, words: Mapping[str, str], place: str) -> str:
-        """The text with these words in the place of ``{NAME}``; InputError for a name that is none of them."""
-        for name in _PLACEHOLDER.findall(text):
+    def _filled(self, value: Any, words: Mapping[str, str], place: str) -> Any:
+        """The texts of a value with these words in the place of ``{NAME}``; InputError for a name that is none."""
+        if isinstance(value, list):
+            return [self._filled(part, words, place) for part in value]
+        if not isinstance(value, str):
+            return value
+        for name in _PLACEHOLDER.findall(value):
             if name not in words:
                 known = ", ".join(f"{{{word}}}" for word in words) or "none here"
                 raise self.error(place, f"{shorten(f'{{{name}}}')} stands for nothing; known: {known}")
-        return _PLACEHOLDER.sub(lambda match: words[match.group(1)], text)
+        return _PLACEHOLDER.sub(lambda match: words[match.group(1)], value)
 
     def _flat(self, table: Any, place: str) -> Iterator[tuple[str, Any]]:
         """The table by the names of keys; of an unknown key also what is near of those that stand beside."""

@@ -1,26 +1,40 @@
-"""Pieces of work on a dask cluster, as an executor like the pool of this machine."""
+"""Pieces of work on a dask cluster, as an executor like the pool of this machine.
+
+A dask worker hands each piece to a child process of its own thread: one that dies or runs into its limit costs that
+piece alone, with the same reason in the table as in a pool of our own. Nothing needs a file system that machines share.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import importlib
 import logging
+import os
 import pickle
+import platform
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
-from ratiobench.bench.running import remote
+from ratiobench.bench.family.registry import families
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.running import provenance
 from ratiobench.bench.running.pool import ExecutorLost, P, SpawnPool, T, WorkerLost
-from ratiobench.bench.running.remote import CodeDiffers
+from ratiobench.bench.storage.store import StoredResult
+from ratiobench.formulations.report import Termination
+from ratiobench.formulations.worker import worker
 from ratiobench.instances.io.errors import InputError, install_command, shorten
 from ratiobench.online.referee.arrival_count import ArrivalCount
 
 POLL = 2.0  # Seconds between two looks at how many workers a cluster has
 CONNECT = 10.0  # Seconds to wait for a scheduler's answer
+_EVER = 1e9
+_ALL_MEMORY_MB = 2**30
 WORKERLESS = 300.0  # Seconds to wait for a first or a new worker of a cluster that has none
 
 
@@ -116,7 +130,7 @@ class DaskCluster(Executor):
         handed: Future[T] = Future()
         call = pickle.dumps(partial(fn, *args, **kwargs), pickle.HIGHEST_PROTOCOL)
         try:
-            inner = self._executor.submit(remote.run, call, self.limit, remote.hash_code())
+            inner = self._executor.submit(run_piece, call, self.limit, hash_code())
         except Exception as error:
             raise self._gone() from error
         inner.add_done_callback(lambda done: self._hand_over(done, handed))
@@ -139,9 +153,7 @@ class DaskCluster(Executor):
                 handed.set_exception(ExecutorLost(problem))
             return
         value, error = done.result()
-        if isinstance(error, CodeDiffers):
-            handed.set_exception(ExecutorLost(f"a dask worker cannot be used, {error}"))
-        elif error is not None:
+        if error is not None:
             handed.set_exception(error)
         else:
             handed.set_result(value)
@@ -163,3 +175,63 @@ class DaskCluster(Executor):
 
 
 Pool = SpawnPool | DaskCluster
+
+# In the workers.
+
+
+@lru_cache(maxsize=1)
+def hash_code() -> str:
+    """Hash of what the numbers depend on: versions of our algorithms, solves and audits, and of the packages."""
+    ours = [
+        (
+            family.name,
+            family.audit_version,
+            family.solve_key(SolveSettings()),
+            [family.algorithm_key(entry.name) for entry in family.algorithms()],
+        )
+        for family in families().values()
+    ]
+    packages = sorted(provenance.collect()["packages"].items())
+    return hashlib.sha256(repr((ours, packages)).encode()).hexdigest()
+
+
+def run_piece(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Exception | None]:
+    """In a dask worker: what the call returns, or its exception."""
+    if planned_by != hash_code():
+        where = f"a dask worker cannot be used, on {platform.node()}"
+        problem = "its version of ratiobench, or of a package, is not the one here: install the same, then restart it"
+        return None, ExecutorLost(f"{where}: {problem}")
+    child = worker("piece")
+    if child.pid is None:
+        child.call("ratiobench.bench.running.work:load_imports", wall_seconds=_EVER, memory_mb=_ALL_MEMORY_MB)
+    reply = child.call(
+        "ratiobench.bench.running.cluster:answer_call", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB
+    )
+    if reply.termination is None:
+        return reply.value  # type: ignore[no-any-return]
+    reasons = {
+        Termination.TIMEOUT: f"ended at the limit of {limit or _EVER:g} s",
+        Termination.CRASH: "the worker process died",
+    }
+    return None, WorkerLost(reasons.get(reply.termination, reply.message))
+
+
+def answer_call(call: bytes) -> tuple[Any, Exception | None]:
+    """In the child process of a dask worker's thread: run the call. Machines are shared by threads, not by kernels."""
+    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    try:
+        function: partial[Any] = pickle.loads(call)
+        return _explained(function()), None
+    except Exception as error:
+        return None, error
+
+
+def _explained(value: Any) -> Any:
+    """Failed pieces that miss a module say where it is missing."""
+    if isinstance(value, tuple):
+        return tuple(map(_explained, value))
+    if isinstance(value, StoredResult) and "no module" in str(value.payload.get("reason", "")).lower():
+        reason = f"{value.payload['reason']} of a dask worker; every worker needs the module"
+        return replace(value, payload={**value.payload, "reason": reason})
+    return value

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import partial
@@ -23,33 +24,84 @@ from typing import Any
 import msgspec
 
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.registry import require_algorithms
+from ratiobench.bench.family.registry import families, require_algorithms
 from ratiobench.bench.family.standard import StoredRun, find_certificate, read_runs, read_set
 from ratiobench.bench.family.suite import Case, Study, Suite, is_informed
 from ratiobench.bench.running import provenance, work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.machine import default_workers
-from ratiobench.bench.running.options import SCALES, RunOptions
+from ratiobench.bench.running.machine import default_workers, usable_cores
 from ratiobench.bench.running.pool import ExecutorLost, SpawnPool
 from ratiobench.bench.running.progress import MAKING, Progress, clock
 from ratiobench.bench.storage.store import STORE, UNAUDITED, Store, StoredCase, StoredResult
 from ratiobench.formulations import backends
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
+from ratiobench.instances.io.errors import InputError, make_printable, require_known, shorten, suggest_name
 from ratiobench.instances.io.files import fill_folder, make_folder, read_bytes, write_atomically
 from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK
-from ratiobench.online.run_context import RunContext, run_context
+from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
 OPT = "OPT"
 GENERATE, OPT_STAGE, SOLVERS, ONLINE, AUDIT, STUDY = "generate", "opt", "solvers", "online", "audit", "study"
 CERTIFICATE = "certificate "  # The beginning of keys of intervals that a shipped certificate proves
 AHEAD = 16  # Cases that are generated before the largest of them is begun with
 TABLES = 40  # Of no more cases each table is printed as soon as its case is done
-
-
+SCALES = ("full", "small")
+# Options on which no figure depends; all others stand in the command of the provenance
+_BESIDE = ("out", "workers", "dask", "fresh", "retry_failed", "quiet", "own")
 # In keys of results of users' algorithms: how they were isolated
 _ISOLATED = {BUBBLEWRAP: "isolated", LANDLOCK: f"isolated by {LANDLOCK}"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How to run a suite: which cases, with which algorithms, where to, by whom, with how much work."""
+
+    only: tuple[str, ...] = ()  # only, rows: patterns; tier: names of groups
+    tier: tuple[str, ...] = ()
+    scale: str = "full"
+    rows: tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ()
+    add: tuple[str, ...] = ()
+    solve: bool = False
+    rerun: bool = False
+    repeat: int = 1
+    audits: bool | None = None
+    effort: int = 1
+    limit: float | None = None
+    isolate: bool | None = None
+    out: Path = Path("results")
+    workers: int | None = None
+    dask: str | None = None
+    fresh: bool = False
+    retry_failed: bool = False
+    quiet: bool = False
+    # what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The algorithms that are named, in the order in which they are run."""
+        return tuple(dict.fromkeys((*self.algorithms, *self.add)))
+
+    def context(self, family: Family) -> RunContext:
+        isolate = family.choose_isolation(self.isolate)
+        return RunContext(isolate=isolate, own=self.own, hidden=(str(self.out.absolute()),))
+
+    def as_words(self) -> list[str]:
+        """The options on which figures depend, where they are not at their defaults, as words of a command."""
+        words: list[str] = []
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.name in _BESIDE or value == option.default:
+                continue
+            flag = "--algorithm" if option.name == "algorithms" else f"--{option.name}"
+            if isinstance(value, bool):
+                words.append(flag if value else flag.replace("--", "--no-", 1))
+            else:
+                values = value if isinstance(value, tuple) else (value,)
+                words += [word for one in values for word in (flag, f"{one:g}" if isinstance(one, float) else str(one))]
+        return words
 
 
 @dataclass(slots=True, eq=False)
@@ -58,7 +110,7 @@ class _Piece:
 
     case: StoredCase
     stage: str
-    what: str  # `MAKING`, OPT, an algorithm or a study: its kind in the progress and in the order of pieces
+    what: str  # `MAKING`, OPT, an algorithm or a study: its name in the progress and in the order of pieces
     key: str
     call: Callable[[], partial[Any]]  # is asked for when a worker is free: it has read files
     weight: int = 0  # bytes of the instance's file, a measure of the work
@@ -95,7 +147,7 @@ class _Sweep:
     same: dict[tuple[str, str, str], list[_Piece]] = field(default_factory=dict)  # those that wait for one result
     spent: dict[str, float] = field(default_factory=dict)
     compiled: set[str] = field(default_factory=set)  # kernels of pieces that this run has made
-    left: dict[str, Counter[str]] = field(default_factory=dict)
+    left: dict[str, int] = field(default_factory=dict)  # pieces of each case that are not there yet
     started: set[str] = field(default_factory=set)  # cases of which something was handed to a worker
     own: dict[str, float] = field(default_factory=dict)  # seconds of work of each case in this run
     shown: bool = False  # a table was printed
@@ -124,7 +176,7 @@ class _Sweep:
             ],
             solvers_key=self.solvers_key,
         )
-        self.left[case.name] = Counter(list_work_kinds(case, self.repeats, bool(self.solvers_key)))
+        self.left[case.name] = _count_pieces(case, self.repeats, bool(self.solvers_key))
 
         def call() -> partial[Any]:
             files = work.read_given(case.recipe, case.prior, case.history)
@@ -145,7 +197,7 @@ class _Sweep:
         known = _with_priors(known, *(other.instance if other else "" for other in (result.prior, result.history)))
         position, planned = next((i, other) for i, other in enumerate(self.cases) if other.name == case.name)
         self.store.put_case(position, known)
-        self._advance(known, MAKING, result.seconds)
+        self._advance(known, result.seconds)
 
         if planned.certificate:
             call = partial(self._certify, known, planned.certificate)
@@ -172,7 +224,8 @@ class _Sweep:
             self._add(_Piece(case, STUDY, study.name, key, call))
 
     def _call(self, work_of: Callable[..., Any], case: StoredCase, *args: Any) -> partial[Any]:
-        return partial(work_of, self.family.name, self._data(case), case.instance, *args)
+        data, _ = read_bytes(self.path(case.instance))
+        return partial(work_of, self.family.name, data, case.instance, *args)
 
     def _certify(self, case: StoredCase, source: str) -> partial[Any]:
         return self._call(work.certify, case, source, read_bytes(find_certificate(source))[0], case.solve_key)
@@ -204,16 +257,12 @@ class _Sweep:
 
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key, with its solver's version; one's own in a sandbox is kept apart."""
-        shipped = algorithm.partition(":")[0] in {entry.name for entry in self.family.algorithms()}
         isolated = _ISOLATED.get(str(self.terms.isolate), "") if self.family.runs_user_code(algorithm) else ""
-        parts = [self.family.algorithm_key(algorithm), self.family.solver_key(algorithm) if shipped else "", isolated]
+        parts = [self.family.algorithm_key(algorithm), self.family.solver_key(algorithm), isolated]
         return " | ".join(filter(None, parts))
 
     def path(self, instance: str) -> Path:
         return self.folder / f"{instance}.json.gz"
-
-    def _data(self, case: StoredCase) -> bytes:
-        return read_bytes(self.path(case.instance))[0]
 
     # 2. From one piece to the next.
 
@@ -248,8 +297,8 @@ class _Sweep:
         if piece.stage == GENERATE:
             self.store.put_case([other.name for other in self.cases].index(case.name), case)
             self.store.put(work.make_failed(GENERATE, "", case.name, error))
-            for what in list(self.left[case.name].elements()):
-                self._advance(case, what, None)
+            for _ in range(self.left[case.name]):
+                self._advance(case, None)
             return
         failed = [work.make_failed(piece.stage, case.instance, piece.key, error)]
         if piece.stage == AUDIT:
@@ -262,19 +311,19 @@ class _Sweep:
         """The results of a piece are there; they took so long in this run, None if it did not make them."""
         taken = sum(result.seconds for result in results)
         self.spent[piece.what] = max(taken, self.spent.get(piece.what, 0.0))
-        self._advance(piece.case, piece.what, seconds)
+        self._advance(piece.case, seconds)
         if piece.stage == OPT_STAGE:
             self._measure(piece.case, results[0])
 
-    def _advance(self, case: StoredCase, what: str, seconds: float | None) -> None:
+    def _advance(self, case: StoredCase, seconds: float | None) -> None:
         """A piece of the case is there; print the case's table with the last one."""
         self.progress.advance()
         if seconds is not None:
             self.own[case.name] = self.own.get(case.name, 0.0) + seconds
-        self.left[case.name][what] -= 1
-        if self.left[case.name].total():
+        self.left[case.name] -= 1
+        if self.left[case.name]:
             return
-        over = sum(not left.total() for left in self.left.values())
+        over = sum(not left for left in self.left.values())
         so_far = clock(time.monotonic() - self.began)
         work_of_it = f", {clock(self.own[case.name])} of work" if case.name in self.own else ""
         self.progress.line(f"{over} of {len(self.left)} cases, {so_far}: {case.name} done{work_of_it}")
@@ -293,7 +342,7 @@ class _Sweep:
         first, since its runs wait for it, then what is known to be slow, or may have to compile, then what took longest
         in other cases. A piece whose kernels another worker may be compiling comes after all that have other kernels.
         """
-        begun = sum(self.left[name].total() > 0 for name in self.started)
+        begun = sum(self.left[name] > 0 for name in self.started)
         if self.planned and (not self.queue or begun < AHEAD):
             return self.planned.popleft()
         if not self.queue:
@@ -357,11 +406,9 @@ def _case_table(family: Family, store: Store, name: str) -> str:
     return results_text(replace(results, cases=[case], records=records), family).partition("\n\n")[0]
 
 
-def list_work_kinds(case: Case, repeats: Mapping[str, int], crosscheck: bool = False) -> list[str]:
-    """Pieces of progress in a case: the instance, OPT, several solvers' answers, every run with its audit, studies."""
-    runs = [name for name in case.algorithms for _ in range(repeats.get(name, 1))]
-    studies = [study.name for study in case.studies]
-    return [MAKING, OPT, *([SOLVERS] if crosscheck else []), *runs, *studies]
+def _count_pieces(case: Case, repeats: Mapping[str, int], crosscheck: bool) -> int:
+    """Pieces of work in a case: the instance, OPT, several solvers' answers, every run with its audit, studies."""
+    return 2 + crosscheck + sum(repeats.get(name, 1) for name in case.algorithms) + len(case.studies)
 
 
 def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
@@ -384,8 +431,7 @@ def filter_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = (
     """The cases whose names fit one of the patterns, of one of the tiers (groups); all, where there is none."""
     known = dict.fromkeys(case.group for case in suite.cases)
     for tier in tiers:
-        if tier not in known:
-            raise InputError("--tier", "", explain_unknown_name(tier, known))
+        require_known(tier, known, "--tier")
     _require_fitting("--only", patterns, [case.name for case in suite.cases], f"case of {suite.name}")
     chosen = [case for case in suite.cases if _fits(case.name, patterns) and case.group in (tiers or known)]
     if not chosen:
@@ -429,7 +475,7 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
     if not any(case.algorithms or named for case in chosen):
         raise InputError(suite.file or suite.name, "algorithms", "nothing is to be run: name some, or --algorithm NAME")
     for case in chosen if suite.file else ():
-        for name in (*case.algorithms, *(study.algorithm for study in case.studies)):
+        for name in case.all_algorithms:
             if is_informed(name) and case.prior is None:
                 problem = f"{shorten(name)}: the case {case.name} has no other day; its [[instance]] needs a `prior`"
                 raise InputError(suite.file, "algorithms", problem)
@@ -483,8 +529,7 @@ def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
 
 def require_shown(suite: Suite, added: Sequence[str]) -> None:
     """That the figures of a file show algorithms that are run; `added` are those of the command."""
-    run = [name for case in suite.cases for name in (*case.algorithms, *(study.algorithm for study in case.studies))]
-    known = dict.fromkeys([*run, *added])
+    known = dict.fromkeys([*(name for case in suite.cases for name in case.all_algorithms), *added])
     for j, plot in enumerate(suite.plots if suite.file else ()):
         named = {
             "algorithms": plot.algorithms,
@@ -524,13 +569,12 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     suite = scale_suite(suite, options.scale)
     cases = choose_cases(suite, options)
     require_shown(suite, options.named)
-    studied = [study.algorithm for case in cases for study in case.studies]
     for backend in {case.solve.backend for case in cases}:
         backends.require_installed(backend)
     terms = options.context(family)
     with run_context(terms):
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
-        for name in dict.fromkeys([*names, *studied]):
+        for name in dict.fromkeys([*names, *(name for case in cases for name in case.all_algorithms)]):
             try:
                 require_algorithms(family, [name])
             except InputError as error:
@@ -547,8 +591,11 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     else:
         pool = DaskCluster(options.dask, options.limit)
     try:
-        with _open_store(options.folder) as store:
-            folder = make_folder(options.folder / "instances")
+        folder = options.out / "instances"
+        if folder.exists() and not folder.is_dir():
+            raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
+        with Store.open(make_folder(options.out) / STORE) as store:
+            make_folder(folder)
             audited = suite.audited if options.audits is None else options.audits
             stored: dict[tuple[str, str], StoredRun] = {}  # those of the standard sets, by entry and algorithm
             for name in sorted({case.certificate.rpartition("/")[0] for case in cases if case.certificate}):
@@ -558,7 +605,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             made_by = {"workers": pool.parallel(), "provenance": provenance.collect(isolation)}
             store.begin(_describe(family, suite, options) | made_by, [case.name for case in cases])
             solvers_key = family.printed_key() if suite.crosscheck else ""
-            total = sum(len(list_work_kinds(case, repeats, bool(solvers_key))) for case in cases)
+            total = sum(_count_pieces(case, repeats, bool(solvers_key)) for case in cases)
             progress = Progress(total, options.quiet)
             for note in list_left_out(suite, options):
                 progress.warn(f"ratiobench: {make_printable(note, 500)}")
@@ -615,13 +662,6 @@ def command(suite: Suite, options: RunOptions) -> str:
     return shlex.join([*words, *options.as_words()])
 
 
-def _open_store(results: Path) -> Store:
-    folder = results / "instances"
-    if folder.exists() and not folder.is_dir():
-        raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
-    return Store.open(make_folder(results) / STORE)
-
-
 def find_folder(out: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()) -> Path:
     """The folder of the results, where none is named ``results/SUITE``.
 
@@ -647,3 +687,32 @@ def generate_suite(
                     about |= part.describe if part is made else {}
                     written.append(about | ({"notes": list(part.notes)} if part.notes else {}))
     return written
+
+
+def compile_kernels(chosen: Mapping[str, Collection[str] | None]) -> None:
+    """Compile and cache the kernels of OPT, of these algorithms of each family (None: of all) and of their audits.
+
+    Calls are made in any order: a kernel that two processes need is compiled by one of them.
+    """
+    began, cores = time.monotonic(), usable_cores()
+    parts = [(name, names, part) for name, names in chosen.items() for part in families()[name].compilations(names)]
+    progress = Progress(len(parts))
+    set_current("")  # the progress tells from here on
+    progress.line(f"compiling once what {', '.join(chosen)} needs, in {cores} processes")
+    with SpawnPool(cores) as pool:
+        left = {pool.submit(_compile, *part): part for part in parts}
+        while left:
+            finished, _ = wait(left, 1.0, FIRST_COMPLETED)
+            so_far = time.monotonic() - began
+            progress.tick([(name, part, so_far, None) for future, (name, _, part) in left.items() if future.running()])
+            for future in finished:
+                del left[future]
+                future.result()
+                progress.advance()
+    progress.line(f"compiled in {clock(time.monotonic() - began)}")
+    progress.close()
+
+
+def _compile(family: str, algorithms: Collection[str] | None, part: str) -> None:
+    with suppress(InputError):  # not every algorithm runs on a small instance
+        families()[family].compilations(algorithms)[part]()

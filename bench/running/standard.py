@@ -32,10 +32,9 @@ from ratiobench.bench.family.standard import (
 )
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.machine import usable_cores
-from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.pool import SpawnPool
 from ratiobench.bench.running.provenance import collect
-from ratiobench.bench.running.runner import run_suite
+from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.storage.payload import format_error, json_number
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.formulations import checksums
@@ -185,10 +184,8 @@ def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping
     if len(documents) == 1:
         return dict(documents[0])
     reports = [family.read_certified(instance, dict(document), "certificate") for document in documents]
-    least, most = (
-        min(range(len(reports)), key=lambda k: reports[k].upper),
-        max(range(len(reports)), key=lambda k: reports[k].lower),
-    )
+    least = min(range(len(reports)), key=lambda k: reports[k].upper)
+    most = max(range(len(reports)), key=lambda k: reports[k].lower)
     solved, bounded = (most, least) if family.sense is Sense.MOST else (least, most)
     if family.join_certificates is not None:
         return family.join_certificates(documents[solved], documents[bounded])

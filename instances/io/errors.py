@@ -106,6 +106,13 @@ def explain_unknown_name(name: str, known: Iterable[str], command: str = "") -> 
     return f"{shorten(name)} is not one of {some}" + (f" (`{command}`)" if command else "")
 
 
+def require_known(name: str, known: Iterable[str], source: str, field: str = "", command: str = "") -> None:
+    """InputError for a name that is not one of the known ones; `command` as of `explain_unknown_name`."""
+    known = list(known)
+    if name not in known:
+        raise InputError(source, field, explain_unknown_name(name, known, command))
+
+
 class CommandError(RuntimeError):
     """A failure that is no fault of the program and is told in one line: no certificate found, a full disk."""
 

@@ -98,28 +98,21 @@ class ClusterEnvironment(FamilyEnvironment):
         numerators = self._costs.numerators(np.where(start < 0, now, start))[counted]
         return float((numerators / self._costs.unit[counted]).sum())
 
-    def _see(self) -> Any:
+    def _observe(self) -> list[float]:
         """The first waiting jobs; the GPUs of each pool that are planned to be free; how many jobs wait."""
-        seen = np.zeros(self.observation_space.shape or (), np.float32)
-        if self._question is None:
-            return seen
+        figures: list[float] = []
         instance, now, mask = self._instance, self._question.arrivals[0][0], self.action_masks()
         for place, job in enumerate(self._candidates[: self._k]):
             limit, waited = (math.inf if job.limit is None else job.limit), max(0, now - job.submit)
-            seen[JOB_FEATURES * place : JOB_FEATURES * (place + 1)] = (
-                1.0,
-                mask[place + 1],
-                job.nodes * job.gpus / instance.capacity,
-                1 / (1 + HOUR / limit),
-                waited / (waited + HOUR),
-            )
+            figures += [1.0, mask[place + 1], job.nodes * job.gpus / instance.capacity]
+            figures += [1 / (1 + HOUR / limit), waited / (waited + HOUR)]
+        figures += [0.0] * (JOB_FEATURES * self._k - len(figures))
         cluster = show_cluster(self._simulator.state, self._simulator.jobs, {})
-        at = JOB_FEATURES * self._k
         for q, pool in enumerate(instance.pools):
             free = int(cluster.free[cluster.pool == q].sum())
             ends = [(run.start + run.job.limit, run.job) for run in cluster.running if run.pool == q and run.job.limit]
-            for x, ahead in enumerate(AHEAD):
+            for ahead in AHEAD:
                 freed = sum(job.nodes * job.gpus for end, job in ends if end <= now + ahead and ahead)
-                seen[at + len(AHEAD) * q + x] = (free + freed) / (pool.nodes * pool.gpus)
-        seen[-1] = len(self._candidates) / (1 + len(self._candidates))
-        return np.clip(seen, 0.0, 1.0, out=seen)
+                figures.append((free + freed) / (pool.nodes * pool.gpus))
+        figures += [0.0] * (self._length - 1 - len(figures))
+        return [*figures, len(self._candidates) / (1 + len(self._candidates))]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ratiobench.environments.episodes import FamilyEnvironment
@@ -108,34 +106,19 @@ class EdgeflowEnvironment(FamilyEnvironment):
             found.append((gpus * seconds, CLOUD, gpus, seconds))
         return sorted(each for each in found if view.second + each[3] <= job.deadline)[: self._k]
 
-    def _see(self) -> Any:
+    def _observe(self) -> list[float]:
         """Window and work of the job; candidates; busy GPUs and servers; the load that is due at `TIMES` times."""
-        seen = np.zeros(self.observation_space.shape or (), np.float32)
-        if self._question is None:
-            return seen
         view, job = self._question.view, self._question.arrivals[0]
         window = max(1, job.deadline - view.second)
         here = [(i, left) for i, left in zip(view.index.tolist(), view.left.tolist(), strict=True) if i in self._shares]
         horizon = max([window, *(self._jobs[i].deadline - view.second for i, _ in here)])
-        seen[:JOB_FEATURES] = (
-            window / horizon,
-            min((each[3] for each in self._candidates), default=window) / window,
-            len(here) / (1 + len(here)),
-        )
-        at = JOB_FEATURES
+        shortest = min((each[3] for each in self._candidates), default=window)
+        figures = [window / horizon, shortest / window, len(here) / (1 + len(here))]
         for cost, place, _, seconds in self._candidates:
-            need = cost / (window * view.gpus)
-            seen[at : at + CANDIDATE_FEATURES] = 1.0, float(place == EDGE), seconds / window, need
-            at += CANDIDATE_FEATURES
-        at = JOB_FEATURES + CANDIDATE_FEATURES * self._k
-        running = view.place == CLOUD
-        busy = int((view.place == EDGE).sum())
-        seen[at : at + CLUSTER_FEATURES] = (
-            int(view.share[running].sum()) / view.gpus,
-            busy / max(1, view.servers),
-            view.servers / (1 + view.servers),
-        )
-        at += CLUSTER_FEATURES
+            figures += [1.0, float(place == EDGE), seconds / window, cost / (window * view.gpus)]
+        figures += [0.0] * CANDIDATE_FEATURES * (self._k - len(self._candidates))
+        gpus_in_use, servers_in_use = int(view.share[view.place == CLOUD].sum()), int((view.place == EDGE).sum())
+        figures += [gpus_in_use / view.gpus, servers_in_use / max(1, view.servers), view.servers / (1 + view.servers)]
         ends, loads = [], []
         for i, left in here:
             model, (place, gpus) = self._instance.models[self._jobs[i].model], self._shares[i]
@@ -143,10 +126,8 @@ class EdgeflowEnvironment(FamilyEnvironment):
                 ends.append(self._jobs[i].deadline - view.second)
                 loads.append(gpus * left / dict(model.useful(view.gpus))[gpus])
         due, load = np.array(ends, dtype=float), np.array(loads, dtype=float)
-        for b in range(TIMES):
-            time = horizon * (b + 1) / TIMES
-            seen[at + b] = load[due <= time].sum() / (view.gpus * time)
-        return np.clip(seen, 0.0, 1.0, out=seen)
+        times = horizon * np.arange(1, TIMES + 1) / TIMES
+        return figures + [load[due <= time].sum() / (view.gpus * time) for time in times]
 
 
 class _Simulator(Simulator):

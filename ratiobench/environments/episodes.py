@@ -46,10 +46,10 @@ def find_episodes(name: str, given: str | Iterable[Any], seed: int, count: int) 
 class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
     """An environment of one family, an instance per episode.
 
-    The family gives `_size` (of an observation), `_begin` (lays out the instance, and asks), `_see` (the observation),
-    `_take` (does what an action means, and asks; the reward), and for the questions of its referee `_find_candidates`
-    and `_answer` (of those that the agent is not asked). An episode goes on in a generator, which cannot be copied: a
-    copy takes its actions again.
+    The family gives `_size` (of an observation), `_begin` (lays out the instance, and asks), `_observe` (the figures of
+    an observation), `_take` (does what an action means, and asks; the reward), and for the questions of its referee
+    `_find_candidates` and `_answer` (of those that the agent is not asked). An episode goes on in a generator, which
+    cannot be copied: a copy takes its actions again.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
@@ -72,7 +72,8 @@ class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
     def __init__(self, instances: str | Iterable[Any] = TINY, k: int = 8, *, seed: int = 1, count: int = 10) -> None:
         self._episodes = find_episodes(self._FAMILY, instances, seed, count)
         self._k = k
-        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (self._size(),), np.float32)
+        self._length = self._size()
+        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (self._length,), np.float32)
         self.action_space: Any = gymnasium.spaces.Discrete(k + self._REJECTIONS)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -170,6 +171,11 @@ class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
                 return
             self._answer(question)
         self._question = None
+
+    def _see(self) -> Any:
+        """The observation, in [0, 1]; zeros at the end."""
+        figures = [0.0] * self._length if self._question is None else self._observe()
+        return np.clip(np.array(figures, np.float32), 0.0, 1.0)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in self._OF_EPISODE}

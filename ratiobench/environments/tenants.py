@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ratiobench.environments.episodes import FamilyEnvironment
 from ratiobench.online.referee.simulator import LogEntry, Question
 from ratiobench.online.tenants.protocol import View
@@ -66,30 +64,21 @@ class TenantsEnvironment(FamilyEnvironment):
                 found.append((_planned(trial, gpu, view, public, jobs) - before, gpu, trial))
         return sorted(found, key=lambda candidate: (candidate[0], candidate[1], tuple(candidate[2])))[: self._k]
 
-    def _see(self) -> Any:
+    def _observe(self) -> list[float]:
         """Deadline and run time of the job; candidates; work that waits on every GPU."""
-        seen = np.zeros(self.observation_space.shape or (), np.float32)
-        if self._question is None:
-            return seen
         view, job = self._question.view, self._question.arrivals[0]
         horizon = max(1, *job.run, job.deadline - view.now, *(int(free) - view.now for free in view.free))
-        seen[:JOB_FEATURES] = (
-            max(0, job.deadline - view.now) / horizon,
-            min(job.run) / horizon,
-            job.cost_sensitivity / 100,
-        )
-        least, at = self._candidates[0][0], JOB_FEATURES
+        figures = [max(0, job.deadline - view.now) / horizon, min(job.run) / horizon, job.cost_sensitivity / 100]
+        least = self._candidates[0][0]
         for added, gpu, queue in self._candidates:
             place = list(queue).index(job.index)
             kind = int(self._simulator.public.gpu_type[gpu])
             share = least / added if added > 0 else 1.0
-            seen[at : at + CANDIDATE_FEATURES] = 1.0, share, place / len(queue), job.run[kind] / horizon
-            at += CANDIDATE_FEATURES
-        at = JOB_FEATURES + CANDIDATE_FEATURES * self._k
+            figures += [1.0, share, place / len(queue), job.run[kind] / horizon]
+        figures += [0.0] * CANDIDATE_FEATURES * (self._k - len(self._candidates))
         for gpu, queue in enumerate(view.queues):
-            seen[at + 2 * gpu] = (int(view.free[gpu]) - view.now) / horizon
-            seen[at + 2 * gpu + 1] = len(queue) / max(1, len(view.waiting))
-        return np.clip(seen, 0.0, 1.0, out=seen)
+            figures += [(int(view.free[gpu]) - view.now) / horizon, len(queue) / max(1, len(view.waiting))]
+        return figures + [0.0] * (self._length - len(figures))
 
 
 def _planned(queue: Sequence[int], gpu: int, view: View, public: Any, jobs: dict[int, Any]) -> int:

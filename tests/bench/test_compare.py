@@ -12,8 +12,7 @@ import pytest
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.report.folders import compare, compare_pace
-from ratiobench.bench.running.options import RunOptions
-from ratiobench.bench.running.runner import run_suite
+from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.storage.store import Store
 from tests.support.toy_family import ToyFamily
 from tests.support.toy_runs import toy  # noqa: F401

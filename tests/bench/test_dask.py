@@ -21,11 +21,9 @@ from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running import cluster as cluster_module
-from ratiobench.bench.running import remote
 from ratiobench.bench.running.cluster import DaskCluster
-from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.pool import WorkerLost
-from ratiobench.bench.running.runner import run_suite
+from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.storage.store import Store
 from tests.support.toy_runs import toy  # noqa: F401
 
@@ -221,7 +219,7 @@ def test_workers_with_other_code_are_refused(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Numbers of two versions never meet in one table: one line, status 1."""
-    monkeypatch.setattr(remote, "hash_code", lambda: "0" * 64)
+    monkeypatch.setattr(cluster_module, "hash_code", lambda: "0" * 64)
     assert main(["run", "toy", "--out", str(tmp_path), "--quiet", "--dask", cluster.address]) == 1
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1, errors

@@ -24,7 +24,7 @@ from ratiobench.bench.arguments import (
 )
 from ratiobench.bench.cli import SHIPPED, find_command, flags_of, is_argument, list_commands, main, make_parser, parse
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.running.options import RunOptions
+from ratiobench.bench.running.runner import RunOptions
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 

@@ -31,8 +31,7 @@ from ratiobench.bench.lora.suites import SETTLED
 from ratiobench.bench.report.figures import KINDS
 from ratiobench.bench.report.rows import results_text
 from ratiobench.bench.results.read import read_results
-from ratiobench.bench.running.options import RunOptions
-from ratiobench.bench.running.runner import run_suite
+from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.instances.eapm.generate import generate as generate_eapm
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1

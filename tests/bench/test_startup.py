@@ -131,10 +131,8 @@ def test_all_that_solves_compile_is_compiled_where_everything_is_asked_for() -> 
 
 def test_warm_says_what_it_does(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A line before and one after; an algorithm that does not run on a small instance is left to the run."""
-    from ratiobench.bench.running import warm
-
-    monkeypatch.setattr(warm, "usable_cores", lambda: 1)
-    warm.compile_kernels({"eapm": ["greedy", "nobody"]})
+    monkeypatch.setattr(runner, "usable_cores", lambda: 1)
+    runner.compile_kernels({"eapm": ["greedy", "nobody"]})
     first, last = capsys.readouterr().err.splitlines()
     assert first == "compiling once what eapm needs, in 1 processes"
     assert last.startswith("compiled in ")

@@ -15,8 +15,7 @@ from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.report.figures import bound_of, make_figure
 from ratiobench.bench.report.rows import results_text
 from ratiobench.bench.results.read import Results, read_results
-from ratiobench.bench.running.options import RunOptions
-from ratiobench.bench.running.runner import find_folder, run_suite, scale_suite
+from ratiobench.bench.running.runner import RunOptions, find_folder, run_suite, scale_suite
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.generate import generate

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 import ratiobench
-from ratiobench.bench.testing import assert_bound, assert_valid
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import named, path
-from ratiobench.testing import alpha, bbar, beta, rho, theorem5_bound
+from ratiobench.testing import alpha, assert_bound, assert_valid, bbar, beta, rho, theorem5_bound
 
 WITNESS = path("thm5_T5_3tasks")
 

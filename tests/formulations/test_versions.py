@@ -11,8 +11,7 @@ from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.report.answer import list_doubts
 from ratiobench.bench.results.read import read_results
-from ratiobench.bench.running.options import RunOptions
-from ratiobench.bench.running.runner import run_suite
+from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.show import opt_text
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.formulations import versions

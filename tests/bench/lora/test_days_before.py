@@ -12,8 +12,7 @@ import pytest
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.suite import Case, is_informed
 from ratiobench.bench.lora.suites import suites
-from ratiobench.bench.running.options import RunOptions
-from ratiobench.bench.running.runner import choose_cases, list_left_out
+from ratiobench.bench.running.runner import RunOptions, choose_cases, list_left_out
 from ratiobench.bench.running.work import make
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import loads

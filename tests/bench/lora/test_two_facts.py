@@ -19,8 +19,7 @@ from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.report.claims import ClaimSummary, summarise_claims
 from ratiobench.bench.report.rows import results_text
 from ratiobench.bench.results.read import read_results
-from ratiobench.bench.running.options import RunOptions
-from ratiobench.bench.running.runner import run_suite
+from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.show import assumptions_text, check_text
 from ratiobench.bench.storage.store import Store
 from ratiobench.instances.lora.named import path
