@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -65,8 +65,11 @@ class Curve:
 
     def utility(self, bid: Fraction | int) -> Fraction:
         """v_i - p_i where the task wins, 0 where it loses (15)."""
-        paid = self.payment(bid)
-        return Fraction(0) if paid is None else self.valuation - paid
+        return self.utility_in(self.piece(bid), Fraction(bid))
+
+    def utility_in(self, piece: Piece, bid: Fraction) -> Fraction:
+        """The utility of a bid inside a piece, or the limit at an end that does not belong to it."""
+        return Fraction(0) if piece.payment is None else self.valuation - piece.payment(bid)
 
     def best(self) -> tuple[Fraction, Fraction]:
         """(bid, utility): the truthful bid if none is better, else the best bid that can be named.
@@ -85,9 +88,9 @@ class Curve:
     def rows(self) -> Iterator[dict[str, str]]:
         """One row per piece, figures as exact fractions; the header of the CSV is their keys."""
         for piece in self.pieces:
-            ends = [(piece.low, piece.payment), (piece.high, piece.payment)]
-            paid = ["" if line is None else str(line(bid)) for bid, line in ends]
-            utility = ["0" if line is None else str(self.valuation - line(bid)) for bid, line in ends]
+            ends = piece.low, piece.high
+            paid = ["" if piece.payment is None else str(piece.payment(bid)) for bid in ends]
+            utility = [str(self.utility_in(piece, bid)) for bid in ends]
             yield {
                 "task": str(self.task),
                 "valuation": str(self.valuation),
@@ -103,6 +106,19 @@ class Curve:
                 "utility_to": utility[1],
                 "schedule": " ".join(f"{k}@{t}" for k, t in piece.cells),
             }
+
+
+def read_curve(rows: Sequence[Mapping[str, str]]) -> Curve:
+    """The utilities of a stored curve: each piece has the payment that its utilities at both ends say."""
+    task, valuation = int(rows[0]["task"]), int(rows[0]["valuation"])
+    pieces = []
+    for row in rows:
+        low, high = Fraction(row["bid_from"]), Fraction(row["bid_to"])
+        first, last = (valuation - Fraction(row[f"utility_{end}"]) for end in ("from", "to"))
+        slope = (last - first) / (high - low) if low < high else Fraction(0)
+        ends_in = row["from_included"] == "true", row["to_included"] == "true"
+        pieces.append(Piece(low, high, *ends_in, True, Line(first - slope * low, slope), ()))
+    return Curve(task, valuation, "", False, tuple(pieces))
 
 
 def make_threshold_curve(
