@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
-from ratiobench.bench.theory.replays import remember_runs
+from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.edgeflow.format import content_hash
@@ -121,7 +121,7 @@ def _for_good(case: Case[Instance]) -> Check:
     One is the schedule behind OPT's lower end without its jobs on the edge, the other a run of `RIVAL`.
     """
     instance, run, reference = case
-    rival = check(instance, _played(instance, RIVAL).decisions).met
+    rival = check(instance, _play(instance, RIVAL).decisions).met
     theirs = max(find_met_in_cloud(instance, reference), rival, key=sum)
     reason = "met by the best schedule known, in the cloud alone <= met"
     found = _compared(Fraction(sum(theirs)), Fraction(run.admitted), reason, reference.upper <= run.admitted)
@@ -134,7 +134,7 @@ def _for_good(case: Case[Instance]) -> Check:
 
 def _aware(case: Case[Instance]) -> Check:
     instance, run, _ = case
-    other = _played(instance, "afs").admitted
+    other = _play(instance, "afs").admitted
     return _compared(Fraction(other), Fraction(run.admitted), "met by `afs` <= met by `elasticflow`")
 
 
@@ -158,16 +158,17 @@ def count_met_without_edge(instance: Instance, algorithm: str) -> int:
 
 
 def _without(instance: Instance, algorithm: str) -> OnlineRun:
-    return _played(replace(instance, edge=(), cache={}), algorithm)
+    return _play(replace(instance, edge=(), cache={}), algorithm)
 
 
-def _run(instance: Instance, algorithm: str) -> OnlineRun:
+@keep_by_content(content_hash, 16)
+def _play(instance: Instance, algorithm: str) -> OnlineRun:
+    """Another policy's run on an instance."""
     from ratiobench.online.edgeflow.run import run
 
     return run(instance, algorithm)
 
 
-_played = remember_runs(_run, content_hash, 16)  # Another policy's run on an instance, of which the last are kept
 _EDGEFLOW = "EdgeFlow, section 5.3"
 # The claims in the order in which an audit checks them
 CLAIMS: tuple[Claim[Case[Instance]], ...] = (

@@ -50,8 +50,7 @@ def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> S
 
 def _charges(instance: Instance, played: OnlineRun) -> list[Charge]:
     if isinstance(played.trace, PriceTrace):
-        auction = auction_of(instance, played)
-        return charges(auction, auction.rule)
+        return charges(auction_of(instance, played))
     if played.revenue is None:
         raise InputError("algorithm", played.algorithm, "no payment rule: there are no charges")
     return [

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
-from ratiobench.bench.theory.replays import remember_runs
+from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.tenants.tables import queues_of, tables
 from ratiobench.instances.tenants.format import content_hash
 from ratiobench.instances.tenants.model import Instance
@@ -126,7 +126,7 @@ def _against(other: Callable[[OnlineRun], str], what: str) -> Callable[[Case[Ins
 
     def check(case: Case[Instance]) -> Check:
         instance, run, _ = case
-        rival = _played(instance, other(run))
+        rival = _play(instance, other(run))
         return _compared(int(run.welfare), int(rival.welfare), f"cost <= cost of {what}")
 
     return check
@@ -146,7 +146,7 @@ def _order(case: Case[Instance]) -> Check:
     instance, run, _ = case
 
     def ahead(each: Instance) -> int:
-        ours, theirs = (int(_played(each, name).welfare) for name in (run.algorithm, RIVAL))
+        ours, theirs = (int(_play(each, name).welfare) for name in (run.algorithm, RIVAL))
         return (ours > theirs) - (ours < theirs)
 
     before, turned = ahead(instance), []
@@ -159,13 +159,14 @@ def _order(case: Case[Instance]) -> Check:
     return replace(found, witness={"changes_at": turned}) if turned else found
 
 
-def _run(instance: Instance, algorithm: str) -> OnlineRun:
+@keep_by_content(content_hash, 64)
+def _play(instance: Instance, algorithm: str) -> OnlineRun:
+    """Another policy's run on an instance."""
     from ratiobench.online.tenants.run import run
 
     return run(instance, algorithm)
 
 
-_played = remember_runs(_run, content_hash, 64)  # Another policy's run on an instance, of which the last are kept
 _CLAIM = "the patent's claim 7; its text is lost, `patent` reads it as a beam or best-first search by F"
 # The claims in the order in which an audit checks them
 CLAIMS: tuple[Claim[Case[Instance]], ...] = (

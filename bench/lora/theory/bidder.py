@@ -85,7 +85,7 @@ class BidTrials:
             if valid:
                 high = others[-1] if others else low
                 pieces.append(Piece(low, high, True, True, decision is not None, paid, cells))
-        return Curve(self.task, self.valuation, "booked", True, tuple(pieces)).rows()
+        return Curve(self.task, self.valuation, "booked", tuple(pieces)).rows()
 
 
 def try_curve(instance: Instance, run: OnlineRun, task: int) -> BidTrials:

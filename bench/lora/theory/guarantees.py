@@ -24,7 +24,8 @@ import numpy as np
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
 from ratiobench.bench.lora.theory.basis.dual import DualValue, dual_of
-from ratiobench.bench.lora.theory.basis.facts import keep_by_content
+from ratiobench.bench.theory.keeping import keep_by_content
+from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.mechanism import FreeCapacity, prices, settle_share
 from ratiobench.online.lora.price_laws import logarithm
@@ -107,7 +108,7 @@ class Truth(NamedTuple):
         return "; ".join(found) + (": full cells may be too cheap to keep tasks away" if found else "")
 
 
-@keep_by_content(64)
+@keep_by_content(content_hash, 64)
 def find_truth(instance: Instance) -> Truth:
     return Truth(cap_compute(instance), cap_memory(instance), largest_share(instance))
 

@@ -24,9 +24,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.bench.lora.theory.basis.facts import keep_by_content
+from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.kernels import compiled
 from ratiobench.formulations.lora.covering.schedules import States, space, states
+from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.named import named
 
@@ -124,7 +125,7 @@ def menus(instance: Instance) -> Iterator[Menu]:
         yield Menu(task.memory_mb, menu.rates, cost, menu.offsets, net, task.work, reached)
 
 
-@keep_by_content(64)
+@keep_by_content(content_hash, 64)
 def _extremes(instance: Instance, memory: Fraction) -> tuple[Fraction, Fraction] | None:
     ends = LargestRatio(-1, memory), LargestRatio(1, memory)
     for menu in menus(instance):

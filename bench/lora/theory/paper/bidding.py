@@ -93,7 +93,7 @@ def theorem3_fixed_constants(case: Case, task: int | None = None) -> Check:
         doubtful = None if gains[best] else min(unsure, default=None)
     if doubtful in unsure:
         return leave_open(case, name, f"float prices: the cost of task {doubtful} is within rounding of its valuation")
-    gain, witness = _gain(fixed_curve(auction, best, auction.rule))
+    gain, witness = _gain(fixed_curve(auction, best))
     figures: Figures = {"payment": auction.rule}
     return compare(case, name, gain, 0, BY_BID_FIXED, witness=witness, figures=figures, scale=auction.scale)
 
@@ -109,7 +109,7 @@ def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
         pairs = enumerate(zip(instance.bid.tolist(), sizes[name], strict=True))
         tops[name] = nlargest(2, ((Fraction(bid, size), i) for i, (bid, size) in pairs))
     for i in tasks:
-        better, _ = fixed_curve(auction, i, auction.rule).best()
+        better, _ = fixed_curve(auction, i).best()
         most = max(better, Fraction(int(instance.bid[i])), Fraction(int(instance.valuation[i])))
         others = {name: next((value for value, j in top if j != i), Fraction(0)) for name, top in tops.items()}
         if all(most <= others[name] * sizes[name][i] for name in tops):
@@ -133,7 +133,7 @@ def theorem3(case: Case, task: int | None = None) -> Check:
     meter = SearchBudget(searches)
     for count, i in enumerate(() if problem else ranked):
         try:
-            gain, witness = _gain(recompute_curve(auction, i, auction.rule, meter))
+            gain, witness = _gain(recompute_curve(auction, i, meter))
         except SearchLimitReached:
             problem = f"its curve takes more than {searches} searches"
             if task is None:
@@ -146,7 +146,7 @@ def theorem3(case: Case, task: int | None = None) -> Check:
         return compare(case, name, 0, 0, claim, figures=figures)
     # Whoever gains while the constants stay, by a bid that moves none of them, gains.
     for i in _unmoved(auction, (i for i in ranked if fixed[i] > 0)):
-        gain, witness = _gain(fixed_curve(auction, i, auction.rule))
+        gain, witness = _gain(fixed_curve(auction, i))
         return compare(case, name, gain, 0, claim, witness=witness, figures=figures, scale=auction.scale)
     if task is None:
         return leave_open(case, name, problem, figures)
@@ -171,12 +171,12 @@ def theorem3_types(case: Case, task: int | None = None) -> Check:
     for i in range(case.instance.tasks if task is None else task + 1):
         if task in (None, i):
             meter = SearchBudget(min(left, SEARCHES_OF_ONE) if task is None else CHOSEN * SEARCHES)
-            found = find_best_misreport(auction, i, auction.rule, meter, before)
+            found = find_best_misreport(auction, i, meter, before)
             left, tried, every = left - meter.spent, tried + found.tries, every and found.every
             if found.lie is not None:
                 if task is not None:
                     figures["misreports_tried"] = tried
-                truthful = fixed_curve(auction, i, auction.rule).utility(int(case.instance.valuation[i]))
+                truthful = fixed_curve(auction, i).utility(int(case.instance.valuation[i]))
                 shown = {"utility": str(truthful), "better_utility": str(found.utility)}
                 witness = {"task": i, **found.lie._asdict(), **shown}
                 return compare(case, name, found.utility - truthful, 0, claim, witness=witness, figures=figures)
@@ -230,7 +230,7 @@ def provider_deficit(case: Case) -> Check:
     """The charge covers the vendor's price and the operational cost of every admitted task."""
     name, claim = "provider_deficit", "largest deficit q + sum e - p_i of an admitted task"
     auction = case.share(auction_of_case)
-    found = deficits(auction, auction.rule)
+    found = deficits(auction)
     short = {i: value for i, value in found.items() if value > 0}
     worst = max(found, key=lambda i: found[i], default=None)
     figures: Figures = {

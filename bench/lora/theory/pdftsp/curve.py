@@ -51,7 +51,6 @@ class Curve:
     task: int  # task, valuation: whose, and v_i
     valuation: int
     rule: str  # payment rule, printed (14) or critical
-    recomputed: bool  # whether alpha and beta follow the bid
     pieces: tuple[Piece, ...]  # in ascending order, without gaps
 
     def piece(self, bid: Fraction | int) -> Piece:
@@ -118,7 +117,7 @@ def read_curve(rows: Sequence[Mapping[str, str]]) -> Curve:
         slope = (last - first) / (high - low) if low < high else Fraction(0)
         ends_in = row["from_included"] == "true", row["to_included"] == "true"
         pieces.append(Piece(low, high, *ends_in, True, Line(first - slope * low, slope), ()))
-    return Curve(task, valuation, "", False, tuple(pieces))
+    return Curve(task, valuation, "", tuple(pieces))
 
 
 def make_threshold_curve(
@@ -136,7 +135,7 @@ def make_threshold_curve(
         pieces = [Piece(max(cost, Fraction(0)), top, cost < 0, True, True, paid, cells)]
         if cost >= 0:
             pieces.insert(0, Piece(Fraction(0), cost, True, True, False, None, ()))
-    return Curve(task, valuation, rule, False, tuple(pieces))
+    return Curve(task, valuation, rule, tuple(pieces))
 
 
 def _candidates(piece: Piece, valuation: int, truthful: Fraction) -> Iterator[Fraction]:
