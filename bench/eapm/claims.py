@@ -6,19 +6,21 @@ each verdict names the reading that it is about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
-from ratiobench.formulations.eapm.check import check
+from ratiobench.bench.theory.keeping import keep_by_content
+from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.eapm.model import Instance, IntArray, User, freeze, profit_rate
-from ratiobench.instances.eapm.solution import Decision
 from ratiobench.online.eapm import registry
+from ratiobench.online.outcome import OnlineRun
 
 AUDITS = "2"  # Version of all checks. Raise it with every claim that is added and every check whose outcome changes.
 NOTATION = (
@@ -67,36 +69,24 @@ def _counted(name: str, count: str, what: str, case: Case[Instance]) -> Check:
 
 
 def _best_of_three(case: Case[Instance]) -> Check:
-    """Greedy and Average made anew, and verified."""
+    """Greedy and Average are run beside it."""
     instance, run, _ = case
-    if any(int(price) <= int(tasks) * int(instance.cost[kind].min()) for kind, tasks, price in _users(instance)):
+    bags = zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True)
+    if any(price <= tasks * int(instance.cost[kind].min()) for kind, tasks, price in bags):
         reason = "a user pays no more than the least energy (gamma <= 1)"
         return Check("best_of_three", Verdict.NOT_APPLICABLE, None, None, reason)
-    values = {}
-    for name, solution in (("greedy", _greedy(instance)), ("average", _average(instance))):
-        value = check(instance, solution).value
-        assert value is not None
-        values[name] = value
+    values = {name: Fraction(_play(instance, name).welfare) for name in ("greedy", "average")}
     left, right = max(values.values()), Fraction(run.welfare)
     verdict = Verdict.HOLDS if left <= right else Verdict.VIOLATED
     return Check("best_of_three", verdict, left, right, "max(Greedy, Average) <= Online", None, dict(values))
 
 
-def _users(instance: Instance) -> Iterator[tuple[int, int, int]]:
-    return zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True)
+@keep_by_content(content_hash, 16)
+def _play(instance: Instance, algorithm: str) -> OnlineRun:
+    """Another algorithm's run on an instance."""
+    from ratiobench.online.eapm.run import run
 
-
-def _greedy(instance: Instance) -> tuple[Decision, ...]:
-    energy, machines = instance.etc_ms * instance.apc_mw, range(len(instance.machines))
-    return tuple(
-        tuple(int(tasks) if j == int(energy[kind].argmin()) else 0 for j in machines)
-        for kind, tasks in zip(instance.kind, instance.tasks, strict=True)
-    )
-
-
-def _average(instance: Instance) -> tuple[Decision, ...]:
-    m = len(instance.machines)
-    return tuple(tuple(int(tasks) // m + (j < int(tasks) % m) for j in range(m)) for tasks in instance.tasks)
+    return run(instance, algorithm)
 
 
 def _best_step(case: Case[Instance]) -> Check:
@@ -117,23 +107,31 @@ def _best_step(case: Case[Instance]) -> Check:
         worth = earned + user.price
         shares = np.zeros(len(load), np.int64)
         enough = best_step(freeze(load), user.etc_ms, user.cost, user.tasks, worth, LIMIT, shares)
-        best, best_profit = _after(load, user, shares, worth)
-        ours, earned = _after(load, user, np.array(taken), worth)
-        if best_profit > 0:
+        best, ours = (place_bag(load, user, placed, worth) for placed in (shares, np.array(taken)))
+        earned = ours.profit
+        if best.profit > 0:
             settled, short = settled + enough, short + (not enough)
-            if best > ours:
+            if best.rate > ours.rate:
                 witness = {"user": i, "placement": list(taken), "best": shares.tolist()}
-                return Check("best_step", Verdict.VIOLATED, best, ours, claim, witness)
+                return Check("best_step", Verdict.VIOLATED, best.rate, ours.rate, claim, witness)
         load += np.array(taken, np.int64) * user.etc_ms
     verdict = Verdict.UNDECIDED if short else Verdict.HOLDS
     reason = f"{claim}: {short} steps have too many candidates" if short else claim
     return Check("best_step", verdict, None, None, reason, None, {"steps": settled})
 
 
-def _after(load: IntArray, user: User, shares: IntArray, worth: int) -> tuple[Fraction, int]:
-    """The profit rate and the profit once a bag is placed so."""
-    profit = worth - int(shares @ user.cost)
-    return profit_rate(profit, int((load + shares * user.etc_ms).max())), profit
+class Placement(NamedTuple):
+    """What a run has once a bag is placed."""
+
+    profit: int  # micro-units so far
+    busy: int  # ms until which the last machine is busy
+    rate: Fraction  # units per second
+
+
+def place_bag(load: IntArray, user: User, shares: IntArray, worth: int) -> Placement:
+    """The placement of so many tasks on each machine; `worth`: the profit so far and what the user pays."""
+    profit, busy = worth - int(shares @ user.cost), int((load + shares * user.etc_ms).max())
+    return Placement(profit, busy, profit_rate(profit, busy))
 
 
 # The paper's claims about its algorithm: one that a proof settles, then those that an audit checks, in its order

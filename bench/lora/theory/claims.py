@@ -77,7 +77,7 @@ class Claim(claim.Claim[Case]):
         """Check the claim about one bidder of a run that it is about."""
         assert self.check_one is not None, f"{self.name} is not about one bidder"
         problem = self.applies(case)
-        return self.not_applicable(problem) if problem else self.check_one(case, task)
+        return self.not_applicable(problem) if problem else self._named(self.check_one(case, task))
 
 
 def _is_pdftsp(run: OnlineRun) -> bool:

@@ -482,8 +482,8 @@ def test_an_entry_of_the_table_is_all_that_a_claim_needs() -> None:
     claim = Claim(
         name="small", statement="ALG <= N", source="a test", standing=ProofStatus.FALSE, about=about,
         signs=(("N", "5"),), applies=lambda case: "" if case.instance.tasks == 3 else "three tasks only",
-        check=lambda case: compare(case, "small", case.run.welfare, 5, "ALG <= 5"),
-        check_one=lambda case, task: compare(case, "small", task, 5, "i <= 5"),
+        check=lambda case: compare(case, case.run.welfare, 5, "ALG <= 5"),
+        check_one=lambda case, task: compare(case, task, 5, "i <= 5"),
     )  # fmt: skip
     three, other = named("thm5_T5_3tasks"), named("lemma3_T2_two_tasks")
     greedy = Case(three, run(three, "greedy"), _report(312))
