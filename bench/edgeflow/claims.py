@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
 from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.edgeflow.check import check
@@ -67,22 +67,11 @@ def _on_edge(case: Case[Instance]) -> str:
     return "" if case.instance.edge else "there are no edge servers"
 
 
-# The checks; `Claim` puts the names in.
-
-
-def _compared(left: Fraction, right: Fraction, reason: str, sure: bool = True) -> Check:
-    if left > right:
-        verdict = Verdict.VIOLATED
-    else:
-        verdict = Verdict.HOLDS if sure else Verdict.UNDECIDED
-    return Check("", verdict, left, right, reason)
-
-
 def _room(case: Case[Instance]) -> Check:
     """A verified schedule shows that there is room, the bound that there is none."""
     _, run, reference = case
     left = MARGIN * run.admitted
-    found = _compared(left, Fraction(reference.upper), "1.1 met <= upper end of OPT", left <= reference.lower)
+    found = compare_sides(left, reference.upper, "1.1 met <= upper end of OPT", sure=left <= reference.lower)
     return replace(found, figures={"met": run.admitted, "lower": reference.lower, "upper": reference.upper})
 
 
@@ -91,7 +80,7 @@ def _worth(case: Case[Instance]) -> Check:
     instance, run, reference = case
     without = count_met_without_edge(instance, run.algorithm)
     reason = "1.1 times what the policy meets without edge servers <= upper end of OPT with them"
-    found = _compared(MARGIN * without, Fraction(reference.upper), reason, sure=False)
+    found = compare_sides(MARGIN * without, reference.upper, reason, sure=False)
     return replace(found, figures={"at_most": int(reference.upper) - without, "without": without})
 
 
@@ -99,7 +88,7 @@ def _helps(case: Case[Instance]) -> Check:
     """The same policy, once more without servers."""
     instance, run, _ = case
     without = _without(instance, run.algorithm)
-    found = _compared(Fraction(without.admitted), Fraction(run.admitted), "met without edge servers <= met with them")
+    found = compare_sides(without.admitted, run.admitted, "met without edge servers <= met with them")
     if found.status is Verdict.HOLDS:
         return found
     lost = _difference(instance, without, run)
@@ -111,7 +100,7 @@ def _guaranteed(case: Case[Instance]) -> Check:
     instance, run, _ = case
     met = check(instance, run.decisions).met
     missed = [i for i, pieces in enumerate(run.decisions) if pieces and not met[i]]
-    found = _compared(Fraction(len(missed)), Fraction(0), "jobs that were admitted and missed <= 0")
+    found = compare_sides(len(missed), 0, "jobs that were admitted and missed <= 0")
     return replace(found, witness={"jobs": missed[:WITNESSES]}) if missed else found
 
 
@@ -124,7 +113,7 @@ def _for_good(case: Case[Instance]) -> Check:
     rival = check(instance, _play(instance, RIVAL).decisions).met
     theirs = max(find_met_in_cloud(instance, reference), rival, key=sum)
     reason = "met by the best schedule known, in the cloud alone <= met"
-    found = _compared(Fraction(sum(theirs)), Fraction(run.admitted), reason, reference.upper <= run.admitted)
+    found = compare_sides(sum(theirs), run.admitted, reason, sure=reference.upper <= run.admitted)
     if found.status is not Verdict.VIOLATED:
         return found
     shut = [i for i, pieces in enumerate(run.decisions) if theirs[i] and not pieces]
@@ -135,7 +124,7 @@ def _for_good(case: Case[Instance]) -> Check:
 def _aware(case: Case[Instance]) -> Check:
     instance, run, _ = case
     other = _play(instance, "afs").admitted
-    return _compared(Fraction(other), Fraction(run.admitted), "met by `afs` <= met by `elasticflow`")
+    return compare_sides(other, run.admitted, "met by `afs` <= met by `elasticflow`")
 
 
 def find_met_in_cloud(instance: Instance, reference: SolveReport) -> tuple[bool, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
 from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.tenants.tables import queues_of, tables
@@ -71,18 +71,10 @@ def _default(case: Case[Instance]) -> str:
     return "" if case.instance.jobs <= ORDER_JOBS else f"more than {ORDER_JOBS} jobs"
 
 
-# The checks; `Claim` puts the names in.
-
-
-def _compared(left: Fraction | int, right: Fraction | int, reason: str, sure: bool = True) -> Check:
-    verdict = Verdict.VIOLATED if left > right else Verdict.HOLDS if sure else Verdict.UNDECIDED
-    return Check("", verdict, Fraction(left), Fraction(right), reason)
-
-
 def _optimal(case: Case[Instance]) -> Check:
     _, run, reference = case
     cost = int(run.welfare)
-    found = _compared(cost, int(reference.upper), "cost <= upper end of OPT", cost <= reference.lower)
+    found = compare_sides(cost, int(reference.upper), "cost <= upper end of OPT", sure=cost <= reference.lower)
     if found.status is not Verdict.VIOLATED or reference.solution is None:
         return found
     return replace(found, witness={"cheaper_deployment": _moved(run.decisions, reference.solution)})
@@ -115,7 +107,7 @@ def _admissible(case: Case[Instance]) -> Check:
             h, true = h + sum(values[j] for j in worst), true + sum(costs[j] for j in worst)
             unplaced += worst
     sure = all(value <= lowest for value, lowest in zip(values, least, strict=True))
-    found = _compared(h, true, "h of some jobs <= what they cost in a verified deployment", sure)
+    found = compare_sides(h, true, "h of some jobs <= what they cost in a verified deployment", sure=sure)
     if found.status is Verdict.VIOLATED:
         return replace(found, witness={"not_placed": sorted(unplaced)[:WITNESSES]})
     return found
@@ -127,7 +119,7 @@ def _against(other: Callable[[OnlineRun], str], what: str) -> Callable[[Case[Ins
     def check(case: Case[Instance]) -> Check:
         instance, run, _ = case
         rival = _play(instance, other(run))
-        return _compared(int(run.welfare), int(rival.welfare), f"cost <= cost of {what}")
+        return compare_sides(int(run.welfare), int(rival.welfare), f"cost <= cost of {what}")
 
     return check
 
@@ -155,7 +147,7 @@ def _order(case: Case[Instance]) -> Check:
             value = getattr(instance, key) * up // down
             if before * ahead(replace(instance, **{key: value}, cache={})) < 0:
                 turned.append(f"{key} x {Fraction(up, down)}")
-    found = _compared(len(turned), 0, f"prices at which {RIVAL} and the search change places <= 0")
+    found = compare_sides(len(turned), 0, f"prices at which {RIVAL} and the search change places <= 0")
     return replace(found, witness={"changes_at": turned}) if turned else found
 
 

@@ -619,9 +619,3 @@ CLAIMS: tuple[Claim, ...] = (
 )
 THEORY = make_claims(CLAIMS, AUDITS, SIGNS, Case)
 audit = THEORY.audit
-
-
-def list_searches() -> dict[str, SearchSpace]:
-    """The search space of each claim; false claims, for which a search ends, first."""
-    ordered = sorted(CLAIMS, key=lambda claim: claim.standing is not ProofStatus.FALSE)
-    return {claim.name: claim.search for claim in ordered if claim.search is not None}

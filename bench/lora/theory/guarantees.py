@@ -309,17 +309,23 @@ def theorem_c_a_priori(case: Case) -> Check:
         return compare(case, case.share(_find_final_dual).value, None, problem=problem)
     tops = find_full_cells(case.instance, case.run, truth.cap_compute, truth.cap_memory, truth.share)
     lam, phi = (_add(prices, top) for prices, top in zip((trace.lam, trace.phi), tops, strict=True))
-    gamma, observed = _find_growth(case), _find_spread(case, truth.cap_compute, truth.cap_memory)
+    gamma = _find_growth(case)
+    factor, figures = _find_factor(case, truth, gamma)
+    figures = {"gamma": gamma, **figures}
+    claim = "OPT <= D(full cells raised) <= (Gamma' + U/(1-eps)) ALG"
+    return _settle(case, claim, lambda dual: (factor * case.run.welfare, figures), (lam, phi))
+
+
+def _find_factor(case: Case, truth: Truth, gamma: Fraction) -> tuple[Fraction, Figures]:
+    """gamma + U / (1 - eps), and the figures behind it."""
+    observed = _find_spread(case, truth.cap_compute, truth.cap_memory)
     factor = gamma + observed / (1 - truth.share)
-    figures: Figures = {
-        "gamma": gamma,
+    return factor, {
         "spread_observed": observed,
         "largest_share": truth.share,
         "factor": factor,
         "least_factor": find_least_factor(observed),
     }
-    claim = "OPT <= D(full cells raised) <= (Gamma' + U/(1-eps)) ALG"
-    return _settle(case, claim, lambda dual: (factor * case.run.welfare, figures), (lam, phi))
 
 
 def _add(one: Prices, other: Mapping[Cell, Fraction]) -> dict[Cell, Fraction]:
@@ -356,13 +362,6 @@ def theorem_g(case: Case) -> Check:
         return compare(case, None, None, problem=FILLED)
     lam, phi = find_full_cells(instance, run, truth.cap_compute, truth.cap_memory, truth.share)
     value = dual_of(instance).exact(lam, phi).value
-    observed = _find_spread(case, truth.cap_compute, truth.cap_memory)
-    factor = 1 + observed / (1 - truth.share)
-    figures: Figures = {
-        "spread_observed": observed,
-        "largest_share": truth.share,
-        "factor": factor,
-        "least_factor": find_least_factor(observed),
-    }
+    factor, figures = _find_factor(case, truth, Fraction(1))
     claim = "OPT <= D(full cells) <= (1 + U/(1-eps)) ALG"
     return settle_dual(case, claim, value, factor * run.welfare, figures)

@@ -72,21 +72,18 @@ def theorem_p(case: Case) -> Check:
         for node, size, mb in zip(public.node_types, compute, memory, strict=True)
     )
     claim = "OPT <= D <= max(1, B) ALG + (priced capacity at the start)"
-    bound = _Bound(max(Fraction(1), terms.growth), terms.start, most)
-    return _compare(case, claim, value, bound, {"growth": terms.growth})
+    factor = max(Fraction(1), terms.growth)
+    return _compare(case, claim, value, factor, terms.start, most, {"growth": terms.growth})
 
 
-class _Bound(NamedTuple):
-    """factor ALG + loss, and the value of all capacity at full prices, in micro-dollars."""
+def _compare(
+    case: Case, claim: str, value: Fraction, factor: Fraction, loss: Fraction, most: Fraction, figures: Figures
+) -> Check:
+    """The dual value against factor ALG + loss, where the constants are what the proof needs.
 
-    factor: Fraction
-    loss: Fraction
-    most: Fraction
-
-
-def _compare(case: Case, claim: str, value: Fraction, bound: _Bound, figures: Figures) -> Check:
-    """The dual value against the bound, where the constants are what the proof needs."""
-    terms, (factor, loss, most) = case.run.trace.terms, bound
+    `most`: the value of all capacity at full prices, micro-dollars.
+    """
+    terms = case.run.trace.terms
     least = _thousandths_of_log(most / loss) if loss else None
     figures = {**figures, "factor": factor, "loss": loss, "least_factor": least}
     constants = {"cap_compute": terms.caps[0], "cap_memory": terms.caps[1], "largest_share": terms.share}
@@ -110,7 +107,7 @@ def theorem_pool(case: Case) -> Check:
     most = public.slots * sum(tops, Fraction(0))
     claim = "OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG + (priced capacity at the start)"
     figures: Figures = {"growth": terms.growth, "omega": max(omega), "spread_of_run": spread}
-    return _compare(case, claim, value, _Bound(factor, loss, most), figures)
+    return _compare(case, claim, value, factor, loss, most, figures)
 
 
 def find_omega(instance: Instance) -> list[Fraction]:

@@ -32,12 +32,6 @@ from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.named import named
 
 
-def find_bbar_range(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:
-    """Least and largest bbar over all covers of all tasks, in units as in `facts`; None where no task has a cover."""
-    found = _extremes(instance, memory)
-    return None if found is None else (money * found[0], money * found[1])
-
-
 class Totals(NamedTuple):
     """A cover: the option it uses, and its operational cost, work and number of cells."""
 
@@ -126,13 +120,14 @@ def menus(instance: Instance) -> Iterator[Menu]:
 
 
 @keep_by_content(content_hash, 64)
-def _extremes(instance: Instance, memory: Fraction) -> tuple[Fraction, Fraction] | None:
+def find_bbar_range(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:
+    """Least and largest bbar over all covers of all tasks, in units as in `facts`; None where no task has a cover."""
     ends = LargestRatio(-1, memory), LargestRatio(1, memory)
     for menu in menus(instance):
         for end in ends:
             end.add_task(menu)
     low, high = (end.find_largest() for end in ends)
-    return None if low is None or high is None else (-low, high)
+    return None if low is None or high is None else (money * -low, money * high)
 
 
 class LargestRatio:

@@ -17,13 +17,7 @@ from ratiobench.bench.lora.theory.basis.assumptions import explain_negative_cost
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING, SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
-from ratiobench.bench.lora.theory.payments.truthfulness import (
-    BY_BID,
-    BY_TYPE,
-    MisreportTrials,
-    gain_by_bid,
-    gain_by_type,
-)
+from ratiobench.bench.lora.theory.payments.truthfulness import BY_BID, BY_TYPE, compare_by_trials
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, auction_of_case, deficits, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import explain_unfollowed, recompute_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
@@ -150,7 +144,7 @@ def theorem3(case: Case, task: int | None = None) -> Check:
         return compare(case, gain, 0, BY_BID, witness=witness, figures=figures, scale=auction.scale)
     if task is None:
         return leave_open(case, problem, figures)
-    return _compare_tried(case, BY_BID, problem, gain_by_bid(case, task), figures)
+    return compare_by_trials(case, task, BY_BID, problem, figures, auction.scale)
 
 
 def theorem3_types(case: Case, task: int | None = None) -> Check:
@@ -165,7 +159,7 @@ def theorem3_types(case: Case, task: int | None = None) -> Check:
             problem = "float prices: misreports are followed in exact arithmetic only (arith=exact)"
             return leave_open(case, problem, figures)
         problem = "float prices: not every misreport is followed (arith=exact)"
-        return _compare_tried(case, BY_TYPE, problem, gain_by_type(case, task), figures)
+        return compare_by_trials(case, task, BY_TYPE, problem, figures, auction.scale)
     before = first_state(auction)
     left, tried, every = SEARCHES, 0, True
     for i in range(case.instance.tasks if task is None else task + 1):
@@ -185,15 +179,6 @@ def theorem3_types(case: Case, task: int | None = None) -> Check:
     if not every:
         return leave_open(case, f"none of the {tried} misreports tried gains; not all were tried", figures)
     return compare(case, 0, 0, BY_TYPE, figures=figures)
-
-
-def _compare_tried(case: Case, claim: str, problem: str, found: str | MisreportTrials, figures: Figures) -> Check:
-    """A claim that could not be followed exactly, by runs with lies: what the best one gains in booked charges."""
-    if isinstance(found, str):
-        return leave_open(case, f"{problem}; {found}", figures)
-    figures = figures | {"misreports_tried": found.reports}
-    claim, scale = f"{claim}, as booked in whole micro-dollars", case.share(auction_of_case).scale
-    return compare(case, found.gain, 0, claim, witness=found.witness, figures=figures, scale=scale)
 
 
 def _worst_loss(case: Case, claim: str, *, any_bid: bool) -> Check:

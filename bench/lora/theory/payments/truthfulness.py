@@ -62,6 +62,7 @@ EACH = 3  # Where not all tasks can have so many reports, some have none
 
 BY_BID = "U_i(b) - U_i(v_i) for the bid that gains most"
 BY_TYPE = "gain by the misreport of arrival, deadline, work or memory that pays best"
+UNLIKE = "run again, it decides otherwise"
 
 
 def explain_no_payments(case: Case) -> str:
@@ -114,7 +115,7 @@ class BidderView:
             edge = -1 if cost is None else cost.__floor__()
             more = [] if self.only is None else list_first_bids(self.instance, i, self.run.decisions[i])
             for bid in sorted({0, edge, edge + 1, LIMIT, *more}):
-                report = again.report_with_bid(i, bid)
+                report = again.truth(i)._replace(bid=bid)
                 if not 0 <= bid <= LIMIT or again.cost(i, report) > again.left:
                     continue
                 valid, decision = again.decision(i, report)
@@ -163,7 +164,9 @@ class BidderView:
         """
         again = RepeatableRun(self.instance, self.run, 0)
         own = self.run.decisions[i]
-        found = [(self.utility(i, own), own)] if report == again.report_with_bid(i, int(self.instance.bid[i])) else []
+        found = (
+            [(self.utility(i, own), own)] if report == again.truth(i)._replace(bid=int(self.instance.bid[i])) else []
+        )
         for _ in range(REPEATS):
             again.left = again.cost(i, report) + PROCESS
             valid, decision = again.decision(i, report, alone=True)
@@ -181,10 +184,18 @@ def make_bidder_view(case: Case, only: int | None = None) -> BidderView:
     return BidderView(case.instance, case.run, only)
 
 
+# What is tried of all bidders (False) or of one alone (True)
+_PLANS: dict[tuple[str, bool], Plan] = {
+    (BY_BID, False): try_bids,
+    (BY_BID, True): try_bids_where_outcomes_change,
+    (BY_TYPE, False): try_types,
+    (BY_TYPE, True): try_types_of_one,
+}
+
+
 def truthful_bid(case: Case, task: int | None = None) -> Check:
     """No bid is better than the valuation, for any task; of one bidder, bids are sought where outcomes change."""
-    plan = try_bids if task is None else try_bids_where_outcomes_change
-    return _settle(case, task, BY_BID, plan)
+    return _settle(case, task, BY_BID)
 
 
 def truthful_type(case: Case, task: int | None = None) -> Check:
@@ -192,11 +203,10 @@ def truthful_type(case: Case, task: int | None = None) -> Check:
 
     Of one bidder with every window inside the true one.
     """
-    plan = try_types if task is None else try_types_of_one
-    return _settle(case, task, BY_TYPE, plan)
+    return _settle(case, task, BY_TYPE)
 
 
-def _settle(case: Case, task: int | None, claim: str, plan: Plan) -> Check:
+def _settle(case: Case, task: int | None, claim: str) -> Check:
     """Decide by the offers where they decide it, else by lies."""
     view = case.share(make_bidder_view, task)
     offers, problem, order = view.offers, "", view.order
@@ -217,7 +227,7 @@ def _settle(case: Case, task: int | None, claim: str, plan: Plan) -> Check:
         problem = f"offers are not take-it-or-leave-it at least cost ({explain_breach(broken)}); "
         if broken["task"] is not None and view.only is None:
             order = [broken["task"], *(i for i in order if i != broken["task"])]
-    tried = _try_lies(view, order, plan)
+    tried = _try_lies(view, order, _PLANS[claim, task is not None])
     if tried is None:
         return leave_open(case, f"{problem}{UNLIKE}", figures)
     figures |= {"misreports_tried": tried.reports, "tasks_tried": tried.tasks, "runs_skipped": tried.failed}
@@ -226,24 +236,18 @@ def _settle(case: Case, task: int | None, claim: str, plan: Plan) -> Check:
     return leave_open(case, problem + tried.explain(view), figures)
 
 
-UNLIKE = "run again, it decides otherwise"
+def compare_by_trials(case: Case, task: int, claim: str, problem: str, figures: Figures, scale: int) -> Check:
+    """A claim about one bidder of any run with payments that could not be followed exactly, by runs with lies.
 
-
-def gain_by_bid(case: Case, task: int) -> str | MisreportTrials:
-    """What one bidder of any run with payments gains by another bid, constants following it; or why none was found."""
-    return _find_gain(make_bidder_view(case, task), try_bids_where_outcomes_change, keep=False)
-
-
-def gain_by_type(case: Case, task: int) -> str | MisreportTrials:
-    """The same by another type, the bid truthful, with the constants of the run."""
-    return _find_gain(make_bidder_view(case, task), try_types_of_one, keep=True)
-
-
-def _find_gain(view: BidderView, plan: Plan, *, keep: bool) -> str | MisreportTrials:
-    tried = _try_lies(view, view.order, plan, keep=keep)
-    if tried is None:
-        return UNLIKE
-    return tried if tried.witness is not None else tried.explain(view)
+    Constants follow another bid, and stay as they were with another type. `problem`: why it was not followed.
+    """
+    view = make_bidder_view(case, task)
+    tried = _try_lies(view, view.order, _PLANS[claim, True], keep=claim == BY_TYPE)
+    if tried is None or tried.witness is None:
+        return leave_open(case, f"{problem}; {UNLIKE if tried is None else tried.explain(view)}", figures)
+    figures = figures | {"misreports_tried": tried.reports}
+    claim = f"{claim}, as booked in whole micro-dollars"
+    return compare(case, tried.gain, 0, claim, witness=tried.witness, figures=figures, scale=scale)
 
 
 class MisreportTrials(NamedTuple):
