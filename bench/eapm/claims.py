@@ -130,6 +130,8 @@ def place_bag(load: IntArray, user: User, shares: IntArray, worth: int) -> Place
     return Placement(profit, busy, profit_rate(profit, busy))
 
 
+# A claim about the printed algorithm that some run refutes
+_false_claim = partial(Claim, standing="false", applies=_another)
 # The paper's claims about its algorithm: one that a proof settles, then those that an audit checks, in its order
 CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     Claim(
@@ -150,13 +152,12 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
             "fewer."
         ),
     ),
-    Claim(
+    _false_claim(
         name="best_step",
         statement=(
             "The best of the m solutions of (20), rounded as section 3 says, is the best placement (13) of the bag."
         ),
         source="second paper, Lemma 1 and section 3",
-        standing="false",
         assumptions=_ASSUMED,
         repaired=(
             "The best placement keeps MS at max L_j, or at a larger MS fills the cheapest machines first: `exact-step`."
@@ -165,45 +166,38 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
             "Lemma 1 looks at the finish times of (20) only; the best placement may end with the machine that is "
             "busy longest already, which is none of them."
         ),
-        applies=_another,
         check=_in_reading(_best_step),
     ),
-    Claim(
+    _false_claim(
         name="shares",
         statement="Every solution of (20) is a placement: no share x_ij is negative, for any tau.",
         source="second paper, (20)",
-        standing="false",
         assumptions=_ASSUMED,
         repaired="Only machines with L_j <= MS may be among those that share; `shares=excluded` takes no other system.",
         flaw="(20) asks the machines tau..m for one finish time, but not that each of them is free before it.",
-        applies=_another,
         check=_in_reading(partial(_counted, "negative_shares", "systems (20) with a negative share")),
     ),
-    Claim(
+    _false_claim(
         name="finish",
         statement=(
             "The MS of every system (20) can be the makespan (11) that (13) divides by: it is no less than max L_j so "
             "far."
         ),
         source="second paper, (11), (13), (20)",
-        standing="false",
         assumptions=_ASSUMED,
         repaired="The makespan is the larger one of MS and max L_j: `makespan=true` divides by it.",
         flaw="(20) does not look at the machines that it leaves out, which may be busy for longer than its MS.",
-        applies=_another,
         check=_in_reading(partial(_counted, "below_makespan", "systems (20) with MS < max L_j")),
     ),
-    Claim(
+    _false_claim(
         name="best_of_three",
         statement="Online earns no less per unit time than Greedy and than Average, in every single run.",
         source=(
             "second paper, section 4.2, says it of all cases, which are means over 100 runs. Of means it depends on "
             "the reading: see the figure of Table 1. Here more is asked"
         ),
-        standing="false",
         assumptions=f"{_ASSUMED}; every user pays more than the least energy (gamma > 1)",
         flaw="the rule takes the best step for one user; that can leave the machines worse for those to come.",
-        applies=_another,
         check=_in_reading(_best_of_three),
     ),
 )

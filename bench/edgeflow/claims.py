@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
@@ -159,29 +160,28 @@ def _play(instance: Instance, algorithm: str) -> OnlineRun:
 
 
 _EDGEFLOW = "EdgeFlow, section 5.3"
+_false_claim = partial(Claim, standing="false in general")
 # The claims in the order in which an audit checks them
 CLAIMS: tuple[Claim[Case[Instance]], ...] = (
-    Claim(
+    _false_claim(
         name="room",
         statement=(
             "A scheduler with the idle edge servers meets 1.1 times as many deadlines as each of Gandiva, Tiresias, "
             "AFS, EDF and ElasticFlow."
         ),
         source=f"{_EDGEFLOW}: higher by 1.1 to 7.3 times on its own traces; read as times as many, not as times more",
-        standing="false in general",
         assumptions="a run of one of the five",
         flaw="where a policy meets almost all deadlines that can be met, no scheduler can meet a tenth more.",
         applies=_baseline,
         check=_room,
     ),
-    Claim(
+    _false_claim(
         name="edge_worth",
         statement=(
             "The idle edge servers are worth a tenth more deadlines to a scheduler that uses the cloud as well as this "
             "policy does."
         ),
         source="examined by this project; EdgeFlow's figures do not separate servers from a better plan",
-        standing="false in general",
         assumptions="a run of a policy that uses edge servers, where there are some",
         flaw=(
             "one slower GPU per server, a few hours a day, is little beside the cloud: the bound with the servers "
@@ -191,11 +191,10 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         applies=_on_edge,
         check=_worth,
     ),
-    Claim(
+    _false_claim(
         name="edge_helps",
         statement="Idle edge servers never lower the number of deadlines that a policy meets.",
         source=f"{_EDGEFLOW} and Figure 5 (ElasticFlow+Edge is not below ElasticFlow)",
-        standing="false in general",
         assumptions="a run of a policy that uses edge servers, where there are some",
         repaired="Off-load only a job that ends on the server in time, before the window does.",
         flaw=(
@@ -205,11 +204,10 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         applies=_on_edge,
         check=_helps,
     ),
-    Claim(
+    _false_claim(
         name="guarantee",
         statement="Every job that ElasticFlow admits meets its deadline.",
         source="ElasticFlow, section 4: admitted jobs are guaranteed",
-        standing="false in general",
         assumptions="a run of `elasticflow` without edge servers",
         flaw=(
             "each new plan may change shares, and every change costs a stall. The plan that admits a job leaves "
@@ -218,11 +216,10 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         applies=_elasticflow,
         check=_guaranteed,
     ),
-    Claim(
+    _false_claim(
         name="for_good",
         statement="ElasticFlow misses no deadline because its rejections are final.",
         source="examined by this project; ElasticFlow, section 4, admits or declines each job once",
-        standing="false in general",
         assumptions="a run of `elasticflow` without edge servers",
         repaired="Choose the jobs to meet anew at every event (`hold`).",
         flaw=(
@@ -233,11 +230,10 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         applies=_elasticflow,
         check=_for_good,
     ),
-    Claim(
+    _false_claim(
         name="aware",
         statement="ElasticFlow, which knows deadlines, meets no fewer of them than AFS, which does not.",
         source=f"{_EDGEFLOW}: AFS is low because it is not aware of deadlines",
-        standing="false in general",
         assumptions="a run of `elasticflow`, whose admission may be read as `block` and `margin` say",
         flaw=(
             "a good division of the GPUs may meet more deadlines than an admission that is never taken back, "

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
@@ -160,35 +161,33 @@ def _play(instance: Instance, algorithm: str) -> OnlineRun:
 
 
 _CLAIM = "the patent's claim 7; its text is lost, `patent` reads it as a beam or best-first search by F"
+_false_claim = partial(Claim, standing="false in general")
 # The claims in the order in which an audit checks them
 CLAIMS: tuple[Claim[Case[Instance]], ...] = (
-    Claim(
+    _false_claim(
         name="optimal",
         statement="The search finds the deployment of least composite cost.",
         source=_CLAIM,
-        standing="false in general",
         assumptions="a run of `patent` on jobs that are all released at once",
         repaired="With h=least, load=no and search=best-first it does: h never exceeds the remaining cost.",
         flaw="F differs from the cost where l counts, and h may exceed the remaining cost.",
         applies=_batch,
         check=_optimal,
     ),
-    Claim(
+    _false_claim(
         name="admissible",
         statement="The heuristic cost of the jobs that are not placed is never above their cost.",
         source="a condition for the optimality of best-first search; the patent does not state it",
-        standing="false in general",
         assumptions="a run of `patent` on jobs that are all released at once",
         repaired="h=least: the cost of a job that runs at once on an idle GPU of its best type.",
         flaw="a mean run at a mean price is above the cheapest run; a ratio to a tight deadline has no bound.",
         applies=_batch,
         check=_admissible,
     ),
-    Claim(
+    _false_claim(
         name="load_pays",
         statement="With the load term the search finds a deployment that is no dearer than without it.",
         source="examined by this project; the patent adds the term and states no benefit",
-        standing="false in general",
         assumptions="a run of `patent` with load=yes",
         repaired="load=no",
         flaw="l splits jobs over GPUs that all belong on one.",
@@ -196,33 +195,30 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         applies=_with_load,
         check=_against(_named(load="no"), "the same search without the load term"),
     ),
-    Claim(
+    _false_claim(
         name="h_pays",
         statement="With its heuristic cost the search finds a deployment that is no dearer than without it.",
         source="asked here",
-        standing="false in general",
         assumptions="a run of `patent` with another h than zero",
         flaw="large h of jobs not placed yet draws long ones to the front, where they delay all others.",
         asked=True,
         applies=_with_h,
         check=_against(_named(h="zero"), "the same search with h=zero"),
     ),
-    Claim(
+    _false_claim(
         name="search_pays",
         statement="The search is never dearer than insertion, job by job at the place of least extra cost.",
         source="asked here",
-        standing="false in general",
         assumptions="a run of `patent`",
         flaw="a job is placed on a tail for good, so that the order of placing is the order of running.",
         asked=True,
         applies=_search,
         check=_against(lambda run: "insertion", "`insertion`"),
     ),
-    Claim(
+    _false_claim(
         name="order",
         statement=f"The order of the search and `{RIVAL}` does not depend on the values of theta and lambda.",
         source="examined by this project; theta = P m/n and lambda = P n/m are an uncertain reading of lost formulas",
-        standing="false in general",
         assumptions=f"a run of `patent` as it is by default, at most {ORDER_JOBS} jobs, all released at once",
         flaw="where lateness weighs little, another order is best.",
         asked=True,
