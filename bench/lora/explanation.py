@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -77,7 +77,7 @@ WIDE = 12  # Slots up to which grids of a moment have all of them; above, those 
 
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:
     """The run task by task; `reference` is the interval on OPT, `check` the claim at the end."""
-    story = _Story(instance, run, replay_prices(instance, run))
+    story = _Story(instance, run)
     opt: Sentence = ["OPT = ", reference.upper]
     if reference.lower != reference.upper:
         opt = ["OPT in [", reference.lower, ", ", reference.upper, "]"]
@@ -145,25 +145,20 @@ def _placed(instance: Instance, solution: Solution, title: str) -> Grid:
     return Grid(title, "node", [str(t) for t in range(1, instance.slots + 1)], rows)
 
 
-@dataclass
 class _Story:
     """The run so far: what is free on each cell, and which tasks moved its prices."""
 
-    instance: Instance
-    run: OnlineRun
-    prices: list[Prices] | None
-    free: dict[Cell, list[int]] = field(default_factory=dict)
-    movers: dict[Cell, list[int]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.sketch = tiny_instance_of(self.instance)
-        self.kinds = [g for g, node in enumerate(self.instance.node_types) for _ in range(node.count)]
-        types, base = self.instance.node_types, self.instance.base_memory_mb
+    def __init__(self, instance: Instance, run: OnlineRun) -> None:
+        self.instance, self.run, self.prices = instance, run, replay_prices(instance, run)
+        self.sketch = tiny_instance_of(instance)
+        self.kinds = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
+        types, base = instance.node_types, instance.base_memory_mb
         self.free = {
             (k, t): [types[g].compute, types[g].memory_mb - base]
             for k, g in enumerate(self.kinds)
-            for t in range(1, self.instance.slots + 1)
+            for t in range(1, instance.slots + 1)
         }
+        self.movers: dict[Cell, list[int]] = {}
 
     def remarks(self) -> list[Sentence]:
         trace = self.run.trace

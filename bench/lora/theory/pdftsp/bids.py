@@ -26,10 +26,15 @@ from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun, Source
 
 
-def utility_curve(instance: Instance, run: OnlineRun, task: int) -> Curve:
-    """The whole utility curve of one task over its own bid."""
+def require_task(instance: Instance, task: int) -> None:
+    """InputError where there is no task of this index."""
     if not 0 <= task < instance.tasks:
         raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
+
+
+def utility_curve(instance: Instance, run: OnlineRun, task: int) -> Curve:
+    """The whole utility curve of one task over its own bid."""
+    require_task(instance, task)
     if records_offers(run):
         return _offer_curve(instance, run, task)
     if not isinstance(run.trace, PriceTrace):
