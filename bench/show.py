@@ -214,6 +214,13 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 # Money. What is exact stands in results.csv.
 
 
+def clock_text(second: int) -> str:
+    """``8:10``, ``1 d 8:10`` on the day after; with seconds where there are some."""
+    days, rest = divmod(second, 86_400)
+    text = f"{rest // 3600}:{rest // 60 % 60:02}" + (f":{rest % 60:02}" if rest % 60 else "")
+    return f"{days} d {text}" if days else text
+
+
 def money_text(dollars: Exact, *, up: bool | None = None) -> str:
     """``$37.95``, ``12.3 c`` below a dollar, ``312 µ$`` (millionths) below a tenth of a cent.
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
-
 import numpy as np
 
-from ratiobench.bench.eapm.claims import CLAIMS
+from ratiobench.bench.eapm.claims import CLAIMS, place_bag
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.eapm.model import Instance, IntArray, User, freeze, profit_rate
+from ratiobench.instances.eapm.model import Instance, IntArray, User, freeze
 from ratiobench.instances.eapm.solution import Decision, Solution
 from ratiobench.online.eapm.algorithms.exact_step import LIMIT, best_step
 from ratiobench.online.outcome import OnlineRun
@@ -78,8 +75,8 @@ def _moment(instance: Instance, user: User, load: IntArray, profit: int, taken: 
     grid = Grid("Busy until, ms", "machine", ["ms"], rows)
     ways, notes = _ways(user, load, profit, taken)
     head = ["placement", *instance.machines, "profit, micro-units", "busy until, ms", "profit rate"]
-    figures = {shares: _after(user, load, profit, shares) for shares in ways.values()}
-    ordered = sorted(ways.items(), key=lambda each: -figures[each[1]][2])
+    figures = {shares: place_bag(load, user, np.array(shares), profit + user.price) for shares in ways.values()}
+    ordered = sorted(ways.items(), key=lambda each: -figures[each[1]].rate)
     places = [shares for _, shares in ordered]
     table: list[list[Figure]] = [[name, *shares, *figures[shares]] for name, shares in ordered]
     earned, busy, rate = figures[taken]
@@ -113,13 +110,6 @@ def _ways(user: User, load: IntArray, profit: int, taken: Decision) -> tuple[dic
             names.setdefault(shares, []).append(name)
     notes: list[Sentence] = [] if enough else [["There were too many placements to be sure of the best one."]]
     return {", ".join(each): shares for shares, each in names.items()}, notes
-
-
-def _after(user: User, load: IntArray, profit: int, shares: Sequence[int]) -> tuple[int, int, Fraction]:
-    """Profit, makespan and profit rate once the bag is placed so."""
-    earned = profit + user.price - int(np.array(shares) @ user.cost)
-    busy = int((load + np.array(shares, np.int64) * user.etc_ms).max())
-    return earned, busy, profit_rate(earned, busy)
 
 
 def _placed(instance: Instance, solution: Solution, title: str) -> Grid:

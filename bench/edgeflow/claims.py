@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
-from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
-from ratiobench.bench.theory.replays import remember_runs
+from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.edgeflow.format import content_hash
@@ -67,22 +68,11 @@ def _on_edge(case: Case[Instance]) -> str:
     return "" if case.instance.edge else "there are no edge servers"
 
 
-# The checks; `Claim` puts the names in.
-
-
-def _compared(left: Fraction, right: Fraction, reason: str, sure: bool = True) -> Check:
-    if left > right:
-        verdict = Verdict.VIOLATED
-    else:
-        verdict = Verdict.HOLDS if sure else Verdict.UNDECIDED
-    return Check("", verdict, left, right, reason)
-
-
 def _room(case: Case[Instance]) -> Check:
     """A verified schedule shows that there is room, the bound that there is none."""
     _, run, reference = case
     left = MARGIN * run.admitted
-    found = _compared(left, Fraction(reference.upper), "1.1 met <= upper end of OPT", left <= reference.lower)
+    found = compare_sides(left, reference.upper, "1.1 met <= upper end of OPT", sure=left <= reference.lower)
     return replace(found, figures={"met": run.admitted, "lower": reference.lower, "upper": reference.upper})
 
 
@@ -91,7 +81,7 @@ def _worth(case: Case[Instance]) -> Check:
     instance, run, reference = case
     without = count_met_without_edge(instance, run.algorithm)
     reason = "1.1 times what the policy meets without edge servers <= upper end of OPT with them"
-    found = _compared(MARGIN * without, Fraction(reference.upper), reason, sure=False)
+    found = compare_sides(MARGIN * without, reference.upper, reason, sure=False)
     return replace(found, figures={"at_most": int(reference.upper) - without, "without": without})
 
 
@@ -99,7 +89,7 @@ def _helps(case: Case[Instance]) -> Check:
     """The same policy, once more without servers."""
     instance, run, _ = case
     without = _without(instance, run.algorithm)
-    found = _compared(Fraction(without.admitted), Fraction(run.admitted), "met without edge servers <= met with them")
+    found = compare_sides(without.admitted, run.admitted, "met without edge servers <= met with them")
     if found.status is Verdict.HOLDS:
         return found
     lost = _difference(instance, without, run)
@@ -111,7 +101,7 @@ def _guaranteed(case: Case[Instance]) -> Check:
     instance, run, _ = case
     met = check(instance, run.decisions).met
     missed = [i for i, pieces in enumerate(run.decisions) if pieces and not met[i]]
-    found = _compared(Fraction(len(missed)), Fraction(0), "jobs that were admitted and missed <= 0")
+    found = compare_sides(len(missed), 0, "jobs that were admitted and missed <= 0")
     return replace(found, witness={"jobs": missed[:WITNESSES]}) if missed else found
 
 
@@ -121,10 +111,10 @@ def _for_good(case: Case[Instance]) -> Check:
     One is the schedule behind OPT's lower end without its jobs on the edge, the other a run of `RIVAL`.
     """
     instance, run, reference = case
-    rival = check(instance, _played(instance, RIVAL).decisions).met
+    rival = check(instance, _play(instance, RIVAL).decisions).met
     theirs = max(find_met_in_cloud(instance, reference), rival, key=sum)
     reason = "met by the best schedule known, in the cloud alone <= met"
-    found = _compared(Fraction(sum(theirs)), Fraction(run.admitted), reason, reference.upper <= run.admitted)
+    found = compare_sides(sum(theirs), run.admitted, reason, sure=reference.upper <= run.admitted)
     if found.status is not Verdict.VIOLATED:
         return found
     shut = [i for i, pieces in enumerate(run.decisions) if theirs[i] and not pieces]
@@ -134,8 +124,8 @@ def _for_good(case: Case[Instance]) -> Check:
 
 def _aware(case: Case[Instance]) -> Check:
     instance, run, _ = case
-    other = _played(instance, "afs").admitted
-    return _compared(Fraction(other), Fraction(run.admitted), "met by `afs` <= met by `elasticflow`")
+    other = _play(instance, "afs").admitted
+    return compare_sides(other, run.admitted, "met by `afs` <= met by `elasticflow`")
 
 
 def find_met_in_cloud(instance: Instance, reference: SolveReport) -> tuple[bool, ...]:
@@ -158,40 +148,40 @@ def count_met_without_edge(instance: Instance, algorithm: str) -> int:
 
 
 def _without(instance: Instance, algorithm: str) -> OnlineRun:
-    return _played(replace(instance, edge=(), cache={}), algorithm)
+    return _play(replace(instance, edge=(), cache={}), algorithm)
 
 
-def _run(instance: Instance, algorithm: str) -> OnlineRun:
+@keep_by_content(content_hash, 16)
+def _play(instance: Instance, algorithm: str) -> OnlineRun:
+    """Another policy's run on an instance."""
     from ratiobench.online.edgeflow.run import run
 
     return run(instance, algorithm)
 
 
-_played = remember_runs(_run, content_hash, 16)  # Another policy's run on an instance, of which the last are kept
 _EDGEFLOW = "EdgeFlow, section 5.3"
+_false_claim = partial(Claim, standing="false in general")
 # The claims in the order in which an audit checks them
 CLAIMS: tuple[Claim[Case[Instance]], ...] = (
-    Claim(
+    _false_claim(
         name="room",
         statement=(
             "A scheduler with the idle edge servers meets 1.1 times as many deadlines as each of Gandiva, Tiresias, "
             "AFS, EDF and ElasticFlow."
         ),
         source=f"{_EDGEFLOW}: higher by 1.1 to 7.3 times on its own traces; read as times as many, not as times more",
-        standing="false in general",
         assumptions="a run of one of the five",
         flaw="where a policy meets almost all deadlines that can be met, no scheduler can meet a tenth more.",
         applies=_baseline,
         check=_room,
     ),
-    Claim(
+    _false_claim(
         name="edge_worth",
         statement=(
             "The idle edge servers are worth a tenth more deadlines to a scheduler that uses the cloud as well as this "
             "policy does."
         ),
         source="examined by this project; EdgeFlow's figures do not separate servers from a better plan",
-        standing="false in general",
         assumptions="a run of a policy that uses edge servers, where there are some",
         flaw=(
             "one slower GPU per server, a few hours a day, is little beside the cloud: the bound with the servers "
@@ -201,11 +191,10 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         applies=_on_edge,
         check=_worth,
     ),
-    Claim(
+    _false_claim(
         name="edge_helps",
         statement="Idle edge servers never lower the number of deadlines that a policy meets.",
         source=f"{_EDGEFLOW} and Figure 5 (ElasticFlow+Edge is not below ElasticFlow)",
-        standing="false in general",
         assumptions="a run of a policy that uses edge servers, where there are some",
         repaired="Off-load only a job that ends on the server in time, before the window does.",
         flaw=(
@@ -215,11 +204,10 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         applies=_on_edge,
         check=_helps,
     ),
-    Claim(
+    _false_claim(
         name="guarantee",
         statement="Every job that ElasticFlow admits meets its deadline.",
         source="ElasticFlow, section 4: admitted jobs are guaranteed",
-        standing="false in general",
         assumptions="a run of `elasticflow` without edge servers",
         flaw=(
             "each new plan may change shares, and every change costs a stall. The plan that admits a job leaves "
@@ -228,11 +216,10 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         applies=_elasticflow,
         check=_guaranteed,
     ),
-    Claim(
+    _false_claim(
         name="for_good",
         statement="ElasticFlow misses no deadline because its rejections are final.",
         source="examined by this project; ElasticFlow, section 4, admits or declines each job once",
-        standing="false in general",
         assumptions="a run of `elasticflow` without edge servers",
         repaired="Choose the jobs to meet anew at every event (`hold`).",
         flaw=(
@@ -243,11 +230,10 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         applies=_elasticflow,
         check=_for_good,
     ),
-    Claim(
+    _false_claim(
         name="aware",
         statement="ElasticFlow, which knows deadlines, meets no fewer of them than AFS, which does not.",
         source=f"{_EDGEFLOW}: AFS is low because it is not aware of deadlines",
-        standing="false in general",
         assumptions="a run of `elasticflow`, whose admission may be read as `block` and `margin` say",
         flaw=(
             "a good division of the GPUs may meet more deadlines than an admission that is never taken back, "

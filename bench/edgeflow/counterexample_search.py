@@ -70,28 +70,27 @@ def draw_document(draws: RandomNumbers, jobs: int, seconds: int, gpus: int) -> D
 def _smaller(document: Document) -> Iterator[Document]:
     """Documents with something less: jobs, windows, models, shares, then single numbers."""
 
-    def without(*path: Any) -> Document:
+    def change(path: tuple[Any, ...], less: int | None) -> Document:
+        """The document with a smaller number at a place, or without what stands there (None)."""
         other = copy.deepcopy(document)
         place: Any = other
         for key in path[:-1]:
             place = place[key]
-        del place[path[-1]]
+        if less is None:
+            del place[path[-1]]
+        else:
+            place[path[-1]] = less
+            other["jobs"].sort(key=lambda job: job["submit"])
         return other
 
     for part in ("jobs", "edge", "models"):
-        yield from (without(part, k) for k in range(len(document[part])))
+        yield from (change((part, k), None) for k in range(len(document[part])))
     for k, model in enumerate(document["models"]):
-        yield from (without("models", k, "speed", j) for j in range(len(model["speed"])))
+        yield from (change(("models", k, "speed", j), None) for j in range(len(model["speed"])))
     for path, value in list(_numbers(document, ())):
         for less in dict.fromkeys((0, 1, value // 2, value - 1)):
             if 0 <= less < value:
-                other = copy.deepcopy(document)
-                place: Any = other
-                for key in path[:-1]:
-                    place = place[key]
-                place[path[-1]] = less
-                other["jobs"].sort(key=lambda job: job["submit"])
-                yield other
+                yield change(path, less)
 
 
 def _numbers(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], int]]:

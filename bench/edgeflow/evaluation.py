@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ratiobench.bench.edgeflow.measures import find_stalls
 from ratiobench.bench.family.capabilities import EvaluationSupport, Loss, LossReport, SizeRange
+from ratiobench.formulations.edgeflow.check import check, join_pieces
 from ratiobench.instances.edgeflow.model import CLOUD, Instance
 from ratiobench.instances.edgeflow.solution import Piece, Solution
 from ratiobench.instances.edgeflow.tables import arrivals
@@ -40,8 +42,7 @@ def draw_day(recipe: Mapping[str, Any], stream: Stream) -> Mapping[str, Any]:
 
 def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> LossReport:
     """Which jobs the run misses that the best known solution meets, and what GPU time the missed jobs used."""
-    met = [_progress(instance, i, pieces) >= int(instance.work[i]) for i, pieces in enumerate(decisions)]
-    best_met = [_progress(instance, i, pieces) >= int(instance.work[i]) for i, pieces in enumerate(best)]
+    met, best_met = check(instance, decisions).met, check(instance, best).met
     missed = [i for i in range(instance.jobs) if best_met[i] and not met[i]]
     extra = [i for i in range(instance.jobs) if met[i] and not best_met[i]]
     used = [_gpu_seconds(pieces) for pieces in decisions]
@@ -61,21 +62,15 @@ def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> Los
     return LossReport(summary, losses)
 
 
-def _pieces_in_time(instance: Instance, i: int, pieces: Sequence[Piece]) -> list[Piece]:
-    deadline = int(instance.deadline[i])
-    return [piece._replace(end=min(piece.end, deadline)) for piece in pieces if piece.start < deadline]
-
-
 def _progress(instance: Instance, i: int, pieces: Sequence[Piece]) -> int:
     """Milli-iterations that are done by the deadline."""
-    model = instance.models[int(instance.model[i])]
+    model, deadline = instance.models[int(instance.model[i])], int(instance.deadline[i])
     speed = dict(zip(model.gpus, model.speed, strict=True))
-    done, last = 0, None
-    for piece in _pieces_in_time(instance, i, pieces):
-        stall = model.overhead_s + (model.edge_overhead_s if last not in (None, piece.place) else 0)
+    in_time = [piece._replace(end=min(piece.end, deadline)) for piece in pieces if piece.start < deadline]
+    done = 0
+    for piece, stall in find_stalls(model, join_pieces(in_time)):
         rate = speed[piece.gpus] if piece.place == CLOUD else model.edge_speed
-        done += rate * max(0, piece.end - piece.start - stall)
-        last = piece.place
+        done += rate * (piece.end - piece.start - stall)
     return done
 
 

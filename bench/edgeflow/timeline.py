@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from ratiobench.bench.family.capabilities import Refusal, Timeline, TimeSeries
+from ratiobench.bench.show import clock_text
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.edgeflow.model import CLOUD, Instance, Job
 from ratiobench.instances.edgeflow.quantities import is_hopeless, span
@@ -52,7 +53,8 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
         admitted[job.submit // step] += done
     return Timeline(
         unit=_unit(step), times=range(1, count + 1), loads=loads, prices={}, admitted=admitted, refused=refused,
-        reasons=REASONS, clock=[_clock(k * step) for k in range(count)], clock_title="time since the instance began",
+        reasons=REASONS, clock=[clock_text(k * step) for k in range(count)],
+        clock_title="time since the instance began",
         asked=[Fraction(each, step * instance.gpus) for each in _use(_asked(instance, jobs), step, count)],
     )  # fmt: skip
 
@@ -82,10 +84,3 @@ def _unit(step: int) -> str:
         if step % size == 0:
             return word if step == size else f"{step // size}-{word} slot"
     raise AssertionError(step)
-
-
-def _clock(second: int) -> str:
-    """``8:10``, ``1 d 8:10`` on the day after; with seconds where there are some."""
-    days, rest = divmod(second, DAY)
-    text = f"{rest // 3600}:{rest // 60 % 60:02}" + (f":{rest % 60:02}" if rest % 60 else "")
-    return f"{days} d {text}" if days else text

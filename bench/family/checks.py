@@ -54,3 +54,9 @@ class Check:
             "figures": {key: text(value) for key, value in self.figures.items()},
             "failing": None if self.failing is None else list(self.failing),
         }
+
+
+def compare_sides(left: Fraction | int, right: Fraction | int, reason: str, *, sure: bool = True) -> Check:
+    """The check of left <= right, without a name, which its claim puts in; `sure`: left <= right proves the claim."""
+    verdict = Verdict.VIOLATED if left > right else Verdict.HOLDS if sure else Verdict.UNDECIDED
+    return Check("", verdict, Fraction(left), Fraction(right), reason)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +14,7 @@ class Source:
 
     name: str  # what it is called here
     title: str  # title, venue, year: as printed; of papers in other languages the English title
-    authors: Sequence[str]  # as printed, given names first; a last one `et al.` where not all are known
+    authors: tuple[str, ...]  # as printed, given names first; a last one `et al.` where not all are known
     venue: str
     year: int
     gives: str  # what of this project comes from it
@@ -42,3 +44,9 @@ class Source:
     def citation(self) -> str:
         """All of it in one line."""
         return f"{self.by}: {self.title}. {self.where}{f'. {self.address}' if self.address else ''}"
+
+
+def read_sources(path: Path) -> tuple[Source, ...]:
+    """The sources of a TOML file, a table `source` for each, in its order."""
+    tables = msgspec.toml.decode(path.read_bytes(), type=dict[str, tuple[Source, ...]])
+    return tables["source"]

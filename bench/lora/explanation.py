@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +24,7 @@ from ratiobench.bench.lora.counterexamples.tiny import tiny_instance_of
 from ratiobench.bench.lora.theory.basis.case import Cell
 from ratiobench.bench.lora.theory.basis.facts import find_facts, find_outlay
 from ratiobench.bench.lora.theory.claims import CLAIMS, audit
+from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Task
@@ -76,12 +77,12 @@ WIDE = 12  # Slots up to which grids of a moment have all of them; above, those 
 
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:
     """The run task by task; `reference` is the interval on OPT, `check` the claim at the end."""
-    story = _Story(instance, run, replay_prices(instance, run))
+    story = _Story(instance, run)
     opt: Sentence = ["OPT = ", reference.upper]
     if reference.lower != reference.upper:
         opt = ["OPT in [", reference.lower, ", ", reference.upper, "]"]
-    best: Sentence = [*opt, *([] if reference.lower == reference.upper else [": the best solution that was found"])]
-    outcome = [_placed(instance, run.decisions, ["ALG = ", run.welfare]), _placed(instance, reference.solution, best)]
+    best = "".join(map(str, opt)) + ("" if reference.lower == reference.upper else ": the best solution that was found")
+    outcome = [_placed(instance, run.decisions, f"ALG = {run.welfare}"), _placed(instance, reference.solution, best)]
     return Explanation(
         instance=instance.name,
         about=str(instance.origin.get("about", "")),
@@ -132,11 +133,7 @@ def _range_text(values: IntArray) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _text(sentence: Sentence) -> str:
-    return "".join(str(piece) for piece in sentence)
-
-
-def _placed(instance: Instance, solution: Solution, title: Sentence) -> Grid:
+def _placed(instance: Instance, solution: Solution, title: str) -> Grid:
     held: dict[Cell, list[int]] = {}
     for i, decision in enumerate(solution):
         for cell in () if decision is None else decision.cells:
@@ -145,28 +142,23 @@ def _placed(instance: Instance, solution: Solution, title: Sentence) -> Grid:
     for k in range(instance.nodes):
         here = [held.get((k, t), []) for t in range(1, instance.slots + 1)]
         rows.append((str(k), [Square(" ".join(map(str, each)), each[0]) if each else Square() for each in here]))
-    return Grid(_text(title), "node", [str(t) for t in range(1, instance.slots + 1)], rows)
+    return Grid(title, "node", [str(t) for t in range(1, instance.slots + 1)], rows)
 
 
-@dataclass
 class _Story:
     """The run so far: what is free on each cell, and which tasks moved its prices."""
 
-    instance: Instance
-    run: OnlineRun
-    prices: list[Prices] | None
-    free: dict[Cell, list[int]] = field(default_factory=dict)
-    movers: dict[Cell, list[int]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.sketch = tiny_instance_of(self.instance)
-        self.kinds = [g for g, node in enumerate(self.instance.node_types) for _ in range(node.count)]
-        types, base = self.instance.node_types, self.instance.base_memory_mb
+    def __init__(self, instance: Instance, run: OnlineRun) -> None:
+        self.instance, self.run, self.prices = instance, run, replay_prices(instance, run)
+        self.sketch = tiny_instance_of(instance)
+        self.kinds = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
+        types, base = instance.node_types, instance.base_memory_mb
         self.free = {
             (k, t): [types[g].compute, types[g].memory_mb - base]
             for k, g in enumerate(self.kinds)
-            for t in range(1, self.instance.slots + 1)
+            for t in range(1, instance.slots + 1)
         }
+        self.movers: dict[Cell, list[int]] = {}
 
     def remarks(self) -> list[Sentence]:
         trace = self.run.trace
@@ -382,7 +374,7 @@ def replay_prices(instance: Instance, run: OnlineRun) -> list[Prices] | None:
 
 def make_conclusion(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Conclusion:
     """What the claim says, its two sides on this run, and for a false one the step that fails."""
-    claim = next(each for each in CLAIMS if each.name == check.name)
+    claim = find_claim(CLAIMS, check.name)
     steps: list[Sentence] = []
     if check.name == "theorem5" and check.status in (Verdict.HOLDS, Verdict.VIOLATED):
         steps += _chain(instance, run, reference, check)

@@ -18,6 +18,7 @@ from ratiobench.bench.lora.paper_suites import (
     LEARNED,
     NO_SOLVER,
     TRACE_RUNS,
+    TRACES,
     UNITS,
     WHICH,
     days_before,
@@ -92,7 +93,6 @@ SETTLED = "learned:guard=29,past=settled,prior=history"
 _LOADS_OF_HISTORY = (("true history", 1.0, 3), ("a tenth of the load", 0.1, 3), ("ten times the load", 10.0, 1))
 _FALSE = ("a tenth of the load", "ten times the load", "another trace's history", "bids ten times as high")
 # Days of the paper's scale: tasks and nodes (A100 and A40 half and half) that make these loads.
-_NAMES = ("pai", "philly", "helios")
 _LOADS = (("0.8", 6850, 100), ("1.6", 6850, 50), ("2.5", 10700, 50))
 _GROUPS = {"tiny": "tiny instances", COUNTEREXAMPLES: "counterexamples to claims"}
 _TINY = ("tiny_contention", "tiny_two_types", "tiny_vendors", "tiny_negative_tariff")
@@ -213,20 +213,22 @@ def _gap(tasks: int, nodes: int, j: int, part: dict[str, Any], effort: int) -> C
     return Case(name, {**recipe, **part, "name": name}, ("greedy",), settings, f"{tasks} tasks, {nodes} nodes")
 
 
+def _day(
+    name: str, seed: list[Any], nodes: int, tasks: int, divisor: int, arrivals: dict[str, Any], run: int = 0
+) -> dict[str, Any]:
+    """The recipe of a day; nodes and tasks divided by the divisor, the electricity prices those of the run."""
+    return {
+        "kind": "paper", "name": name, "seed": seed, "nodes": nodes // divisor, "tasks": tasks // divisor,
+        "arrivals": arrivals, "prices": prices(run),
+    }  # fmt: skip
+
+
 def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
     """Days of the traces at the loads, each with the day before it; nodes and tasks divided by the divisor."""
-    for trace, (load, tasks, nodes), j in product(_NAMES, _LOADS, range(runs)):
+    for trace, (load, tasks, nodes), j in product(TRACES, _LOADS, range(runs)):
         name = f"{trace} load {load} run {j}"
-        size = {"nodes": nodes // divisor, "tasks": tasks // divisor}
         today, before = (
-            {
-                "kind": "paper",
-                "name": f"{name} {part}",
-                "seed": ["mechanisms", name, part],
-                **size,
-                "arrivals": {"trace": trace, "day": day},
-                "prices": prices(j),
-            }
+            _day(f"{name} {part}", ["mechanisms", name, part], nodes, tasks, divisor, {"trace": trace, "day": day}, j)
             for part, day in (("day", days(trace)[j + 1]), ("day before", days(trace)[j]))
         )
         history = days_before(today, trace, days(trace)[j + 1], DAYS_BEFORE)
@@ -244,24 +246,19 @@ def _learning(divisor: int) -> Iterator[Case]:
     rows = (LEARNED[0], "learned:guard=59,prior=history", PLAIN, "bbar-rule:prior=yesterday", "greedy")
     for load, tasks, nodes in _LOADS:
         name = f"poisson load {load} run 0"
-        size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(0)}
         today, *before = (
-            {"kind": "paper", "name": f"{name} {k}", "seed": ["learning", name, k], "arrivals": {"poisson": 50}, **size}
+            _day(f"{name} {k}", ["learning", name, k], nodes, tasks, divisor, {"poisson": 50})
             for k in range(DAYS_BEFORE + 1)
         )
         yield case(name, f"poisson {load}", today, before, rows)
     _, tasks, nodes = _LOADS[1]
     unknown = ("learned:total=unknown,prior=history", *rows[:1], PLAIN)
     for group, more, algorithms, trace in (
-        *(("own sizes", {"sizes": "own"}, rows, trace) for trace in _NAMES[:2]),
+        *(("own sizes", {"sizes": "own"}, rows, trace) for trace in TRACES[:2]),
         ("unknown number", {}, unknown, "philly"),
     ):
         day, name = days(trace)[3], f"{trace} {group} run 0"
-        size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(0)}
-        today = {
-            "kind": "paper", "name": name, "seed": ["learning", name], "arrivals": {"trace": trace, "day": day},
-            **size, **more,
-        }  # fmt: skip
+        today = _day(name, ["learning", name], nodes, tasks, divisor, {"trace": trace, "day": day}) | more
         before = days_before(today, trace, day, DAYS_BEFORE)["recipes"]
         yield case(name, f"{trace} {group}", today, before, algorithms)
 
@@ -269,13 +266,10 @@ def _learning(divisor: int) -> Iterator[Case]:
 def _guards(divisor: int) -> Iterator[Case]:
     """A day of each trace, with true history and with false ones."""
     _, tasks, nodes = _LOADS[1]
-    for trace, other in zip(_NAMES, (*_NAMES[1:], _NAMES[0]), strict=True):
+    for trace, other in zip(TRACES, (*TRACES[1:], TRACES[0]), strict=True):
         day = days(trace)[6]
-        today = {
-            "kind": "paper", "name": f"{trace} {day}", "seed": ["guards", trace], "nodes": nodes // divisor,
-            "tasks": tasks // divisor, "arrivals": {"trace": trace, "day": day}, "prices": prices(0),
-        }  # fmt: skip
         seed, histories = ["guards", trace], []
+        today = _day(f"{trace} {day}", seed, nodes, tasks, divisor, {"trace": trace, "day": day})
         for group, load, number in _LOADS_OF_HISTORY:
             drawn = today | {"tasks": int(tasks * load) // divisor, "seed": [*seed, f"{load:g}"]}
             histories.append((group, group, days_before(drawn, trace, day, number)))
@@ -290,7 +284,7 @@ def _guards(divisor: int) -> Iterator[Case]:
 
 
 def _mechanism_plots() -> Iterator[Plot]:
-    groups = tuple(f"{trace} {load}" for trace in _NAMES for load, _, _ in _LOADS)
+    groups = tuple(f"{trace} {load}" for trace in TRACES for load, _, _ in _LOADS)
     for kind, title, note in (
         ("reached", "Welfare over the upper bound on OPT", "At least this part of the optimum."),
         ("certificate", "What a run proves of its own OPT/ALG", "D(tau prices) / ALG with the run's own final prices."),

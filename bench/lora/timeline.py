@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from ratiobench.bench.family.capabilities import Refusal, Timeline, TimeSeries
+from ratiobench.bench.show import clock_text
 from ratiobench.formulations.kernels import compiled
 from ratiobench.instances.lora.model import Instance, IntArray, ScheduleKind
 from ratiobench.instances.lora.quantities import fewest_slots, first_slots, servable, usable_types
@@ -66,7 +67,7 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
 def clock_of(instance: Instance) -> tuple[list[str], str]:
     """When each slot begins and, as one more, when the last one ends, to be read; and what these times are."""
     since, title = _first_second(instance)
-    return [_clock_text(since + slot * instance.slot_seconds) for slot in range(instance.slots + 1)], title
+    return [clock_text(since + slot * instance.slot_seconds) for slot in range(instance.slots + 1)], title
 
 
 def _first_second(instance: Instance) -> tuple[int, str]:
@@ -81,13 +82,6 @@ def _first_second(instance: Instance) -> tuple[int, str]:
         hours, minutes, seconds = map(int, start.groups())
         return 3600 * hours + 60 * minutes + seconds, "time of day, UTC"
     return 0, "time since the first slot began"
-
-
-def _clock_text(second: int) -> str:
-    """``8:10``, ``1 d 8:10`` on the day after; with seconds where there are some."""
-    days, rest = divmod(second, DAY)
-    text = f"{rest // 3600}:{rest // 60 % 60:02}" + (f":{rest % 60:02}" if rest % 60 else "")
-    return f"{days} d {text}" if days else text
 
 
 def _cells(decisions: Sequence[Decision | None]) -> tuple[IntArray, IntArray]:

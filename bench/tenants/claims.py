@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
-from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
-from ratiobench.bench.theory.replays import remember_runs
+from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.tenants.tables import queues_of, tables
 from ratiobench.instances.tenants.format import content_hash
 from ratiobench.instances.tenants.model import Instance
@@ -71,18 +72,10 @@ def _default(case: Case[Instance]) -> str:
     return "" if case.instance.jobs <= ORDER_JOBS else f"more than {ORDER_JOBS} jobs"
 
 
-# The checks; `Claim` puts the names in.
-
-
-def _compared(left: Fraction | int, right: Fraction | int, reason: str, sure: bool = True) -> Check:
-    verdict = Verdict.VIOLATED if left > right else Verdict.HOLDS if sure else Verdict.UNDECIDED
-    return Check("", verdict, Fraction(left), Fraction(right), reason)
-
-
 def _optimal(case: Case[Instance]) -> Check:
     _, run, reference = case
     cost = int(run.welfare)
-    found = _compared(cost, int(reference.upper), "cost <= upper end of OPT", cost <= reference.lower)
+    found = compare_sides(cost, int(reference.upper), "cost <= upper end of OPT", sure=cost <= reference.lower)
     if found.status is not Verdict.VIOLATED or reference.solution is None:
         return found
     return replace(found, witness={"cheaper_deployment": _moved(run.decisions, reference.solution)})
@@ -115,7 +108,7 @@ def _admissible(case: Case[Instance]) -> Check:
             h, true = h + sum(values[j] for j in worst), true + sum(costs[j] for j in worst)
             unplaced += worst
     sure = all(value <= lowest for value, lowest in zip(values, least, strict=True))
-    found = _compared(h, true, "h of some jobs <= what they cost in a verified deployment", sure)
+    found = compare_sides(h, true, "h of some jobs <= what they cost in a verified deployment", sure=sure)
     if found.status is Verdict.VIOLATED:
         return replace(found, witness={"not_placed": sorted(unplaced)[:WITNESSES]})
     return found
@@ -126,8 +119,8 @@ def _against(other: Callable[[OnlineRun], str], what: str) -> Callable[[Case[Ins
 
     def check(case: Case[Instance]) -> Check:
         instance, run, _ = case
-        rival = _played(instance, other(run))
-        return _compared(int(run.welfare), int(rival.welfare), f"cost <= cost of {what}")
+        rival = _play(instance, other(run))
+        return compare_sides(int(run.welfare), int(rival.welfare), f"cost <= cost of {what}")
 
     return check
 
@@ -146,7 +139,7 @@ def _order(case: Case[Instance]) -> Check:
     instance, run, _ = case
 
     def ahead(each: Instance) -> int:
-        ours, theirs = (int(_played(each, name).welfare) for name in (run.algorithm, RIVAL))
+        ours, theirs = (int(_play(each, name).welfare) for name in (run.algorithm, RIVAL))
         return (ours > theirs) - (ours < theirs)
 
     before, turned = ahead(instance), []
@@ -155,47 +148,46 @@ def _order(case: Case[Instance]) -> Check:
             value = getattr(instance, key) * up // down
             if before * ahead(replace(instance, **{key: value}, cache={})) < 0:
                 turned.append(f"{key} x {Fraction(up, down)}")
-    found = _compared(len(turned), 0, f"prices at which {RIVAL} and the search change places <= 0")
+    found = compare_sides(len(turned), 0, f"prices at which {RIVAL} and the search change places <= 0")
     return replace(found, witness={"changes_at": turned}) if turned else found
 
 
-def _run(instance: Instance, algorithm: str) -> OnlineRun:
+@keep_by_content(content_hash, 64)
+def _play(instance: Instance, algorithm: str) -> OnlineRun:
+    """Another policy's run on an instance."""
     from ratiobench.online.tenants.run import run
 
     return run(instance, algorithm)
 
 
-_played = remember_runs(_run, content_hash, 64)  # Another policy's run on an instance, of which the last are kept
 _CLAIM = "the patent's claim 7; its text is lost, `patent` reads it as a beam or best-first search by F"
+_false_claim = partial(Claim, standing="false in general")
 # The claims in the order in which an audit checks them
 CLAIMS: tuple[Claim[Case[Instance]], ...] = (
-    Claim(
+    _false_claim(
         name="optimal",
         statement="The search finds the deployment of least composite cost.",
         source=_CLAIM,
-        standing="false in general",
         assumptions="a run of `patent` on jobs that are all released at once",
         repaired="With h=least, load=no and search=best-first it does: h never exceeds the remaining cost.",
         flaw="F differs from the cost where l counts, and h may exceed the remaining cost.",
         applies=_batch,
         check=_optimal,
     ),
-    Claim(
+    _false_claim(
         name="admissible",
         statement="The heuristic cost of the jobs that are not placed is never above their cost.",
         source="a condition for the optimality of best-first search; the patent does not state it",
-        standing="false in general",
         assumptions="a run of `patent` on jobs that are all released at once",
         repaired="h=least: the cost of a job that runs at once on an idle GPU of its best type.",
         flaw="a mean run at a mean price is above the cheapest run; a ratio to a tight deadline has no bound.",
         applies=_batch,
         check=_admissible,
     ),
-    Claim(
+    _false_claim(
         name="load_pays",
         statement="With the load term the search finds a deployment that is no dearer than without it.",
         source="examined by this project; the patent adds the term and states no benefit",
-        standing="false in general",
         assumptions="a run of `patent` with load=yes",
         repaired="load=no",
         flaw="l splits jobs over GPUs that all belong on one.",
@@ -203,33 +195,30 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         applies=_with_load,
         check=_against(_named(load="no"), "the same search without the load term"),
     ),
-    Claim(
+    _false_claim(
         name="h_pays",
         statement="With its heuristic cost the search finds a deployment that is no dearer than without it.",
         source="asked here",
-        standing="false in general",
         assumptions="a run of `patent` with another h than zero",
         flaw="large h of jobs not placed yet draws long ones to the front, where they delay all others.",
         asked=True,
         applies=_with_h,
         check=_against(_named(h="zero"), "the same search with h=zero"),
     ),
-    Claim(
+    _false_claim(
         name="search_pays",
         statement="The search is never dearer than insertion, job by job at the place of least extra cost.",
         source="asked here",
-        standing="false in general",
         assumptions="a run of `patent`",
         flaw="a job is placed on a tail for good, so that the order of placing is the order of running.",
         asked=True,
         applies=_search,
         check=_against(lambda run: "insertion", "`insertion`"),
     ),
-    Claim(
+    _false_claim(
         name="order",
         statement=f"The order of the search and `{RIVAL}` does not depend on the values of theta and lambda.",
         source="examined by this project; theta = P m/n and lambda = P n/m are an uncertain reading of lost formulas",
-        standing="false in general",
         assumptions=f"a run of `patent` as it is by default, at most {ORDER_JOBS} jobs, all released at once",
         flaw="where lateness weighs little, another order is best.",
         asked=True,

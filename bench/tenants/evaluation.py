@@ -36,7 +36,7 @@ def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> Los
         for name in parts:
             parts[name] += cost[name] - best_cost[name]
         if more > 0:
-            losses.append(_dearer(instance, j, more, cost, best_cost, decisions, ours, other))
+            losses.append(_dearer(instance, j, decisions, ours, other))
         else:
             gains -= more
     losses.sort(key=lambda each: (-each.amount, each.arrival))
@@ -61,17 +61,10 @@ def _parts(instance: Instance, j: int, start: Start) -> dict[str, int]:
     }
 
 
-def _dearer(
-    instance: Instance,
-    j: int,
-    more: int,
-    cost: Mapping[str, int],
-    best_cost: Mapping[str, int],
-    decisions: Solution,
-    ours: Start,
-    other: Start,
-) -> Loss:
+def _dearer(instance: Instance, j: int, decisions: Solution, ours: Start, other: Start) -> Loss:
     """A job that costs more than in the best known solution."""
+    cost, best_cost = _parts(instance, j, ours), _parts(instance, j, other)
+    more = sum(cost.values()) - sum(best_cost.values())
 
     def where(start: Start) -> str:
         name = instance.gpu_types[int(instance.gpu_type[start.gpu])].name
@@ -90,7 +83,7 @@ def _dearer(
         text += f"; after its release this GPU started {named} first"
     figures = {
         "arrival": j, "kind": "dearer", "release": int(instance.release[j]), "deadline": int(instance.deadline[j]),
-        "start": list(ours), "best_start": list(other), "cost": dict(cost), "best_cost": dict(best_cost),
+        "start": list(ours), "best_start": list(other), "cost": cost, "best_cost": best_cost,
         "started_before": before[:10],
     }  # fmt: skip
     return Loss(j, more, f"{text}.", figures)

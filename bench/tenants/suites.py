@@ -117,20 +117,9 @@ WISHES = (0, 50, 100)
 def _wishes() -> Suite:
     groups = {f"cs {cs}": cs for cs in WISHES}
     algorithms = (*_searches("100", "1000"), "edf", "wspt", "greedy", "cheapest", "fastest", *BETTER)
+    recipe: dict[str, Any] = {"jobs": 100, "gpus": [2, 2, 4], "load": "1.2", "trace": "pai", "wait": "runs"}
     cases = tuple(
-        _case(
-            group,
-            "online",
-            seed,
-            algorithms,
-            LARGE,
-            jobs=100,
-            gpus=[2, 2, 4],
-            load="1.2",
-            trace="pai",
-            wait="runs",
-            cs=[cs, cs],
-        )
+        _case(group, "online", seed, algorithms, LARGE, **recipe, cs=[cs, cs])
         for group, cs in groups.items()
         for seed in SEEDS[:3]
     )

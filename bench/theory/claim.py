@@ -213,7 +213,10 @@ class Claim(Generic[CaseType]):
         )
 
 
-def find_claim(claims: Sequence[Claim[CaseType]], name: str) -> Claim[CaseType]:
+ClaimType = TypeVar("ClaimType", bound=Claim[Any])
+
+
+def find_claim(claims: Sequence[ClaimType], name: str) -> ClaimType:
     """Find a claim by its name.
 
     Parameters

@@ -20,15 +20,8 @@ from matplotlib.figure import Figure
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
-from ratiobench.bench.lora.bids import (
-    CurvePiece,
-    draw_charges,
-    draw_curve,
-    find_best,
-    read_charges,
-    read_curve,
-    take_sample,
-)
+from ratiobench.bench.lora.studies import draw_charges, draw_curve, find_best, read_charges, take_sample
+from ratiobench.bench.lora.theory.pdftsp.curve import read_curve
 from ratiobench.bench.report import pictures
 from ratiobench.bench.report.figures import SuiteFigure, draw_means, is_lines, list_studies, make_figure, sort_means
 from ratiobench.bench.report.page import draw_share_picture
@@ -274,10 +267,11 @@ def test_studies_are_found_by_kind_group_and_algorithm(found: Results) -> None:
     ]
 
 
-def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int = 10) -> CurvePiece:
+def piece(low: int, high: int, gains: tuple[int, int], ends: str) -> dict[str, str]:
     """A piece of a curve, as a study stores it; `ends` as in mathematics: `[)`."""
-    row = {
-        "valuation": str(valuation),
+    return {
+        "task": "0",
+        "valuation": "10",
         "bid_from": str(low),
         "bid_to": str(high),
         "from_included": str(ends[0] == "[").lower(),
@@ -285,7 +279,6 @@ def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int
         "utility_from": str(gains[0]),
         "utility_to": str(gains[1]),
     }
-    return read_curve([row])[0]
 
 
 @pytest.mark.parametrize(
@@ -305,8 +298,9 @@ def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int
 )
 def test_the_best_bid_of_a_curve_is_found(pieces: list[Any], truthful: int, expected: Any, text: str) -> None:
     """Open and closed ends, flat and falling pieces; the truth wins ties."""
-    assert find_best(pieces) == (truthful, expected)
-    assert find_best(pieces)[1].describe() == text
+    found = find_best(read_curve(pieces))
+    assert found == (truthful, expected)
+    assert found[1].describe() == text
 
 
 def test_the_sample_of_charges_is_evenly_spaced() -> None:

@@ -20,7 +20,7 @@ from ratiobench.bench.family.capabilities import Claims, Statement, Studies
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Case, NamedSummary, Plot, PrintedGain, SolveSettings, Study, Suite
-from ratiobench.bench.lora.bids import draw_study
+from ratiobench.bench.lora.studies import draw_study
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.seeds import Stream

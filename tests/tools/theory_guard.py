@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -182,7 +183,7 @@ def _judged_watched(
     result = run_built(ENVIRONMENT, given, watched, "watched", "1", (), "theory")
     assert result.valid, result.violations[0]
     case = Case(given, result, reference)
-    yield theorem_h(case)
+    yield replace(theorem_h(case), name="theorem_h")
     least = min(watched.short, default=Fraction(0))
     yield _check("theorem_h_credit", least >= 0, Fraction(0), least)
     yield _every_schedule(sketch, case, watched)

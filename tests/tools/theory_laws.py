@@ -79,16 +79,19 @@ def judged_laws(j: int, sketch: TinyInstance, given: Instance, reference: SolveR
     result = _run_wild(given, draws) if name == "wild advice" else run(given, name)
     assert result.valid, (name, result.violations[0])
     case = Case(given, result, reference)
-    found = theorem_p(case)
+    found = replace(theorem_p(case), name="theorem_p")
     yield found
     if found.status is not Verdict.NOT_APPLICABLE:
         yield _every_schedule(sketch, case)
     yield from _judged_pools(sketch, given, reference, POOLS[j % len(POOLS)])
-    yield theorem_a1(case_of(f"units {j}", draw_units(draws), "units"))
+    units = theorem_a1(case_of(f"units {j}", draw_units(draws), "units"))
+    yield replace(units, name="theorem_a1")
     slack = draw_slack(draws)
-    yield theorem_s(case_of(f"slack {j}", slack, "static:price=0"))
-    mean = theorem_s(case_of(f"slack {j}", _with_one_type(slack), "static"))
-    yield replace(mean, name="theorem_s2")
+    for name, one, algorithm in (
+        ("theorem_s", slack, "static:price=0"),
+        ("theorem_s2", _with_one_type(slack), "static"),
+    ):
+        yield replace(theorem_s(case_of(f"slack {j}", one, algorithm)), name=name)
 
 
 def case_of(name: str, sketch: TinyInstance, algorithm: str) -> Case:
@@ -123,7 +126,7 @@ def _judged_pools(sketch: TinyInstance, given: Instance, reference: SolveReport,
     result = run(given, name)
     assert result.valid, (name, result.violations[0])
     case = Case(given, result, reference)
-    found = theorem_pool(case)
+    found = replace(theorem_pool(case), name="theorem_pool")
     yield found
     if found.status is Verdict.NOT_APPLICABLE:
         return

@@ -19,10 +19,10 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.counterexamples import moves, tiny
 from ratiobench.bench.lora.counterexamples.exhaustive import BOUNDS, search_all
 from ratiobench.bench.lora.counterexamples.moves import Bounds
-from ratiobench.bench.lora.counterexamples.targets import MEASURES, SEARCHES, ClaimInapplicable, Trial, require
+from ratiobench.bench.lora.counterexamples.targets import MEASURES, ClaimInapplicable, Trial, require
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, TinyLimitExceeded
 from ratiobench.bench.lora.theory.basis.case import Case
-from ratiobench.bench.lora.theory.claims import CLAIMS, SearchSpace
+from ratiobench.bench.lora.theory.claims import CLAIMS, ProofStatus, SearchSpace
 from ratiobench.bench.theory import search
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.bench.theory.search import Document, Found, Measure
@@ -204,5 +204,10 @@ def search_worst_case(algorithm: str, settings: SearchSettings, *args: Any, **kw
         return search.search_problem(RatioProblem(algorithm, settings, player, rival), settings, *args, **kwargs)
 
 
-PROBLEMS = {name: TinyProblem(name, space, MEASURES[name]) for name, space in SEARCHES.items()}
+# False claims, for which a search ends, first
+PROBLEMS = {
+    claim.name: TinyProblem(claim.name, claim.search, MEASURES[claim.name])
+    for claim in sorted(CLAIMS, key=lambda claim: claim.standing is not ProofStatus.FALSE)
+    if claim.search is not None
+}
 COUNTEREXAMPLES = search.make_search(PROBLEMS, search_worst_case)

@@ -22,12 +22,10 @@ from ratiobench.bench.lora.counterexamples.tiny import (
     simulate_pdftsp,
 )
 from ratiobench.bench.lora.theory.basis.case import UNKNOWN, Case
-from ratiobench.bench.lora.theory.claims import CLAIMS, list_searches
+from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.bench.theory.search import Measure
 from ratiobench.online.lora.run import run
-
-SEARCHES = list_searches()
 
 
 class ClaimInapplicable(Exception):
@@ -214,7 +212,8 @@ def _measure_audit(name: str, compare: str, trial: Trial, floor: Fraction) -> Me
     """The audit's verdict on the mechanism's own run; where the claim holds, two of OPT, D and its bound."""
     claim, given = find_claim(CLAIMS, name), instance(trial.sketch)
     assert claim.check is not None
-    check = claim.check(Case(given, run(given, SEARCHES[name].algorithm), UNKNOWN))
+    assert claim.search is not None
+    check = claim.check(Case(given, run(given, claim.search.algorithm), UNKNOWN))
     if check.left is None or check.right is None:
         raise ClaimInapplicable
     dual, bound = Fraction(check.left), Fraction(check.right)

@@ -23,7 +23,7 @@ from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.lora.theory.payments import truthfulness
 from ratiobench.bench.lora.theory.payments.misreports import try_bids_where_outcomes_change
 from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, Answer, RepeatableRun
-from ratiobench.bench.lora.theory.pdftsp.bids import CurveUnknown, utility_curve
+from ratiobench.bench.lora.theory.pdftsp.bids import CurveUnknown, require_task, utility_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve, Line, Piece
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
@@ -85,7 +85,7 @@ class BidTrials:
             if valid:
                 high = others[-1] if others else low
                 pieces.append(Piece(low, high, True, True, decision is not None, paid, cells))
-        return Curve(self.task, self.valuation, "booked", True, tuple(pieces)).rows()
+        return Curve(self.task, self.valuation, "booked", tuple(pieces)).rows()
 
 
 def try_curve(instance: Instance, run: OnlineRun, task: int) -> BidTrials:
@@ -114,12 +114,6 @@ def try_curve(instance: Instance, run: OnlineRun, task: int) -> BidTrials:
 def _require_payments(run: OnlineRun, decisions: Sequence[Decision | None]) -> None:
     if any(decision is not None and decision.payment is None for decision in decisions):
         raise InputError("algorithm", run.algorithm, "it has no payment rule: there is no utility curve")
-
-
-def require_task(instance: Instance, task: int) -> None:
-    """InputError where there is no task of this index."""
-    if not 0 <= task < instance.tasks:
-        raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
 
 
 def run_curve(instance: Instance, algorithm: str, task: int) -> BidCurve:

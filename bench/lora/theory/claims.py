@@ -77,7 +77,7 @@ class Claim(claim.Claim[Case]):
         """Check the claim about one bidder of a run that it is about."""
         assert self.check_one is not None, f"{self.name} is not about one bidder"
         problem = self.applies(case)
-        return self.not_applicable(problem) if problem else self.check_one(case, task)
+        return self.not_applicable(problem) if problem else self._named(self.check_one(case, task))
 
 
 def _is_pdftsp(run: OnlineRun) -> bool:
@@ -136,14 +136,20 @@ SIGNS: tuple[tuple[str, str], ...] = (
 # Among instances with vendors, on two nodes; every second start with bids raised
 _ON_TWO_NODES = partial(SearchSpace, costs=0, vendors=True, raised=2, nodes=2)
 
+# What claims of one kind share
+_claim_of_pdftsp = partial(Claim, about=PDFTSP)
+_proved_claim = partial(Claim, standing=ProofStatus.PROVED, applies=explain_invalid)
+_claim_of_payments = partial(
+    Claim, standing=ProofStatus.PROVED_BY_T, asked=True, about=OTHER_PAYMENTS, applies=truthfulness.explain_no_payments
+)
+
 # All claims: those settled by proof, then those that audits check, in the order of their output
 CLAIMS: tuple[Claim, ...] = (
-    Claim(
+    _claim_of_pdftsp(
         name="theorem1",
         statement="problem (4) is NP-hard",
         source="main paper, Theorem 1",
         standing=ProofStatus.PROVED,
-        about=PDFTSP,
         proof=(
             "A knapsack of capacity C and items of weight w_i and value v_i is (4) with one node and one slot: K = T = "
             "1, C_p = C, M_i = s_i = w_i, b_i = v_i, no costs, no vendors, memory for all. The printed reduction runs "
@@ -151,7 +157,7 @@ CLAIMS: tuple[Claim, ...] = (
             "does not make a problem hard."
         ),
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="theorem2",
         statement="Algorithms 1 and 2 finish in polynomial time, O(I N W T K)",
         source="main paper, Theorem 2",
@@ -160,7 +166,6 @@ CLAIMS: tuple[Claim, ...] = (
             "O(I N W T K) is pseudo-polynomial: polynomial where the amounts of work are no larger than a polynomial "
             "in the number of tasks, slots and nodes"
         ),
-        about=PDFTSP,
         proof=(
             "W, the largest M_i, is a number in the input, which is as long as its logarithm, and Algorithm 2 loops "
             "from 1 to W. Nor can another algorithm solve (12) in polynomial time unless P = NP: min-knapsack (weights "
@@ -168,7 +173,7 @@ CLAIMS: tuple[Claim, ...] = (
             "c_k for t = k and more than the sum of all c_j else."
         ),
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="theorem5",
         statement="OPT <= rho (1 + max{alpha, beta}) ALG",
         source="main paper, Theorem 5",
@@ -187,13 +192,12 @@ CLAIMS: tuple[Claim, ...] = (
             "not hold: F charges the largest price of a schedule, the dual sums the prices of its cells; and a "
             "dropped task loses all its cells."
         ),
-        about=PDFTSP,
         check=theorem5.theorem5,
         search=SearchSpace(
             "OPT <= rho (1 + max{alpha, beta}) ALG, where its proof's assumptions hold (Theorem 5; false)"
         ),
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="theorem5_repaired",
         statement="OPT <= kappa rho_L (1 + A) ALG",
         source="Theorem 5' (a) and (b) of this project",
@@ -201,31 +205,28 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions=(
             "e >= 0; bbar >= 1 on schedules with F > 0; alpha, beta at least this instance's; search=exact; updates=all"
         ),
-        about=PDFTSP,
         check=theorem5.theorem5_repaired,
         search=_ON_TWO_NODES("OPT <= kappa rho_L (1 + A) ALG where selected schedules have bbar >= 1 (Theorem 5')"),
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="theorem5_repaired_a",
         statement="OPT <= kappa (1 + A) P~",
         source="Theorem 5' (a) of this project",
         standing=ProofStatus.PROVED,
         assumptions="search=exact; with a negative cost kappa runs over all covers",
-        about=PDFTSP,
         check=theorem5.theorem5_repaired_a,
         search=_ON_TWO_NODES("OPT <= kappa (1 + A) P~ (Theorem 5', first part)", costs=-9, raised=3),
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="lemma1",
         statement="D^I <= (1 + A) P~",
         source="main paper, Lemma 1",
         standing=ProofStatus.PROVED,
-        about=PDFTSP,
         applies=explain_outside_paper,
         check=theorem5.lemma1,
         search=_ON_TWO_NODES("D <= (1 + A) P~ (Lemma 1)", costs=-9, raised=3),
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="lemma2",
         statement="no schedule with F > 0 uses a cell whose virtual load has reached a capacity",
         source="main paper, Lemma 2, with F <= 0 where it says F < 0",
@@ -234,11 +235,10 @@ CLAIMS: tuple[Claim, ...] = (
             "e >= 0; s <= C_p and r <= C_m - r_b on candidate nodes; bbar >= 1 on schedules with F > 0; "
             "alpha, beta at least this instance's"
         ),
-        about=PDFTSP,
         check=theorem5.lemma2,
         search=_ON_TWO_NODES("no schedule with F > 0 touches a cell whose virtual load has reached capacity (Lemma 2)"),
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="lemma3",
         statement="P~ <= rho P",
         source="main paper, Lemma 3",
@@ -246,20 +246,18 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions="those of the proof of theorem5; updates=all",
         repaired="P~ <= rho_L P (lemma3_repaired)",
         flaw="a dropped task is charged with the value of the one cell that overflows, but it loses all its cells.",
-        about=PDFTSP,
         check=theorem5.lemma3,
         search=SearchSpace("P~ <= rho P (Lemma 3; false)"),
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="lemma3_repaired",
         statement="P~ <= rho_L P",
         source="Theorem 5' (b) of this project",
         standing=ProofStatus.PROVED,
         assumptions="as for theorem5_repaired; any search",
-        about=PDFTSP,
         check=theorem5.lemma3_repaired,
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="lemma4",
         statement="(mu, lambda, phi) after the last task satisfies (6a) for every schedule",
         source="main paper, Lemma 4",
@@ -272,33 +270,30 @@ CLAIMS: tuple[Claim, ...] = (
             "F takes the largest prices of a schedule times S and R, (6a) sums the prices cell by cell, so F can "
             "be 0 where that sum leaves a surplus, and prices that rise later may rise in other cells."
         ),
-        about=PDFTSP,
         applies=explain_outside_paper,
         check=lemma4.lemma4,
         search=SearchSpace("mu_i + sum (lambda s + phi r) >= b_il at final prices (Lemma 4; false)"),
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="lemma4_repaired",
         statement="(mu, kappa lambda, kappa phi) satisfies (6a) for every schedule",
         source="Theorem 5' (a) of this project",
         standing=ProofStatus.PROVED,
         assumptions="search=exact",
-        about=PDFTSP,
         applies=explain_outside_dual,
         check=lemma4.lemma4_repaired,
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="weak_duality",
         statement="OPT <= D^I",
         source="main paper, (16), last step",
         standing=ProofStatus.FALSE,
         repaired="OPT <= D(lambda, phi) with mu_i = max(0, max F') for any prices",
         flaw="D^I bounds OPT when the dual solution is feasible, which is Lemma 4.",
-        about=PDFTSP,
         applies=explain_outside_paper,
         check=lemma4.weak_duality,
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="algorithm2",
         statement="Algorithm 2 finds a schedule of the largest F for every task, at the prices on its arrival",
         source="main paper, section 3: dynamic programming finds the optimal solution of (9) and (12)",
@@ -312,11 +307,10 @@ CLAIMS: tuple[Claim, ...] = (
             "a state of the table keeps its cheapest path, but every further unit pays the largest prices of the "
             "whole path, so a path that is dearer at this state can end cheaper."
         ),
-        about=PDFTSP,
         applies=explain_outside_paper,
         check=algorithms.algorithm2,
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="theorem3",
         statement="no bid gains more than the true valuation",
         source="main paper, Theorem 3, alpha and beta from the bids",
@@ -330,13 +324,12 @@ CLAIMS: tuple[Claim, ...] = (
             "alpha and beta are the largest ratios of the bids themselves, so a bid changes the prices that it "
             "is offered; and (14) does not charge the operational cost."
         ),
-        about=PDFTSP,
         applies=explain_outside_paper,
         check=bidding.theorem3,
         check_one=bidding.theorem3,
         search=SearchSpace("no bid gains more than the true valuation (Theorem 3; false)", costs=0, raised=0),
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="theorem3_fixed_constants",
         statement="no bid gains more than the true valuation if no constant depends on the bid",
         source="main paper, Theorem 3",
@@ -346,12 +339,11 @@ CLAIMS: tuple[Claim, ...] = (
             "a task wins above c = b - F, but (14) charges c less the operational cost: a task whose valuation is "
             "between the two gains by bidding above c."
         ),
-        about=PDFTSP,
         applies=explain_outside_paper,
         check=bidding.theorem3_fixed_constants,
         check_one=bidding.theorem3_fixed_constants,
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="theorem3_types",
         statement="no report of a narrower window, more work or more memory gains",
         source="main paper, section 2 (the bid contains them); not claimed",
@@ -366,22 +358,20 @@ CLAIMS: tuple[Claim, ...] = (
             "crowded slot can win where the true report is dropped."
         ),
         asked=True,
-        about=PDFTSP,
         applies=explain_outside_paper,
         check=bidding.theorem3_types,
         check_one=bidding.theorem3_types,
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="theorem4",
         statement="a truthful bid never pays more than its valuation",
         source="main paper, Theorem 4, for truthful bids",
         standing=ProofStatus.PROVED,
         assumptions="e >= 0, or payment=critical",
-        about=PDFTSP,
         applies=explain_outside_paper,
         check=bidding.theorem4,
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="theorem4_literal",
         statement="no bid, truthful or not, ends in a loss",
         source="main paper, Definition 3 as printed",
@@ -391,11 +381,10 @@ CLAIMS: tuple[Claim, ...] = (
             "a task that bids above a price that exceeds its valuation wins and loses money, under any rule that "
             "charges something."
         ),
-        about=PDFTSP,
         applies=explain_outside_paper,
         check=bidding.theorem4_literal,
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="provider_deficit",
         statement="every admitted task pays at least its vendor's price and its operational cost",
         source="examined by this project, for (14)",
@@ -403,21 +392,19 @@ CLAIMS: tuple[Claim, ...] = (
         repaired="true for payment=critical: b - F = q + sum e + prices",
         flaw="(14) charges the vendor and the prices, but not the operational cost.",
         asked=True,
-        about=PDFTSP,
         applies=explain_outside_paper,
         check=bidding.provider_deficit,
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="drops",
         statement="at most one task is dropped per cell",
         source="main paper, proof of Lemma 3",
         standing=ProofStatus.PROVED,
         assumptions="as for lemma3_repaired",
-        about=PDFTSP,
         applies=explain_outside_selected,
         check=algorithms.drops,
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="overflow",
         statement="without line 8 no capacity is exceeded",
         source="examined by this project, for Algorithm 1",
@@ -429,11 +416,10 @@ CLAIMS: tuple[Claim, ...] = (
             "larger than the free capacity."
         ),
         asked=True,
-        about=PDFTSP,
         applies=explain_outside_algorithm1,
         check=algorithms.overflow,
     ),
-    Claim(
+    _claim_of_pdftsp(
         name="ghost_updates",
         statement="the price updates of dropped tasks change no decision",
         source="examined by this project, for line 7 of Algorithm 1",
@@ -441,28 +427,23 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions="updates=all",
         flaw="line 7 raises prices for a task that line 8 rejects, so later tasks pay for capacity that is free.",
         asked=True,
-        about=PDFTSP,
         applies=explain_outside_algorithm1,
         check=algorithms.ghost_updates,
     ),
-    Claim(
+    _proved_claim(
         name="dual_certificate",
         statement="OPT <= D(tau lambda, tau phi) at the final prices of any run, for any tau >= 0",
         source="weak duality for (5) with mu_i = max(0, max F')",
-        standing=ProofStatus.PROVED,
         assumptions="none; the algorithm must expose its prices",
         about=PRICES_SHOWN,
-        applies=explain_invalid,
         check=guarantees.dual_certificate,
     ),
-    Claim(
+    _proved_claim(
         name="theorem_a",
         statement="every schedule with F' > 0 fits, and OPT <= D <= Gamma ALG, Gamma = max(1, B) + B U / G",
         source=f"Theorem A: {OURS}, mechanism posted",
-        standing=ProofStatus.PROVED,
         assumptions="eps < 1; the public constants bound those of the instance",
         about=POSTED,
-        applies=explain_invalid,
         check=guarantees.theorem_a,
         search=_ON_TWO_NODES(
             "every schedule with F' > 0 fits, and OPT <= D <= Gamma ALG (Theorem A)", "posted:growth=2", raised=0
@@ -475,14 +456,12 @@ CLAIMS: tuple[Claim, ...] = (
             ),
         ),
     ),
-    Claim(
+    _proved_claim(
         name="theorem_b",
         statement="every schedule with F' > 0 fits, and OPT <= D <= (1 + max{alpha, beta}) ALG",
         source=f"Theorem B: {OURS}, mechanism minimal-edit",
-        standing=ProofStatus.PROVED,
         assumptions="as for theorem_a; bbar >= 1 on admitted schedules",
         about=MINIMAL_EDIT,
-        applies=explain_invalid,
         check=guarantees.theorem_b,
         search=_ON_TWO_NODES(
             "every schedule with F' > 0 fits, and OPT <= D <= (1 + max{alpha, beta}) ALG if bbar >= 1 (Theorem B)",
@@ -490,43 +469,35 @@ CLAIMS: tuple[Claim, ...] = (
             raised=1,
         ),
     ),
-    Claim(
+    _proved_claim(
         name="theorem_c",
         statement="OPT <= D <= Gamma' ALG + Leak, where D, Gamma' and Leak are known at the end of the run",
         source=f"Theorem C: {OURS}, mechanisms with additive prices",
-        standing=ProofStatus.PROVED,
         about=ADDITIVE,
-        applies=explain_invalid,
         check=guarantees.theorem_c,
     ),
-    Claim(
+    _proved_claim(
         name="theorem_c_a_priori",
         statement="OPT <= D(full cells raised) <= (Gamma' + U / (1 - eps)) ALG",
         source=f"Theorem C: {OURS}, mechanisms with additive prices and a capacity test",
-        standing=ProofStatus.PROVED,
         assumptions="eps < 1",
         about=ADDITIVE,
-        applies=explain_invalid,
         check=guarantees.theorem_c_a_priori,
     ),
-    Claim(
+    _proved_claim(
         name="theorem_g",
         statement="OPT <= D(full cells) <= (1 + U / (1 - eps)) ALG",
         source=f"Theorem G: {OURS}, the greedy rule",
-        standing=ProofStatus.PROVED,
         assumptions="eps < 1",
         about=GREEDY,
-        applies=explain_invalid,
         check=guarantees.theorem_g,
     ),
-    Claim(
+    _proved_claim(
         name="theorem_h",
         statement="OPT <= D <= (rho + max(1, beta)) ALG + A0 + E",
         source=f"Theorem H: {OURS}, the guard around any posted prices",
-        standing=ProofStatus.PROVED,
         assumptions="E is 0 if the announced classes and caps bound those of the instance",
         about=GUARDED,
-        applies=explain_invalid,
         check=guarded.theorem_h,
         search=_ON_TWO_NODES(
             "OPT <= D <= (rho + max(1, beta)) ALG + A0 + E (Theorem H)",
@@ -544,14 +515,12 @@ CLAIMS: tuple[Claim, ...] = (
             ("E", "worth of the tasks of no announced class, and the worth of other tasks above their cap"),
         ),
     ),
-    Claim(
+    _proved_claim(
         name="theorem_p",
         statement="OPT <= D <= max(1, B) ALG + (priced capacity before the first task)",
         source=f"Lemma P and Theorem A+: {BASELINES}",
-        standing=ProofStatus.PROVED,
         assumptions="eps < 1; the public constants bound those of the instance; the price law does not jump",
         about=LOAD_LAWS,
-        applies=explain_invalid,
         check=price_laws.theorem_p,
         search=_ON_TWO_NODES(
             "OPT <= D <= max(1, B) ALG + zeta sum CX (Lemma P, Theorem A+)", "reserve:loss=1/8", costs=-9, raised=0
@@ -564,14 +533,12 @@ CLAIMS: tuple[Claim, ...] = (
             ("zeta", "the price of an empty cell, divided by X"),
         ),
     ),
-    Claim(
+    _proved_claim(
         name="theorem_pool",
         statement="OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG + (priced capacity before the first task)",
         source=f"Theorem A for pools: {BASELINES}",
-        standing=ProofStatus.PROVED,
         assumptions="eps < 1; the public constants bound those of the instance",
         about=POOLED,
-        applies=explain_invalid,
         check=price_laws.theorem_pool,
         search=_ON_TWO_NODES(
             "OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG, one price per node type and slot (Theorem A for pools)",
@@ -580,30 +547,26 @@ CLAIMS: tuple[Claim, ...] = (
             raised=0,
         ),
     ),
-    Claim(
+    _proved_claim(
         name="theorem_a1",
         statement="OPT <= D <= Gamma ALG, one price per node type and slot",
         source=f"Theorem A': {BASELINES}",
-        standing=ProofStatus.PROVED,
         assumptions=(
             "tasks of one cell; any n tasks fit a node and no n + 1 do; costs >= 0; values of units between L and "
             "theta L"
         ),
         about=UNITS,
-        applies=explain_invalid,
         check=price_laws.theorem_a1,
     ),
-    Claim(
+    _proved_claim(
         name="theorem_s",
         statement=(
             "OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG at price 0; at a drawn price (1 + 2 Omega sigma / "
             "(f (sigma - 1))) (1 + ln theta) in the mean"
         ),
         source=f"Theorems S and S2: {BASELINES}",
-        standing=ProofStatus.PROVED,
         assumptions="no costs, no vendor prices; slackness sigma > 1; at a drawn price one node type for each task",
         about=STATIC,
-        applies=explain_invalid,
         check=price_laws.theorem_s,
         search=SearchSpace(
             "OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG of the greedy rule, no costs (Theorem S)",
@@ -620,61 +583,39 @@ CLAIMS: tuple[Claim, ...] = (
             ("theta", "ratio of the largest to the least value per unit of weight, or of a unit"),
         ),
     ),
-    Claim(
+    _claim_of_payments(
         name="truthful_bid",
         statement="no bid gains more than the true valuation, for any task",
         source=f"Theorem T: {OURS}",
-        standing=ProofStatus.PROVED_BY_T,
         assumptions=(
             f"a payment rule other than pdFTSP's; {AS_TAKEN_OR_LEFT} (there the run's offers are recomputed); "
             "otherwise misreports are tried: violated if one gains, undecided if none does"
         ),
-        asked=True,
-        about=OTHER_PAYMENTS,
-        applies=truthfulness.explain_no_payments,
         check=truthfulness.truthful_bid,
         check_one=truthfulness.truthful_bid,
     ),
-    Claim(
+    _claim_of_payments(
         name="truthful_type",
         statement="with a truthful bid, no report of a later arrival, earlier deadline, more work or more memory gains",
         source=f"Theorem T: {OURS}",
-        standing=ProofStatus.PROVED_BY_T,
         assumptions="as for truthful_bid",
-        asked=True,
-        about=OTHER_PAYMENTS,
-        applies=truthfulness.explain_no_payments,
         check=truthfulness.truthful_type,
         check_one=truthfulness.truthful_type,
     ),
-    Claim(
+    _claim_of_payments(
         name="rational",
         statement="no truthful bidder is charged more than its valuation",
         source=f"Theorem T: {OURS}",
-        standing=ProofStatus.PROVED_BY_T,
         assumptions=f"a payment rule other than pdFTSP's; decided from the recorded charges; {AS_TAKEN_OR_LEFT}",
-        asked=True,
-        about=OTHER_PAYMENTS,
-        applies=truthfulness.explain_no_payments,
         check=truthfulness.rational,
     ),
-    Claim(
+    _claim_of_payments(
         name="no_deficit",
         statement="every admitted task is charged at least its vendor's price and its operational cost",
         source=f"Theorem T: {OURS}",
-        standing=ProofStatus.PROVED_BY_T,
         assumptions="as for rational",
-        asked=True,
-        about=OTHER_PAYMENTS,
-        applies=truthfulness.explain_no_payments,
         check=truthfulness.no_deficit,
     ),
 )
 THEORY = make_claims(CLAIMS, AUDITS, SIGNS, Case)
 audit = THEORY.audit
-
-
-def list_searches() -> dict[str, SearchSpace]:
-    """The search space of each claim; false claims, for which a search ends, first."""
-    ordered = sorted(CLAIMS, key=lambda claim: claim.standing is not ProofStatus.FALSE)
-    return {claim.name: claim.search for claim in ordered if claim.search is not None}

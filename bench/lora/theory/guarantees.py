@@ -24,7 +24,9 @@ import numpy as np
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
 from ratiobench.bench.lora.theory.basis.dual import DualValue, dual_of
-from ratiobench.bench.lora.theory.basis.facts import keep_by_content
+from ratiobench.bench.lora.theory.basis.verdicts import compare
+from ratiobench.bench.theory.keeping import keep_by_content
+from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.mechanism import FreeCapacity, prices, settle_share
 from ratiobench.online.lora.price_laws import logarithm
@@ -65,7 +67,7 @@ def dual_certificate(case: Case) -> Check:
     """OPT <= D at the best multiple of the final prices, as they are or with every type's nodes at their mean price."""
     run, trace = case.run, case.run.trace
     if isinstance(trace, Posted) and trace.problem:
-        return Check("dual_certificate", Verdict.NOT_APPLICABLE, None, None, trace.problem)
+        return compare(case, None, None, problem=trace.problem)
     dual = dual_of(case.instance)
     final = case.share(_find_final_dual)
     scaled_tau, scaled = dual.rescale(trace.lam, trace.phi)
@@ -84,7 +86,7 @@ def dual_certificate(case: Case) -> Check:
     }
     verdict = Verdict.HOLDS if case.lower <= value else Verdict.VIOLATED
     witness = None if verdict is Verdict.HOLDS else {"opt_lower": case.lower, "tau": str(tau)}
-    return Check("dual_certificate", verdict, Fraction(case.lower), value, "OPT <= D(tau * prices)", witness, figures)
+    return Check("", verdict, Fraction(case.lower), value, "OPT <= D(tau * prices)", witness, figures)
 
 
 class Truth(NamedTuple):
@@ -107,7 +109,7 @@ class Truth(NamedTuple):
         return "; ".join(found) + (": full cells may be too cheap to keep tasks away" if found else "")
 
 
-@keep_by_content(64)
+@keep_by_content(content_hash, 64)
 def find_truth(instance: Instance) -> Truth:
     return Truth(cap_compute(instance), cap_memory(instance), largest_share(instance))
 
@@ -142,7 +144,6 @@ def _find_growth(case: Case) -> Fraction:
 
 def _settle(
     case: Case,
-    name: str,
     claim: str,
     sides: Callable[[DualValue], tuple[Fraction, Figures]],
     raised: tuple[Prices, Prices] | None = None,
@@ -154,26 +155,24 @@ def _settle(
     """
     trace = _trace_of(case)
     dual = _find_dual(case, *raised) if raised else case.share(_find_final_dual)
-    check = settle_dual(case, name, claim, dual.value, *sides(dual), doubt)
+    check = settle_dual(case, claim, dual.value, *sides(dual), doubt)
     if check.status is Verdict.VIOLATED and not trace.exact:
         dual = dual_of(case.instance).exact(*(raised or (trace.lam, trace.phi)))
-        check = settle_dual(case, name, claim, dual.value, *sides(dual), doubt)
+        check = settle_dual(case, claim, dual.value, *sides(dual), doubt)
     return check
 
 
-def settle_dual(
-    case: Case, name: str, claim: str, value: Fraction, bound: Fraction, figures: Figures, doubt: str = ""
-) -> Check:
+def settle_dual(case: Case, claim: str, value: Fraction, bound: Fraction, figures: Figures, doubt: str = "") -> Check:
     """The check of OPT <= D <= bound; what a run in doubles fails by less than rounding is undecided."""
     lower = case.lower
     slack = 0 if getattr(case.run.trace, "exact", True) else ROUNDING * (value + bound)
     figures = {"welfare": case.run.welfare, "opt_lower": lower, "opt_upper": case.upper, **figures}
     if lower > value + slack or value > bound + slack:
         witness = {"opt_lower": str(lower), "certificate": str(value), "bound": str(bound)}
-        return Check(name, Verdict.VIOLATED, value, bound, claim, witness, figures)
+        return Check("", Verdict.VIOLATED, value, bound, claim, witness, figures)
     doubt = CLOSE if lower > value or value > bound else doubt
     verdict = Verdict.UNDECIDED if doubt else Verdict.HOLDS
-    return Check(name, verdict, value, bound, doubt or claim, None, figures)
+    return Check("", verdict, value, bound, doubt or claim, None, figures)
 
 
 def theorem_a(case: Case) -> Check:
@@ -194,7 +193,7 @@ def theorem_a(case: Case) -> Check:
     share = settle_share("posted", constants)
     if not problem and not is_gain_below(rule.gain, 1 + rule.growth * share, (1 - share) / share):
         problem = "G is above (1 + B eps)^((1 - eps)/eps) - 1"
-    return _settle_with_room(case, "theorem_a", "OPT <= D <= Gamma ALG", gamma, figures, problem)
+    return _settle_with_room(case, "OPT <= D <= Gamma ALG", gamma, figures, problem)
 
 
 def theorem_b(case: Case) -> Check:
@@ -222,7 +221,7 @@ def theorem_b(case: Case) -> Check:
         problem = "the divisor is above 2^(1 - eps) - 1"
     if not problem and densities and min(densities) < 1:
         problem = f"bbar >= 1 fails on an admitted schedule: {float(min(densities)):.6g}"
-    return _settle_with_room(case, "theorem_b", "OPT <= D <= (1 + max{alpha, beta}) ALG", gamma, figures, problem)
+    return _settle_with_room(case, "OPT <= D <= (1 + max{alpha, beta}) ALG", gamma, figures, problem)
 
 
 def explain_cheap_cells(case: Case, constants: Mapping[str, Fraction]) -> str:
@@ -237,17 +236,16 @@ def explain_cheap_cells(case: Case, constants: Mapping[str, Fraction]) -> str:
     return truth.missing(constants)
 
 
-def _settle_with_room(case: Case, name: str, claim: str, gamma: Fraction, figures: Figures, problem: str) -> Check:
+def _settle_with_room(case: Case, claim: str, gamma: Fraction, figures: Figures, problem: str) -> Check:
     if problem:
-        value = case.share(_find_final_dual).value
-        return Check(name, Verdict.NOT_APPLICABLE, value, None, problem, None, figures)
+        return compare(case, case.share(_find_final_dual).value, None, problem=problem, figures=figures)
     bound = gamma * case.run.welfare
     witness, doubt = _find_refused(case)
     if witness is not None:
         value = dual_of(case.instance).exact(case.run.trace.lam, case.run.trace.phi).value
         reason = "a schedule with F' > 0 does not fit"
-        return Check(name, Verdict.VIOLATED, value, bound, reason, witness, figures)
-    return _settle(case, name, claim, lambda dual: (bound, figures), doubt=doubt)
+        return Check("", Verdict.VIOLATED, value, bound, reason, witness, figures)
+    return _settle(case, claim, lambda dual: (bound, figures), doubt=doubt)
 
 
 def _find_refused(case: Case) -> tuple[dict[str, Any] | None, str]:
@@ -300,28 +298,34 @@ def theorem_c(case: Case) -> Check:
             "bound_over_welfare": bound / welfare if welfare > 0 else None,
         }
 
-    return _settle(case, "theorem_c", "OPT <= D <= Gamma' ALG + Leak", sides)
+    return _settle(case, "OPT <= D <= Gamma' ALG + Leak", sides)
 
 
 def theorem_c_a_priori(case: Case) -> Check:
     """OPT <= (Gamma' + U / (1 - eps)) ALG, by the final prices with X_c, X_m added on full cells."""
-    name, trace, truth = "theorem_c_a_priori", _trace_of(case), find_truth(case.instance)
+    trace, truth = _trace_of(case), find_truth(case.instance)
     if truth.share >= 1 or not trace.rule.tested:
         problem = FILLED if truth.share >= 1 else "room was not looked at"
-        return Check(name, Verdict.NOT_APPLICABLE, case.share(_find_final_dual).value, None, problem)
+        return compare(case, case.share(_find_final_dual).value, None, problem=problem)
     tops = find_full_cells(case.instance, case.run, truth.cap_compute, truth.cap_memory, truth.share)
     lam, phi = (_add(prices, top) for prices, top in zip((trace.lam, trace.phi), tops, strict=True))
-    gamma, observed = _find_growth(case), _find_spread(case, truth.cap_compute, truth.cap_memory)
+    gamma = _find_growth(case)
+    factor, figures = _find_factor(case, truth, gamma)
+    figures = {"gamma": gamma, **figures}
+    claim = "OPT <= D(full cells raised) <= (Gamma' + U/(1-eps)) ALG"
+    return _settle(case, claim, lambda dual: (factor * case.run.welfare, figures), (lam, phi))
+
+
+def _find_factor(case: Case, truth: Truth, gamma: Fraction) -> tuple[Fraction, Figures]:
+    """gamma + U / (1 - eps), and the figures behind it."""
+    observed = _find_spread(case, truth.cap_compute, truth.cap_memory)
     factor = gamma + observed / (1 - truth.share)
-    figures: Figures = {
-        "gamma": gamma,
+    return factor, {
         "spread_observed": observed,
         "largest_share": truth.share,
         "factor": factor,
         "least_factor": find_least_factor(observed),
     }
-    claim = "OPT <= D(full cells raised) <= (Gamma' + U/(1-eps)) ALG"
-    return _settle(case, name, claim, lambda dual: (factor * case.run.welfare, figures), (lam, phi))
 
 
 def _add(one: Prices, other: Mapping[Cell, Fraction]) -> dict[Cell, Fraction]:
@@ -355,16 +359,9 @@ def theorem_g(case: Case) -> Check:
     """OPT <= D <= (1 + U / (1 - eps)) ALG with the prices X_c, X_m on full cells and none elsewhere."""
     instance, run, truth = case.instance, case.run, find_truth(case.instance)
     if truth.share >= 1:
-        return Check("theorem_g", Verdict.NOT_APPLICABLE, None, None, FILLED)
+        return compare(case, None, None, problem=FILLED)
     lam, phi = find_full_cells(instance, run, truth.cap_compute, truth.cap_memory, truth.share)
     value = dual_of(instance).exact(lam, phi).value
-    observed = _find_spread(case, truth.cap_compute, truth.cap_memory)
-    factor = 1 + observed / (1 - truth.share)
-    figures: Figures = {
-        "spread_observed": observed,
-        "largest_share": truth.share,
-        "factor": factor,
-        "least_factor": find_least_factor(observed),
-    }
+    factor, figures = _find_factor(case, truth, Fraction(1))
     claim = "OPT <= D(full cells) <= (1 + U/(1-eps)) ALG"
-    return settle_dual(case, "theorem_g", claim, value, factor * run.welfare, figures)
+    return settle_dual(case, claim, value, factor * run.welfare, figures)

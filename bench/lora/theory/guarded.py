@@ -108,4 +108,4 @@ def theorem_h(case: Case) -> Check:
         claim += f" + E: {beyond} tasks are of no class that was announced, or worth more than its cap"
     if trace.start >= sum(each.worth for each in served) > 0:
         claim += "; A0 is no less than all tasks are worth together, so that this says nothing"
-    return settle_dual(case, "theorem_h", claim, trace.credits + surplus + excess, bound, figures)
+    return settle_dual(case, claim, trace.credits + surplus + excess, bound, figures)

@@ -17,6 +17,7 @@ import numpy as np
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Booking, Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import sum_exactly
+from ratiobench.bench.lora.theory.basis.verdicts import compare
 from ratiobench.bench.lora.theory.guarantees import explain_cheap_cells, settle_dual
 from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.instances.lora.quantities import first_slots, usable_types
@@ -71,28 +72,25 @@ def theorem_p(case: Case) -> Check:
         for node, size, mb in zip(public.node_types, compute, memory, strict=True)
     )
     claim = "OPT <= D <= max(1, B) ALG + (priced capacity at the start)"
-    bound = _Bound(max(Fraction(1), terms.growth), terms.start, most)
-    return _compare(case, "theorem_p", claim, value, bound, {"growth": terms.growth})
+    factor = max(Fraction(1), terms.growth)
+    return _compare(case, claim, value, factor, terms.start, most, {"growth": terms.growth})
 
 
-class _Bound(NamedTuple):
-    """factor ALG + loss, and the value of all capacity at full prices, in micro-dollars."""
+def _compare(
+    case: Case, claim: str, value: Fraction, factor: Fraction, loss: Fraction, most: Fraction, figures: Figures
+) -> Check:
+    """The dual value against factor ALG + loss, where the constants are what the proof needs.
 
-    factor: Fraction
-    loss: Fraction
-    most: Fraction
-
-
-def _compare(case: Case, name: str, claim: str, value: Fraction, bound: _Bound, figures: Figures) -> Check:
-    """The dual value against the bound, where the constants are what the proof needs."""
-    terms, (factor, loss, most) = case.run.trace.terms, bound
+    `most`: the value of all capacity at full prices, micro-dollars.
+    """
+    terms = case.run.trace.terms
     least = _thousandths_of_log(most / loss) if loss else None
     figures = {**figures, "factor": factor, "loss": loss, "least_factor": least}
     constants = {"cap_compute": terms.caps[0], "cap_memory": terms.caps[1], "largest_share": terms.share}
     problem = terms.problem or explain_cheap_cells(case, constants)
     if problem:
-        return Check(name, Verdict.NOT_APPLICABLE, value, None, problem, None, figures)
-    return settle_dual(case, name, claim, value, factor * case.run.welfare + loss, figures)
+        return compare(case, value, None, problem=problem, figures=figures)
+    return settle_dual(case, claim, value, factor * case.run.welfare + loss, figures)
 
 
 def theorem_pool(case: Case) -> Check:
@@ -109,7 +107,7 @@ def theorem_pool(case: Case) -> Check:
     most = public.slots * sum(tops, Fraction(0))
     claim = "OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG + (priced capacity at the start)"
     figures: Figures = {"growth": terms.growth, "omega": max(omega), "spread_of_run": spread}
-    return _compare(case, "theorem_pool", claim, value, _Bound(factor, loss, most), figures)
+    return _compare(case, claim, value, factor, loss, most, figures)
 
 
 def find_omega(instance: Instance) -> list[Fraction]:
@@ -135,13 +133,13 @@ def theorem_a1(case: Case) -> Check:
     figures: Figures = {"gamma": terms.gamma, "theta": terms.theta, "least_factor": least}
     problem = units if isinstance(units, str) else _values_outside(case, terms, units)
     if isinstance(units, str) or problem:
-        return Check("theorem_a1", Verdict.NOT_APPLICABLE, None, None, problem, None, figures)
+        return compare(case, None, None, problem=problem, figures=figures)
     priced = sum(
         node.count * units.get(g, 0) * sum(terms.prices[g], Fraction(0))
         for g, node in enumerate(case.public.node_types)
     )
     value = _surplus(case) + terms.low * priced
-    return settle_dual(case, "theorem_a1", "OPT <= D <= Gamma ALG", value, terms.gamma * case.run.welfare, figures)
+    return settle_dual(case, "OPT <= D <= Gamma ALG", value, terms.gamma * case.run.welfare, figures)
 
 
 def find_units(instance: Instance) -> Mapping[int, int] | str:
@@ -233,9 +231,9 @@ def find_slack(instance: Instance) -> Slack | str:
 
 def theorem_s(case: Case) -> Check:
     """Theorem S of greedy (price=0): OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG; S2 in the mean over P."""
-    name, terms, slack, lower = "theorem_s", case.run.trace.terms, find_slack(case.instance), Fraction(case.lower)
+    terms, slack, lower = case.run.trace.terms, find_slack(case.instance), Fraction(case.lower)
     if isinstance(slack, str):
-        return Check(name, Verdict.NOT_APPLICABLE, None, None, slack)
+        return compare(case, None, None, problem=slack)
     figures: Figures = {
         "welfare": case.run.welfare,
         "opt_lower": case.lower,
@@ -256,7 +254,7 @@ def theorem_s(case: Case) -> Check:
     else:
         problem = _explain_no_mean(case, terms, slack)
         if problem:
-            return Check(name, Verdict.NOT_APPLICABLE, None, None, problem, None, figures)
+            return compare(case, None, None, problem=problem, figures=figures)
         theta, factor = terms.theta, (1 + slack.factor) * (1 + logarithm(terms.theta))
         mean = _find_mean_welfare(case, terms, slack)
         right = factor * mean
@@ -266,10 +264,8 @@ def theorem_s(case: Case) -> Check:
     by_length = slack.sigma * _thousandths_of_log(slack.sigma / (slack.sigma - 1))
     figures["least_factor"] = max(1 + _thousandths_of_log(theta), Fraction(floor(1000 * by_length), 1000))
     if terms.price != 0 and lower and abs(lower - right) <= _CLOSE * (right + 1):
-        return Check(name, Verdict.UNDECIDED, lower, right, "the two sides are closer than rounding", None, figures)
-    verdict = Verdict.HOLDS if lower <= right else Verdict.VIOLATED
-    witness = {"opt_lower": str(case.lower)} if verdict is Verdict.VIOLATED else None
-    return Check(name, verdict, lower, right, claim, witness, figures)
+        return Check("", Verdict.UNDECIDED, lower, right, "the two sides are closer than rounding", None, figures)
+    return compare(case, lower, right, claim, witness={"opt_lower": str(case.lower)}, figures=figures)
 
 
 def _list_densities(case: Case, slack: Slack) -> list[Fraction]:

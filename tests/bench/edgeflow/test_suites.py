@@ -11,6 +11,7 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.edgeflow.claims import CLAIMS, audit, find_met_in_cloud
+from ratiobench.bench.edgeflow.evaluation import explain_loss
 from ratiobench.bench.edgeflow.explanation import explain, gantt
 from ratiobench.bench.edgeflow.measures import MEASURES, measures
 from ratiobench.bench.edgeflow.suites import ALGORITHMS, OPTIONS, published_group, suites
@@ -23,7 +24,7 @@ from ratiobench.formulations.edgeflow.solve import solve
 from ratiobench.instances.arrays import freeze
 from ratiobench.instances.edgeflow.format import parse
 from ratiobench.instances.edgeflow.generate import generate, recipes
-from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.instances.edgeflow.model import CLOUD, Instance
 from ratiobench.instances.edgeflow.named import expected, named, names
 from ratiobench.instances.edgeflow.paper import PUBLISHED_RATIOS
 from ratiobench.instances.edgeflow.solution import Piece
@@ -281,3 +282,15 @@ def test_two_workers_make_the_table_of_one(tmp_path: Path) -> None:
     )
     assert len(one) == len(ALGORITHMS)
     assert one.equals(two)
+
+
+def test_a_piece_that_continues_another_has_no_stall_in_a_report_of_losses() -> None:
+    """As the checker has it: a job in two pieces without a gap is done by its deadline, as in one piece."""
+    instance = named("edge_closes")
+    one, two = (Piece(0, 15, CLOUD, 1),), (Piece(0, 8, CLOUD, 1), Piece(8, 15, CLOUD, 1))
+    for best in (one, two):
+        report = explain_loss(instance, ((), ()), (best, ()))
+        assert [loss.arrival for loss in report.losses] == [0]
+    [loss] = explain_loss(instance, (two[:1], ()), (one, ())).losses
+    assert loss.figures["done"] == 0.5
+    assert explain_loss(instance, (two, ()), (one, ())).losses == []

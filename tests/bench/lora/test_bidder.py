@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.bids import has_bid, read_curve
 from ratiobench.bench.lora.theory import bidder
 from ratiobench.bench.lora.theory.bidder import audit_bidder, curve, try_curve
 from ratiobench.bench.lora.theory.paper import bidding
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
+from ratiobench.bench.lora.theory.pdftsp.curve import read_curve
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.seeds import Stream
@@ -231,7 +231,7 @@ def test_a_curve_by_trying_says_what_runs_say_and_leaves_no_change_between_neigh
     assume(instance.tasks)
     trials = try_curve(instance, result, 0)
     rows = list(trials.rows())
-    assert any(has_bid(piece, Fraction(int(instance.valuation[0]))) for piece in read_curve(rows))
+    assert any(piece.has(Fraction(int(instance.valuation[0]))) for piece in read_curve(rows).pieces)
     for row in rows:
         for end in ("from", "to"):
             assert utility_of(instance, 0, {"bid": int(row[f"bid_{end}"])}, algorithm) == int(row[f"utility_{end}"])

@@ -15,14 +15,15 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.counterexamples.moves import Bounds, draw_start, raise_bids
 from ratiobench.bench.lora.counterexamples.tiny import instance as sketch_instance
 from ratiobench.bench.lora.theory.basis.case import Case
-from ratiobench.bench.lora.theory.basis.facts import keep_by_content
 from ratiobench.bench.lora.theory.basis.verdicts import compare
 from ratiobench.bench.lora.theory.claims import CLAIMS, THEORY, Claim, ProofStatus, audit
 from ratiobench.bench.theory.claim import ClaimScope
+from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora import Instance, parse
+from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.named import expected, named, names, path
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
@@ -481,8 +482,8 @@ def test_an_entry_of_the_table_is_all_that_a_claim_needs() -> None:
     claim = Claim(
         name="small", statement="ALG <= N", source="a test", standing=ProofStatus.FALSE, about=about,
         signs=(("N", "5"),), applies=lambda case: "" if case.instance.tasks == 3 else "three tasks only",
-        check=lambda case: compare(case, "small", case.run.welfare, 5, "ALG <= 5"),
-        check_one=lambda case, task: compare(case, "small", task, 5, "i <= 5"),
+        check=lambda case: compare(case, case.run.welfare, 5, "ALG <= 5"),
+        check_one=lambda case, task: compare(case, task, 5, "i <= 5"),
     )  # fmt: skip
     three, other = named("thm5_T5_3tasks"), named("lemma3_T2_two_tasks")
     greedy = Case(three, run(three, "greedy"), _report(312))
@@ -515,7 +516,7 @@ def test_what_is_kept_by_content_is_found_by_an_equal_instance_and_dropped_at_th
     """An equal instance read anew, further arguments, and more instances than are kept."""
     made: list[tuple[str, int]] = []
 
-    @keep_by_content(2)
+    @keep_by_content(content_hash, 2)
     def count(instance: Instance, more: int = 0) -> int:
         made.append((instance.name, more))
         return instance.tasks + more

@@ -16,7 +16,7 @@ from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.paper import bidding
-from ratiobench.bench.lora.theory.pdftsp.auction import auction_of, deficits
+from ratiobench.bench.lora.theory.pdftsp.auction import auction_of, deficits, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import recompute_curve, utility_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
 from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Misreport
@@ -68,7 +68,6 @@ def test_a_curve_says_what_a_run_at_that_bid_says(
     menu = Menu(instance)
     result = run(instance, f"pdftsp:units=given,payment={rule},updates={'all' if ghosts else 'admitted'}")
     curve = utility_curve(instance, result, i)
-    assert curve.recomputed
     _without_gaps(curve)
     for bid in _probes(curve, drawn):
         twin = algorithm1(menu, bids={i: bid}, ghosts=ghosts)
@@ -83,7 +82,7 @@ def test_with_constants_kept_a_curve_has_one_threshold(instance: Instance, drawn
     menu = Menu(instance)
     given_ = constants(instance)
     for i in range(instance.tasks):
-        curve = utility_curve(instance, run(instance, "pdftsp:units=given"), i, rule=rule, recompute=False)
+        curve = fixed_curve(auction_of(instance, run(instance, f"pdftsp:units=given,payment={rule}")), i)
         _without_gaps(curve)
         assert len(curve.pieces) <= 2
         for bid in _probes(curve, drawn[:4]):
@@ -131,7 +130,7 @@ def test_deficits_are_what_the_provider_pays_less_what_it_charges(instance: Inst
         amount = paid(menu, twin, i, rule)
         if one is not None and amount is not None:
             wanted[i] = menu.tasks[i].options[one.option].price + one.energy - amount
-    found = deficits(auction_of(instance, run(instance, "pdftsp:units=given")), rule)
+    found = deficits(auction_of(instance, run(instance, f"pdftsp:units=given,payment={rule}")))
     assert found == wanted
     assert rule == "printed" or all(value <= 0 for value in found.values())
 
@@ -145,9 +144,8 @@ def test_overbidding_pays_under_payment_14() -> None:
         assert check.witness == {
             "task": 1, "true_bid": 6, "utility": "0", "better_bid": "8", "better_utility": "2", "gain": "2",
         }  # fmt: skip
-    result = run(instance, "pdftsp:units=given")
     for rule, key in (("printed", "utility_14"), ("critical", "utility_b_minus_f")):
-        curve = utility_curve(instance, result, table["task"], rule=rule)
+        curve = utility_curve(instance, run(instance, f"pdftsp:units=given,payment={rule}"), table["task"])
         assert [curve.utility(Fraction(row["bid"])) for row in table["runs"]] == [
             Fraction(row[key]) for row in table["runs"]
         ]
@@ -175,7 +173,7 @@ def test_a_higher_bid_loses_when_alpha_comes_from_the_bids() -> None:
     """truth_nonmonotone: wins with every bid in (0, 4], loses with every one above, whatever it would pay."""
     instance, table = in_gigabytes(named("truth_nonmonotone")), expected("truth_nonmonotone")["other_bids"]
     for rule in ("printed", "critical"):
-        curve = utility_curve(instance, run(instance, "pdftsp:units=given"), table["task"], rule=rule)
+        curve = utility_curve(instance, run(instance, f"pdftsp:units=given,payment={rule}"), table["task"])
         assert [(piece.admitted, piece.high) for piece in curve.pieces] == [(False, 0), (True, 4), (False, TOP)]
         assert curve.piece(4).admitted
         for row in table["runs"]:
@@ -230,7 +228,7 @@ def test_at_a_breakpoint_the_ties_decide(
 def test_a_task_that_says_it_arrives_later_comes_after_the_others_of_that_slot() -> None:
     """Alone in slot 2 it would pay nothing; behind the other one it is too dear."""
     instance = _hand([(1, 2, 1, 1, 20, [0, 0]), (2, 2, 1, 1, 10, [0, 0])], 8)
-    bidder = Bidder(auction_of(instance, run(instance, "pdftsp:units=given")), 0, "printed", SearchBudget(None))
+    bidder = Bidder(auction_of(instance, run(instance, "pdftsp:units=given")), 0, SearchBudget(None))
     assert (bidder.try_report(Misreport(1, 1, 1, 1)).utility, bidder.try_report(Misreport(2, 2, 1, 1)).utility) == (
         20,
         0,
@@ -261,7 +259,7 @@ def test_what_cannot_be_followed_exactly_is_refused(algorithm: str) -> None:
     result = run(instance, algorithm)
     with pytest.raises(InputError, match=r"canonical units|no maximiser|float prices"):
         utility_curve(instance, result, 2)
-    assert utility_curve(instance, result, 2, recompute=False).pieces
+    assert fixed_curve(auction_of(instance, result), 2).pieces
     assert check_claim(instance, algorithm, "theorem3").status in (Verdict.NOT_APPLICABLE, Verdict.UNDECIDED)
 
 
@@ -315,7 +313,7 @@ def test_an_allowance_that_runs_out_leaves_the_claim_undecided(monkeypatch: pyte
     instance = in_gigabytes(named("formulation_4d"))
     auction = auction_of(instance, run(instance, "pdftsp:units=given"))
     with pytest.raises(SearchLimitReached):
-        recompute_curve(auction, 1, "printed", SearchBudget(2))
+        recompute_curve(auction, 1, SearchBudget(2))
     assert check_claim(instance, "pdftsp:units=given", "theorem3").status is Verdict.HOLDS
     monkeypatch.setattr(bidding, "SEARCHES", 2)
     check = check_claim(instance, "pdftsp:units=given", "theorem3")
@@ -328,8 +326,7 @@ def test_a_task_without_a_schedule_loses_with_every_bid() -> None:
     result = run(instance, "pdftsp:units=given")
     auction = auction_of(instance, result)
     [i] = [i for i in range(instance.tasks) if auction.costs.get(i) is None][:1]
-    for recompute in (False, True):
-        curve = utility_curve(instance, result, i, recompute=recompute)
+    for curve in (fixed_curve(auction, i), utility_curve(instance, result, i)):
         assert [(piece.low, piece.high, piece.admitted) for piece in curve.pieces] == [(0, TOP, False)]
         assert curve.best() == (curve.valuation, 0)
 

@@ -54,7 +54,7 @@ def _gains(instance: Instance, rule: str, scale: Fraction, *, ghosts: bool) -> l
         task = instance.task(i)
         truthful, best = pays[task.arrival, task.deadline, task.work, task.memory_mb], max(pays.values())
         gains.append(best - truthful)
-        found = find_best_misreport(auction, i, rule, SearchBudget(None))
+        found = find_best_misreport(auction, i, SearchBudget(None))
         assert found.every
         assert (found.lie is not None, found.utility) == (best > truthful, best)
         assert found.lie is None or pays[found.lie] == best
@@ -94,10 +94,10 @@ def test_a_lie_pays_what_algorithm_1_makes_of_it(
         return
     i = data.draw(st.integers(0, instance.tasks - 1))
     alpha, beta = (constant / scale for constant in constants(instance))
-    auction = auction_of(instance, run(instance, f"pdftsp:units=given,alpha={alpha},beta={beta}"))
+    auction = auction_of(instance, run(instance, f"pdftsp:units=given,payment={rule},alpha={alpha},beta={beta}"))
     pays = every_lie(instance, i, rule, (alpha, beta))
     some = data.draw(st.lists(st.sampled_from(sorted(pays)), min_size=1, max_size=12))
-    bidder = Bidder(auction, i, rule, SearchBudget(None))
+    bidder = Bidder(auction, i, SearchBudget(None))
     for lie in sorted(some):
         assert (
             bidder.try_report(Misreport(*lie)).utility == pays[lie] == lie_pays(instance, i, lie, rule, (alpha, beta))
@@ -133,7 +133,7 @@ def _lies_to_algorithm_2(instance: Instance, rule: str, scale: Fraction, some: i
         listed = sorted(every_lie(instance, i, rule, (alpha, beta)))
         truthful, step = _told_anew(instance, i, truth_, algorithm), -(-len(listed) // some)
         pays = [_told_anew(instance, i, lie, algorithm) for lie in listed[:: max(1, step)]]
-        found = find_best_misreport(auction, i, rule, SearchBudget(None))
+        found = find_best_misreport(auction, i, SearchBudget(None))
         assert found.every
         assert found.utility >= max(pays, default=Fraction(0))
         assert step > 1 or found.utility == max(pays)

@@ -24,17 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.bench.lora.theory.basis.facts import keep_by_content
+from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.kernels import compiled
 from ratiobench.formulations.lora.covering.schedules import States, space, states
+from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.named import named
-
-
-def find_bbar_range(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:
-    """Least and largest bbar over all covers of all tasks, in units as in `facts`; None where no task has a cover."""
-    found = _extremes(instance, memory)
-    return None if found is None else (money * found[0], money * found[1])
 
 
 class Totals(NamedTuple):
@@ -124,14 +119,15 @@ def menus(instance: Instance) -> Iterator[Menu]:
         yield Menu(task.memory_mb, menu.rates, cost, menu.offsets, net, task.work, reached)
 
 
-@keep_by_content(64)
-def _extremes(instance: Instance, memory: Fraction) -> tuple[Fraction, Fraction] | None:
+@keep_by_content(content_hash, 64)
+def find_bbar_range(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:
+    """Least and largest bbar over all covers of all tasks, in units as in `facts`; None where no task has a cover."""
     ends = LargestRatio(-1, memory), LargestRatio(1, memory)
     for menu in menus(instance):
         for end in ends:
             end.add_task(menu)
     low, high = (end.find_largest() for end in ends)
-    return None if low is None or high is None else (-low, high)
+    return None if low is None or high is None else (money * -low, money * high)
 
 
 class LargestRatio:

@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.bench.lora.theory.basis.facts import keep_by_content
+from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.lora.bound.pricing import Pricer, find_pool, node_rents
 from ratiobench.formulations.lora.covering.schedules import Cover, space
+from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.search.additive import exact_cover
@@ -244,7 +245,7 @@ def _array(prices: Mapping[Cell, Any], shape: tuple[int, int], dtype: Any = np.i
     return array
 
 
-@keep_by_content(8)
+@keep_by_content(content_hash, 8)
 def dual_of(instance: Instance) -> Dual:
     """`Dual` of the instance; kept for the last few instances."""
     return Dual(instance)

@@ -5,15 +5,14 @@ All quantities are in the units that the run used (those of the file, of the pap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.lora.bound.minimal_covers import MinimalCovers, list_minimal_covers
 from ratiobench.formulations.lora.covering.schedules import space
 from ratiobench.instances.lora.format import content_hash
@@ -23,8 +22,6 @@ from ratiobench.online.lora.constants import alpha, beta
 from ratiobench.online.lora.traces import Offer, PriceTrace
 
 ROUNDING = 1e-9  # Relative error that no price in doubles reaches: 10^4 updates cost a few units in the last place each
-Rest = ParamSpec("Rest")
-Value = TypeVar("Value")
 
 
 class SearchLimitReached(Exception):
@@ -45,28 +42,6 @@ class SearchBudget:
                 raise SearchLimitReached
             self._left -= amount
         self.spent += amount
-
-
-def keep_by_content(
-    most: int,
-) -> Callable[[Callable[Concatenate[Instance, Rest], Value]], Callable[Concatenate[Instance, Rest], Value]]:
-    """Keep what a function makes of an instance and further hashable arguments; at `most` of them all are dropped."""
-
-    def keeping(make: Callable[Concatenate[Instance, Rest], Value]) -> Callable[Concatenate[Instance, Rest], Value]:
-        cache: dict[tuple[Hashable, ...], Value] = {}
-
-        @wraps(make)
-        def find_or_make(instance: Instance, /, *args: Rest.args, **more: Rest.kwargs) -> Value:
-            key = (content_hash(instance), *args, *more.items())
-            if key not in cache:
-                if len(cache) >= most:
-                    cache.clear()
-                cache[key] = make(instance, *args, **more)
-            return cache[key]
-
-        return find_or_make
-
-    return keeping
 
 
 def find_outlay(instance: Instance, i: int, decision: Decision) -> int:
@@ -109,7 +84,7 @@ class Facts:
         return max(Fraction(self.s_max, self.s_min), self.r_max / self.r_min)
 
 
-@keep_by_content(8)
+@keep_by_content(content_hash, 8)
 def list_covers(instance: Instance) -> MinimalCovers:
     """The minimal covers of an instance in one piece; kept for the last few instances."""
     parts = list(list_minimal_covers(instance))

@@ -1,4 +1,7 @@
-"""How exact comparisons become verdicts; what a run in doubles leaves open is undecided."""
+"""How exact comparisons become verdicts; what a run in doubles leaves open is undecided.
+
+The checks have no name here: the claim whose check is asked puts in its own.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,9 @@ from ratiobench.formulations.report import Exact
 
 def compare(
     case: Case,
-    name: str,
     left: Fraction | int | None,
     right: Fraction | int | None,
-    reason: str,
+    reason: str = "",
     *,
     problem: str = "",
     witness: Mapping[str, Any] | None = None,
@@ -32,37 +34,37 @@ def compare(
     sides = None if left is None else Fraction(left), None if right is None else Fraction(right)
     shown = figures or {}
     if problem:
-        return Check(name, Verdict.NOT_APPLICABLE, *sides, problem, None, shown)
+        return Check("", Verdict.NOT_APPLICABLE, *sides, problem, None, shown)
     first, second = (side or Fraction(0) for side in sides)
     if sides == (None, None):
         scale = 0
     doubt = _doubt(case, first, second, abs(first) + abs(second) if scale is None else scale)
     if doubt:
-        return Check(name, Verdict.UNDECIDED, *sides, doubt, None, shown)
+        return Check("", Verdict.UNDECIDED, *sides, doubt, None, shown)
     violated = None not in sides and first > second
     verdict = Verdict.VIOLATED if violated else Verdict.HOLDS
-    return Check(name, verdict, *sides, reason, witness if violated else None, shown)
+    return Check("", verdict, *sides, reason, witness if violated else None, shown)
 
 
-def leave_open(case: Case, name: str, reason: str, figures: Figures | None = None) -> Check:
+def leave_open(case: Case, reason: str, figures: Figures | None = None) -> Check:
     """The check of a claim that was not followed to its end."""
     doubt = _doubt(case, Fraction(0), Fraction(0), 0)
-    return Check(name, Verdict.UNDECIDED, None, None, doubt or reason, None, figures or {})
+    return Check("", Verdict.UNDECIDED, None, None, doubt or reason, None, figures or {})
 
 
-def compare_optimum(case: Case, name: str, claim: str, bound: Fraction) -> Check:
+def compare_optimum(case: Case, claim: str, bound: Fraction) -> Check:
     """The check of OPT <= bound, with the interval on OPT."""
     if case.lower <= bound < case.upper:
         reason = f"{claim}: the interval on OPT straddles the bound"
-        check = leave_open(case, name, reason, case.figures())
+        check = leave_open(case, reason, case.figures())
         return replace(check, left=Fraction(case.upper), right=bound)
     side = case.lower if case.lower > bound else case.upper
     witness = {"opt_lower": case.lower, "bound": str(bound)}
-    return compare(case, name, side, bound, claim, witness=witness, figures=case.figures())
+    return compare(case, side, bound, claim, witness=witness, figures=case.figures())
 
 
 def compare_ratio(
-    case: Case, name: str, claim: str, welfare: Exact, factor: Fraction | None, problem: str, figures: Figures
+    case: Case, claim: str, welfare: Exact, factor: Fraction | None, problem: str, figures: Figures
 ) -> Check:
     """The check of OPT <= factor * welfare.
 
@@ -73,7 +75,7 @@ def compare_ratio(
         left = figures["ratio_upper"]
         left = left if isinstance(left, Fraction) else None
         right = None if case.trace is None else factor  # a bound on pdFTSP says nothing of others
-        return Check(name, Verdict.NOT_APPLICABLE, left, right, problem, None, figures)
+        return Check("", Verdict.NOT_APPLICABLE, left, right, problem, None, figures)
     bound = Fraction(0) if factor is None else factor * welfare
     # The lower end of OPT decides against the claim, the upper end for it.
     verdict = Verdict.UNDECIDED
@@ -98,7 +100,7 @@ def compare_ratio(
     if doubt and verdict is not Verdict.UNDECIDED:
         verdict, reason = Verdict.UNDECIDED, doubt
     witness = {"opt_lower": case.lower, "welfare": welfare} if verdict is Verdict.VIOLATED else None
-    return Check(name, verdict, left, factor, reason, witness, figures)
+    return Check("", verdict, left, factor, reason, witness, figures)
 
 
 def _doubt(case: Case, left: Fraction, right: Fraction, scale: Fraction | int) -> str:

@@ -30,7 +30,7 @@ SEARCHES = 4000  # Most tasks that one check looks at before it says `undecided`
 def drops(case: Case) -> Check:
     """At most one dropped task per cell: what Lemma 2 gives for line 12."""
     cells = case.public.nodes * case.public.slots
-    return compare(case, "drops", len(case.dropped_steps), cells, "dropped tasks <= cells (k, t)", scale=0)
+    return compare(case, len(case.dropped_steps), cells, "dropped tasks <= cells (k, t)", scale=0)
 
 
 def overflow(case: Case) -> Check:
@@ -39,19 +39,19 @@ def overflow(case: Case) -> Check:
     largest, where = case.virtual_peak()
     figures: Figures = {"dropped": len(case.dropped_steps)}
     witness = None if where is None else {"cell": list(where), "load_over_capacity": str(largest)}
-    return compare(case, "overflow", largest, 1, claim, witness=witness, figures=figures, scale=0)
+    return compare(case, largest, 1, claim, witness=witness, figures=figures, scale=0)
 
 
 def ghost_updates(case: Case) -> Check:
     """Whether the prices that dropped tasks leave behind change a later decision: decided otherwise <= 0."""
-    name, claim = "ghost_updates", "tasks decided otherwise when prices move on admission only"
+    claim = "tasks decided otherwise when prices move on admission only"
     run, dropped = case.run, len(case.dropped_steps)
     if not dropped:
         figures: Figures = {"dropped": 0, "welfare": run.welfare, "welfare_admitted_only": run.welfare}
-        return compare(case, name, 0, 0, f"{claim}; none was dropped", figures=figures, scale=0)
+        return compare(case, 0, 0, f"{claim}; none was dropped", figures=figures, scale=0)
     if case.instance.tasks > RERUN_LIMIT:
         problem = f"{case.instance.tasks} tasks; at most {RERUN_LIMIT} are run again"
-        return compare(case, name, None, None, claim, problem=problem)
+        return compare(case, None, None, claim, problem=problem)
     # The same run, constants included, with prices that move on admission only.
     spec = parse(run.algorithm)
     assert spec.entry is not None
@@ -61,15 +61,15 @@ def ghost_updates(case: Case) -> Check:
     changed = [i for i, (one, two) in pairs if (one is None) != (two is None)]
     figures = {"dropped": dropped, "welfare": run.welfare, "welfare_admitted_only": other.welfare}
     witness = {"task": changed[0], "tasks": changed} if changed else None
-    return compare(case, name, len(changed), 0, claim, witness=witness, figures=figures, scale=0)
+    return compare(case, len(changed), 0, claim, witness=witness, figures=figures, scale=0)
 
 
 def algorithm2(case: Case) -> Check:
     """F of Algorithm 2's schedule is the largest, for every task at the prices that it met."""
-    name, claim = "algorithm2", "largest F of a schedule less F of Algorithm 2's, for the task that loses most"
+    claim = "largest F of a schedule less F of Algorithm 2's, for the task that loses most"
     auction = case.share(auction_of_case)
     if not auction.trace.exact:
-        return leave_open(case, name, "float prices: schedules are compared in exact arithmetic only (arith=exact)")
+        return leave_open(case, "float prices: schedules are compared in exact arithmetic only (arith=exact)")
     state, budget = first_state(auction), SearchBudget(SEARCHES)
     worst, witness = Fraction(0), dict[str, Any]()
     compared = worse = 0
@@ -95,5 +95,5 @@ def algorithm2(case: Case) -> Check:
         state = state.follow(task)
     figures: Figures = {"tasks_compared": compared, "tasks_worse": worse}
     if cut and not worse:
-        return leave_open(case, name, f"{compared} of {case.instance.tasks} tasks compared, none is worse", figures)
-    return compare(case, name, worst, 0, claim, witness=witness or None, figures=figures)
+        return leave_open(case, f"{compared} of {case.instance.tasks} tasks compared, none is worse", figures)
+    return compare(case, worst, 0, claim, witness=witness or None, figures=figures)

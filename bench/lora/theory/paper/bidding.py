@@ -17,13 +17,7 @@ from ratiobench.bench.lora.theory.basis.assumptions import explain_negative_cost
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING, SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
-from ratiobench.bench.lora.theory.payments.truthfulness import (
-    BY_BID,
-    BY_TYPE,
-    MisreportTrials,
-    gain_by_bid,
-    gain_by_type,
-)
+from ratiobench.bench.lora.theory.payments.truthfulness import BY_BID, BY_TYPE, compare_by_trials
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, auction_of_case, deficits, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import explain_unfollowed, recompute_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
@@ -85,17 +79,17 @@ def _fixed_gains(case: Case) -> list[Fraction]:
 
 def theorem3_fixed_constants(case: Case, task: int | None = None) -> Check:
     """No bid is better than the valuation, for any task or for one, with alpha and beta as they were in the run."""
-    name, auction, unsure = "theorem3_fixed_constants", case.share(auction_of_case), case.share(_unsure)
+    auction, unsure = case.share(auction_of_case), case.share(_unsure)
     best, doubtful = task, task
     if best is None:
         gains = case.share(_fixed_gains)
         best = max(range(case.instance.tasks), key=lambda i: gains[i])
         doubtful = None if gains[best] else min(unsure, default=None)
     if doubtful in unsure:
-        return leave_open(case, name, f"float prices: the cost of task {doubtful} is within rounding of its valuation")
-    gain, witness = _gain(fixed_curve(auction, best, auction.rule))
+        return leave_open(case, f"float prices: the cost of task {doubtful} is within rounding of its valuation")
+    gain, witness = _gain(fixed_curve(auction, best))
     figures: Figures = {"payment": auction.rule}
-    return compare(case, name, gain, 0, BY_BID_FIXED, witness=witness, figures=figures, scale=auction.scale)
+    return compare(case, gain, 0, BY_BID_FIXED, witness=witness, figures=figures, scale=auction.scale)
 
 
 def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
@@ -109,7 +103,7 @@ def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
         pairs = enumerate(zip(instance.bid.tolist(), sizes[name], strict=True))
         tops[name] = nlargest(2, ((Fraction(bid, size), i) for i, (bid, size) in pairs))
     for i in tasks:
-        better, _ = fixed_curve(auction, i, auction.rule).best()
+        better, _ = fixed_curve(auction, i).best()
         most = max(better, Fraction(int(instance.bid[i])), Fraction(int(instance.valuation[i])))
         others = {name: next((value for value, j in top if j != i), Fraction(0)) for name, top in tops.items()}
         if all(most <= others[name] * sizes[name][i] for name in tops):
@@ -121,10 +115,10 @@ def theorem3(case: Case, task: int | None = None) -> Check:
 
     Of one bidder its whole curve; where that cannot be followed, runs with other bids.
     """
-    name, claim, auction = "theorem3", BY_BID, case.share(auction_of_case)
+    auction = case.share(auction_of_case)
     figures: Figures = {"payment": auction.rule, "recomputed": ", ".join(sorted(auction.oracle)) or "none"}
     if not (auction.oracle or auction.moving_units):
-        return replace(theorem3_fixed_constants(case, task), name=name, figures=figures)
+        return replace(theorem3_fixed_constants(case, task), figures=figures)
     fixed = case.share(_fixed_gains)
     # First those that gain already while the constants stay: they often gain here, too.
     ranked = sorted(range(case.instance.tasks), key=lambda i: -fixed[i]) if task is None else [task]
@@ -133,7 +127,7 @@ def theorem3(case: Case, task: int | None = None) -> Check:
     meter = SearchBudget(searches)
     for count, i in enumerate(() if problem else ranked):
         try:
-            gain, witness = _gain(recompute_curve(auction, i, auction.rule, meter))
+            gain, witness = _gain(recompute_curve(auction, i, meter))
         except SearchLimitReached:
             problem = f"its curve takes more than {searches} searches"
             if task is None:
@@ -141,16 +135,16 @@ def theorem3(case: Case, task: int | None = None) -> Check:
                 problem = f"{count} of {case.instance.tasks} tasks followed, none gains"
             break
         if gain > 0:
-            return compare(case, name, gain, 0, claim, witness=witness, figures=figures)
+            return compare(case, gain, 0, BY_BID, witness=witness, figures=figures)
     if not problem:
-        return compare(case, name, 0, 0, claim, figures=figures)
+        return compare(case, 0, 0, BY_BID, figures=figures)
     # Whoever gains while the constants stay, by a bid that moves none of them, gains.
     for i in _unmoved(auction, (i for i in ranked if fixed[i] > 0)):
-        gain, witness = _gain(fixed_curve(auction, i, auction.rule))
-        return compare(case, name, gain, 0, claim, witness=witness, figures=figures, scale=auction.scale)
+        gain, witness = _gain(fixed_curve(auction, i))
+        return compare(case, gain, 0, BY_BID, witness=witness, figures=figures, scale=auction.scale)
     if task is None:
-        return leave_open(case, name, problem, figures)
-    return _compare_tried(case, name, claim, problem, gain_by_bid(case, task), figures)
+        return leave_open(case, problem, figures)
+    return compare_by_trials(case, task, BY_BID, problem, figures, auction.scale)
 
 
 def theorem3_types(case: Case, task: int | None = None) -> Check:
@@ -158,47 +152,36 @@ def theorem3_types(case: Case, task: int | None = None) -> Check:
 
     Of one bidder of a run in doubles by runs with other reports.
     """
-    name, claim, auction = "theorem3_types", BY_TYPE, case.share(auction_of_case)
+    auction = case.share(auction_of_case)
     figures: Figures = {"payment": auction.rule}
     if not auction.trace.exact:
         if task is None:
             problem = "float prices: misreports are followed in exact arithmetic only (arith=exact)"
-            return leave_open(case, name, problem, figures)
+            return leave_open(case, problem, figures)
         problem = "float prices: not every misreport is followed (arith=exact)"
-        return _compare_tried(case, name, claim, problem, gain_by_type(case, task), figures)
+        return compare_by_trials(case, task, BY_TYPE, problem, figures, auction.scale)
     before = first_state(auction)
     left, tried, every = SEARCHES, 0, True
     for i in range(case.instance.tasks if task is None else task + 1):
         if task in (None, i):
             meter = SearchBudget(min(left, SEARCHES_OF_ONE) if task is None else CHOSEN * SEARCHES)
-            found = find_best_misreport(auction, i, auction.rule, meter, before)
+            found = find_best_misreport(auction, i, meter, before)
             left, tried, every = left - meter.spent, tried + found.tries, every and found.every
             if found.lie is not None:
                 if task is not None:
                     figures["misreports_tried"] = tried
-                truthful = fixed_curve(auction, i, auction.rule).utility(int(case.instance.valuation[i]))
+                truthful = fixed_curve(auction, i).utility(int(case.instance.valuation[i]))
                 shown = {"utility": str(truthful), "better_utility": str(found.utility)}
                 witness = {"task": i, **found.lie._asdict(), **shown}
-                return compare(case, name, found.utility - truthful, 0, claim, witness=witness, figures=figures)
+                return compare(case, found.utility - truthful, 0, BY_TYPE, witness=witness, figures=figures)
         before = before.follow(auction.tasks[i])
     figures["misreports_tried"] = tried
     if not every:
-        return leave_open(case, name, f"none of the {tried} misreports tried gains; not all were tried", figures)
-    return compare(case, name, 0, 0, claim, figures=figures)
+        return leave_open(case, f"none of the {tried} misreports tried gains; not all were tried", figures)
+    return compare(case, 0, 0, BY_TYPE, figures=figures)
 
 
-def _compare_tried(
-    case: Case, name: str, claim: str, problem: str, found: str | MisreportTrials, figures: Figures
-) -> Check:
-    """A claim that could not be followed exactly, by runs with lies: what the best one gains in booked charges."""
-    if isinstance(found, str):
-        return leave_open(case, name, f"{problem}; {found}", figures)
-    figures = figures | {"misreports_tried": found.reports}
-    claim, scale = f"{claim}, as booked in whole micro-dollars", case.share(auction_of_case).scale
-    return compare(case, name, found.gain, 0, claim, witness=found.witness, figures=figures, scale=scale)
-
-
-def _worst_loss(case: Case, name: str, claim: str, *, any_bid: bool) -> Check:
+def _worst_loss(case: Case, claim: str, *, any_bid: bool) -> Check:
     auction = case.share(auction_of_case)
     # (14) leaves the operational cost out: with a negative one it can charge more than the bid.
     problem = explain_negative_cost(case) if auction.rule == "printed" and not any_bid else ""
@@ -213,24 +196,24 @@ def _worst_loss(case: Case, name: str, claim: str, *, any_bid: bool) -> Check:
             worst, witness = loss, {"task": i, "valuation": valuation, "bid": bid, "utility": str(-loss)}
     figures: Figures = {"payment": auction.rule}
     scale = auction.scale if worst else 0
-    return compare(case, name, worst, 0, claim, problem=problem, witness=witness, figures=figures, scale=scale)
+    return compare(case, worst, 0, claim, problem=problem, witness=witness, figures=figures, scale=scale)
 
 
 def theorem4(case: Case) -> Check:
     """A truthful bid never loses: p_i <= v_i of every task that wins with b_i = v_i."""
-    return _worst_loss(case, "theorem4", "largest loss p_i - v_i of a truthful bid", any_bid=False)
+    return _worst_loss(case, "largest loss p_i - v_i of a truthful bid", any_bid=False)
 
 
 def theorem4_literal(case: Case) -> Check:
     """Definition 3 as printed: no bid at all ends in a loss."""
-    return _worst_loss(case, "theorem4_literal", "largest loss p_i - v_i of any bid", any_bid=True)
+    return _worst_loss(case, "largest loss p_i - v_i of any bid", any_bid=True)
 
 
 def provider_deficit(case: Case) -> Check:
     """The charge covers the vendor's price and the operational cost of every admitted task."""
-    name, claim = "provider_deficit", "largest deficit q + sum e - p_i of an admitted task"
+    claim = "largest deficit q + sum e - p_i of an admitted task"
     auction = case.share(auction_of_case)
-    found = deficits(auction, auction.rule)
+    found = deficits(auction)
     short = {i: value for i, value in found.items() if value > 0}
     worst = max(found, key=lambda i: found[i], default=None)
     figures: Figures = {
@@ -240,7 +223,7 @@ def provider_deficit(case: Case) -> Check:
         "net_revenue": -sum(found.values(), Fraction(0)),
     }
     if worst is None:
-        return compare(case, name, None, None, f"{claim}; none was admitted", figures=figures)
+        return compare(case, None, None, f"{claim}; none was admitted", figures=figures)
     witness = {"task": worst, "deficit": str(found[worst]), "tasks": sorted(short)}
     scale = auction.scale if found[worst] else 0
-    return compare(case, name, found[worst], 0, claim, witness=witness, figures=figures, scale=scale)
+    return compare(case, found[worst], 0, claim, witness=witness, figures=figures, scale=scale)

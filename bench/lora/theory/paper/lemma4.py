@@ -148,7 +148,7 @@ def _alone(task: Task, public: Public) -> int:
     return task.bid - int(found.cost)
 
 
-def _check(case: Case, name: str, factor: Fraction, claim: str) -> Check:
+def _check(case: Case, factor: Fraction, claim: str) -> Check:
     listed = rows(case, factor)
     violated = [row for row in listed if row.excess > 0]
     first = listed[0] if listed else None
@@ -159,7 +159,7 @@ def _check(case: Case, name: str, factor: Fraction, claim: str) -> Check:
         "tightest_task": first.task if first else None,
     }
     if first is None:
-        return compare(case, name, None, None, claim, figures=figures)
+        return compare(case, None, None, claim, figures=figures)
     witness = {
         "task": first.task,
         "option": first.option,
@@ -168,22 +168,22 @@ def _check(case: Case, name: str, factor: Fraction, claim: str) -> Check:
         "mu": str(first.mu),
         "tasks": [row.task for row in violated],
     }
-    return compare(case, name, first.linear, first.mu, claim, witness=witness, figures=figures, scale=first.scale)
+    return compare(case, first.linear, first.mu, claim, witness=witness, figures=figures, scale=first.scale)
 
 
 def lemma4(case: Case) -> Check:
     """(6a) of every schedule with mu as set and the final prices; the sides are those of the first violated row."""
     claim = "mu_i >= b_il - sum(lambda s + phi r) for every schedule, at the final prices"
-    return _check(case, "lemma4", Fraction(1), claim)
+    return _check(case, Fraction(1), claim)
 
 
 def lemma4_repaired(case: Case) -> Check:
     """(6a) with kappa times the final prices."""
     claim = "mu_i >= b_il - kappa sum(lambda s + phi r) for every schedule, at the final prices"
-    return _check(case, "lemma4_repaired", case.facts.kappa, claim)
+    return _check(case, case.facts.kappa, claim)
 
 
 def weak_duality(case: Case) -> Check:
     """OPT <= D^I, the last step of (16), which Lemma 4 was to justify."""
     claim = "OPT <= D^I, the last step of the proof of Theorem 5"
-    return compare_optimum(case, "weak_duality", claim, case.printed_dual)
+    return compare_optimum(case, claim, case.printed_dual)

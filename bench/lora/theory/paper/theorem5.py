@@ -39,7 +39,7 @@ def theorem5(case: Case) -> Check:
     figures: Figures = {**case.figures(), **case.rhos(), "bound": bound}
     claim = f"OPT/ALG <= rho(1+max{{alpha,beta}}), rho over {case.basis} schedules"
     problem = explain_not_printed(case)
-    check = compare_ratio(case, "theorem5", claim, case.run.welfare, bound, problem, figures)
+    check = compare_ratio(case, claim, case.run.welfare, bound, problem, figures)
     if problem:
         return check
     failing = find_failing_assumptions(case)
@@ -59,9 +59,7 @@ def theorem5_repaired(case: Case) -> Check:
         or explain_outside_selected(case)
     )
     figures: Figures = {**case.figures(), "rho_L": rho_l, "bound": bound}
-    return compare_ratio(
-        case, "theorem5_repaired", "OPT/ALG <= kappa rho_L (1+A)", case.run.welfare, bound, problem, figures
-    )
+    return compare_ratio(case, "OPT/ALG <= kappa rho_L (1+A)", case.run.welfare, bound, problem, figures)
 
 
 def theorem5_repaired_a(case: Case) -> Check:
@@ -71,7 +69,7 @@ def theorem5_repaired_a(case: Case) -> Check:
     bound = case.facts.kappa * (1 + max(case.alpha_beta))
     almost = case.observations.almost_feasible if case.observations is not None else 0
     figures: Figures = {**case.figures(), "almost_feasible_welfare": almost, "bound": bound}
-    return compare_ratio(case, "theorem5_repaired_a", "OPT/P~ <= kappa (1+A)", almost, bound, problem, figures)
+    return compare_ratio(case, "OPT/P~ <= kappa (1+A)", almost, bound, problem, figures)
 
 
 def lemma1(case: Case) -> Check:
@@ -82,7 +80,7 @@ def lemma1(case: Case) -> Check:
     bound = (1 + max(case.alpha_beta)) * almost
     figures: Figures = {"d_printed": case.printed_dual, "almost_feasible_welfare": almost, "A": max(case.alpha_beta)}
     witness = {"d_printed": str(case.printed_dual), "almost_feasible_welfare": almost}
-    return compare(case, "lemma1", case.printed_dual, bound, claim, witness=witness, figures=figures)
+    return compare(case, case.printed_dual, bound, claim, witness=witness, figures=figures)
 
 
 def lemma2(case: Case) -> Check:
@@ -98,7 +96,7 @@ def lemma2(case: Case) -> Check:
     worst = max(full, key=lambda step: Fraction(step.offer.value or 0), default=None)
     figures: Figures = {"offers_on_full_cells": len(full)}
     if worst is None or worst.full is None:
-        return compare(case, "lemma2", None, None, f"{claim}; no offer uses one", problem=problem, figures=figures)
+        return compare(case, None, None, f"{claim}; no offer uses one", problem=problem, figures=figures)
     value = Fraction(worst.offer.value or 0)
     witness = {
         "task": worst.offer.task,
@@ -107,10 +105,10 @@ def lemma2(case: Case) -> Check:
         "F": str(value),
     }
     scale = int(case.instance.bid[worst.offer.task])
-    return compare(case, "lemma2", value, 0, claim, problem=problem, witness=witness, figures=figures, scale=scale)
+    return compare(case, value, 0, claim, problem=problem, witness=witness, figures=figures, scale=scale)
 
 
-def _lemma3(case: Case, name: str, claim: str, factor: Fraction | None, problem: str, figures: Figures) -> Check:
+def _lemma3(case: Case, claim: str, factor: Fraction | None, problem: str, figures: Figures) -> Check:
     almost = case.observations.almost_feasible if case.observations is not None else None
     welfare = case.run.welfare
     figures = {"almost_feasible_welfare": almost, "welfare": welfare, "dropped": len(case.dropped_steps), **figures}
@@ -126,15 +124,15 @@ def _lemma3(case: Case, name: str, claim: str, factor: Fraction | None, problem:
         }
     if problem:
         almost = bound = None
-    return compare(case, name, almost, bound, claim, problem=problem, witness=witness, figures=figures)
+    return compare(case, almost, bound, claim, problem=problem, witness=witness, figures=figures)
 
 
 def lemma3(case: Case) -> Check:
     """P~ <= rho P."""
-    return _lemma3(case, "lemma3", "P~ <= rho P", case.rho, explain_outside_lemma3(case), case.rhos())
+    return _lemma3(case, "P~ <= rho P", case.rho, explain_outside_lemma3(case), case.rhos())
 
 
 def lemma3_repaired(case: Case) -> Check:
     """P~ <= rho_L P."""
     figures: Figures = {"rho_L": case.rho_l}
-    return _lemma3(case, "lemma3_repaired", "P~ <= rho_L P", case.rho_l, explain_outside_selected(case), figures)
+    return _lemma3(case, "P~ <= rho_L P", case.rho_l, explain_outside_selected(case), figures)

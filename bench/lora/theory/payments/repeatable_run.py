@@ -84,10 +84,6 @@ class RepeatableRun:
         of = self.instance
         return Report._make(int(part[i]) for part in (of.valuation, of.arrival, of.deadline, of.work, of.memory_mb))
 
-    def report_with_bid(self, i: int, bid: int) -> Report:
-        """The task as it is, with another bid."""
-        return self.truth(i)._replace(bid=bid)
-
     def is_reproducible(self) -> bool:
         """Whether an algorithm of ours decides again as it did, if the allowance lets it be asked; anyone's own was."""
         if self._spec.entry is None or self.instance.tasks > self.left:

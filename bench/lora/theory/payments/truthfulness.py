@@ -22,10 +22,11 @@ from functools import cached_property
 from math import ceil
 from typing import Any, NamedTuple
 
-from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.assumptions import explain_invalid
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import find_outlay
+from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
 from ratiobench.bench.lora.theory.payments.misreports import (
     Plan,
     list_first_bids,
@@ -60,6 +61,7 @@ EACH = 3  # Where not all tasks can have so many reports, some have none
 
 BY_BID = "U_i(b) - U_i(v_i) for the bid that gains most"
 BY_TYPE = "gain by the misreport of arrival, deadline, work or memory that pays best"
+UNLIKE = "run again, it decides otherwise"
 
 
 def explain_no_payments(case: Case) -> str:
@@ -112,7 +114,7 @@ class BidderView:
             edge = -1 if cost is None else cost.__floor__()
             more = [] if self.only is None else list_first_bids(self.instance, i, self.run.decisions[i])
             for bid in sorted({0, edge, edge + 1, LIMIT, *more}):
-                report = again.report_with_bid(i, bid)
+                report = again.truth(i)._replace(bid=bid)
                 if not 0 <= bid <= LIMIT or again.cost(i, report) > again.left:
                     continue
                 valid, decision = again.decision(i, report)
@@ -161,7 +163,9 @@ class BidderView:
         """
         again = RepeatableRun(self.instance, self.run, 0)
         own = self.run.decisions[i]
-        found = [(self.utility(i, own), own)] if report == again.report_with_bid(i, int(self.instance.bid[i])) else []
+        found = (
+            [(self.utility(i, own), own)] if report == again.truth(i)._replace(bid=int(self.instance.bid[i])) else []
+        )
         for _ in range(REPEATS):
             again.left = again.cost(i, report) + PROCESS
             valid, decision = again.decision(i, report, alone=True)
@@ -179,10 +183,18 @@ def make_bidder_view(case: Case, only: int | None = None) -> BidderView:
     return BidderView(case.instance, case.run, only)
 
 
+# What is tried of all bidders (False) or of one alone (True)
+_PLANS: dict[tuple[str, bool], Plan] = {
+    (BY_BID, False): try_bids,
+    (BY_BID, True): try_bids_where_outcomes_change,
+    (BY_TYPE, False): try_types,
+    (BY_TYPE, True): try_types_of_one,
+}
+
+
 def truthful_bid(case: Case, task: int | None = None) -> Check:
     """No bid is better than the valuation, for any task; of one bidder, bids are sought where outcomes change."""
-    plan = try_bids if task is None else try_bids_where_outcomes_change
-    return _settle(case.share(make_bidder_view, task), "truthful_bid", BY_BID, plan)
+    return _settle(case, task, BY_BID)
 
 
 def truthful_type(case: Case, task: int | None = None) -> Check:
@@ -190,58 +202,51 @@ def truthful_type(case: Case, task: int | None = None) -> Check:
 
     Of one bidder with every window inside the true one.
     """
-    plan = try_types if task is None else try_types_of_one
-    return _settle(case.share(make_bidder_view, task), "truthful_type", BY_TYPE, plan)
+    return _settle(case, task, BY_TYPE)
 
 
-def _settle(view: BidderView, name: str, claim: str, plan: Plan) -> Check:
+def _settle(case: Case, task: int | None, claim: str) -> Check:
     """Decide by the offers where they decide it, else by lies."""
+    view = case.share(make_bidder_view, task)
     offers, problem, order = view.offers, "", view.order
     constants = sorted({str(constant.source) for constant in view.run.constants})
     figures: Figures = {"constants": ", ".join(constants) or "none"}
     if offers is not None:
         figures["offers_found_again"] = len(offers.costs)
-    if offers is not None and not (offers.blind and name != "truthful_bid"):
+    if offers is not None and not (offers.blind and claim != BY_BID):
         if offers.broken is None and offers.doubt:
-            return Check(name, Verdict.UNDECIDED, None, None, offers.doubt, None, figures)
+            return leave_open(case, offers.doubt, figures)
         broken = offers.broken
         if broken is None:
             figures["bids_asked_again"], broken = view.confirmations
         if broken is None:
             found_again = "is the least cost with room" if not offers.blind else "was made before the bid was shown"
             reason = f"{claim}: every offer {found_again}, is taken above it and charged"
-            return Check(name, Verdict.HOLDS, Fraction(0), Fraction(0), reason, None, figures)
+            return compare(case, 0, 0, reason, figures=figures)
         problem = f"offers are not take-it-or-leave-it at least cost ({explain_breach(broken)}); "
         if broken["task"] is not None and view.only is None:
             order = [broken["task"], *(i for i in order if i != broken["task"])]
-    tried = _try_lies(view, order, plan)
+    tried = _try_lies(view, order, _PLANS[claim, task is not None])
     if tried is None:
-        return Check(name, Verdict.UNDECIDED, None, None, f"{problem}{UNLIKE}", None, figures)
+        return leave_open(case, f"{problem}{UNLIKE}", figures)
     figures |= {"misreports_tried": tried.reports, "tasks_tried": tried.tasks, "runs_skipped": tried.failed}
     if tried.witness is not None:
-        gain = Fraction(tried.gain)
-        return Check(name, Verdict.VIOLATED, gain, Fraction(0), problem + claim, tried.witness, figures)
-    return Check(name, Verdict.UNDECIDED, None, None, problem + tried.explain(view), None, figures)
+        return compare(case, tried.gain, 0, problem + claim, witness=tried.witness, figures=figures)
+    return leave_open(case, problem + tried.explain(view), figures)
 
 
-UNLIKE = "run again, it decides otherwise"
+def compare_by_trials(case: Case, task: int, claim: str, problem: str, figures: Figures, scale: int) -> Check:
+    """A claim about one bidder of any run with payments that could not be followed exactly, by runs with lies.
 
-
-def gain_by_bid(case: Case, task: int) -> str | MisreportTrials:
-    """What one bidder of any run with payments gains by another bid, constants following it; or why none was found."""
-    return _find_gain(make_bidder_view(case, task), try_bids_where_outcomes_change, keep=False)
-
-
-def gain_by_type(case: Case, task: int) -> str | MisreportTrials:
-    """The same by another type, the bid truthful, with the constants of the run."""
-    return _find_gain(make_bidder_view(case, task), try_types_of_one, keep=True)
-
-
-def _find_gain(view: BidderView, plan: Plan, *, keep: bool) -> str | MisreportTrials:
-    tried = _try_lies(view, view.order, plan, keep=keep)
-    if tried is None:
-        return UNLIKE
-    return tried if tried.witness is not None else tried.explain(view)
+    Constants follow another bid, and stay as they were with another type. `problem`: why it was not followed.
+    """
+    view = make_bidder_view(case, task)
+    tried = _try_lies(view, view.order, _PLANS[claim, True], keep=claim == BY_TYPE)
+    if tried is None or tried.witness is None:
+        return leave_open(case, f"{problem}; {UNLIKE if tried is None else tried.explain(view)}", figures)
+    figures = figures | {"misreports_tried": tried.reports}
+    claim = f"{claim}, as booked in whole micro-dollars"
+    return compare(case, tried.gain, 0, claim, witness=tried.witness, figures=figures, scale=scale)
 
 
 class MisreportTrials(NamedTuple):
@@ -330,7 +335,7 @@ def rational(case: Case) -> Check:
         if decision is not None and instance.bid[i] == instance.valuation[i]
     }
     figures: Figures = {"truthful_admitted": len(losses), "in_loss": sum(loss > 0 for loss in losses.values())}
-    return _largest("rational", claim, losses, "loss", figures)
+    return _compare_largest(case, claim, losses, "loss", figures)
 
 
 def no_deficit(case: Case) -> Check:
@@ -346,15 +351,13 @@ def no_deficit(case: Case) -> Check:
         "sum_of_deficits": sum(value for value in short.values() if value > 0),
         "net_revenue": -sum(short.values()),
     }
-    return _largest("no_deficit", claim, short, "deficit", figures)
+    return _compare_largest(case, claim, short, "deficit", figures)
 
 
-def _largest(name: str, claim: str, values: dict[int, int], what: str, figures: Figures) -> Check:
+def _compare_largest(case: Case, claim: str, values: dict[int, int], what: str, figures: Figures) -> Check:
     """The check that none of the tasks' values is above 0."""
     worst = max(values, key=lambda i: values[i], default=None)
     if worst is None:
-        return Check(name, Verdict.HOLDS, None, None, f"{claim}; there is none", None, figures)
-    largest = values[worst]
-    verdict = Verdict.VIOLATED if largest > 0 else Verdict.HOLDS
-    witness = {"task": worst, what: str(largest)} if largest > 0 else None
-    return Check(name, verdict, Fraction(largest), Fraction(0), claim, witness, figures)
+        return compare(case, None, None, f"{claim}; there is none", figures=figures)
+    witness = {"task": worst, what: str(values[worst])}
+    return compare(case, values[worst], 0, claim, witness=witness, figures=figures)

@@ -113,9 +113,9 @@ class Cost(NamedTuple):
         return self.total if rule == "critical" else self.total - self.energy
 
 
-def fixed_curve(auction: Auction, task: int, rule: str) -> Curve:
+def fixed_curve(auction: Auction, task: int) -> Curve:
     """Lose up to c_i(l), win above it for a price that does not depend on the bid."""
-    cost, valuation = auction.costs.get(task), int(auction.instance.valuation[task])
+    cost, valuation, rule = auction.costs.get(task), int(auction.instance.valuation[task]), auction.rule
     if cost is None or not cost.fits:
         return make_threshold_curve(task, valuation, rule, None, Fraction(0), ())
     return make_threshold_curve(task, valuation, rule, cost.total, cost.payment(rule), cost.cells)
@@ -131,7 +131,7 @@ class Charge(NamedTuple):
     outlay: int
 
 
-def charges(auction: Auction, rule: str) -> list[Charge]:
+def charges(auction: Auction) -> list[Charge]:
     """Every admitted task's bid and exact payment, in order (what Figure 11 of the paper shows of ten tasks)."""
     found = []
     for i, step in sorted(auction.steps.items()):
@@ -139,10 +139,12 @@ def charges(auction: Auction, rule: str) -> list[Charge]:
         if cost is not None:
             instance = auction.instance
             outlay = cost.fee + cost.energy
-            found.append(Charge(i, int(instance.valuation[i]), int(instance.bid[i]), cost.payment(rule), outlay))
+            found.append(
+                Charge(i, int(instance.valuation[i]), int(instance.bid[i]), cost.payment(auction.rule), outlay)
+            )
     return found
 
 
-def deficits(auction: Auction, rule: str) -> dict[int, Fraction]:
+def deficits(auction: Auction) -> dict[int, Fraction]:
     """q + E - p_i of every admitted task: what the provider pays more than it charges; negative is a surplus."""
-    return {charge.task: charge.outlay - charge.payment for charge in charges(auction, rule)}
+    return {charge.task: charge.outlay - charge.payment for charge in charges(auction)}

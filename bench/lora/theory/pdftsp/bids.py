@@ -26,30 +26,32 @@ from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun, Source
 
 
-def utility_curve(
-    instance: Instance, run: OnlineRun, task: int, *, rule: str | None = None, recompute: bool = True
-) -> Curve:
-    """The whole utility curve of one task over its own bid."""
+def require_task(instance: Instance, task: int) -> None:
+    """InputError where there is no task of this index."""
     if not 0 <= task < instance.tasks:
         raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
+
+
+def utility_curve(instance: Instance, run: OnlineRun, task: int) -> Curve:
+    """The whole utility curve of one task over its own bid."""
+    require_task(instance, task)
     if records_offers(run):
-        return _offer_curve(instance, run, task, recompute=recompute)
+        return _offer_curve(instance, run, task)
     if not isinstance(run.trace, PriceTrace):
         raise CurveUnknown("algorithm", run.algorithm, "this run kept no offers")
     auction = auction_of(instance, run)
-    rule = auction.rule if rule is None else rule
-    if not recompute or not (auction.oracle or auction.moving_units):
-        return fixed_curve(auction, task, rule)
+    if not (auction.oracle or auction.moving_units):
+        return fixed_curve(auction, task)
     problem = explain_unfollowed(auction)
     if problem:
         raise CurveUnknown("algorithm", run.algorithm, problem)
-    return recompute_curve(auction, task, rule, SearchBudget(None))
+    return recompute_curve(auction, task, SearchBudget(None))
 
 
-def _offer_curve(instance: Instance, run: OnlineRun, task: int, *, recompute: bool) -> Curve:
+def _offer_curve(instance: Instance, run: OnlineRun, task: int) -> Curve:
     """Two pieces: the offer does not move with the bid."""
     oracle = sorted(constant.name for constant in run.constants if constant.source is Source.ORACLE)
-    if recompute and oracle:
+    if oracle:
         problem = f"{', '.join(oracle)} come from the bids and move with them; give them by name, or prior=FILE"
         raise CurveUnknown("algorithm", run.algorithm, problem)
     found = verify_offers(instance, run)
@@ -154,7 +156,7 @@ class _Walk:
         return end
 
 
-def recompute_curve(auction: Auction, task: int, rule: str, meter: SearchBudget) -> Curve:
+def recompute_curve(auction: Auction, task: int, meter: SearchBudget) -> Curve:
     """The curve when alpha = max b/M and beta = max b/r (those that the run took from the bids) follow the bid."""
     instance, trace = auction.instance, auction.trace
     own = instance.task(task)
@@ -190,9 +192,9 @@ def recompute_curve(auction: Auction, task: int, rule: str, meter: SearchBudget)
         if high == top:
             spans.append((high, high, walk.history(regime, high)))
         for start, end, history in spans:
-            for piece in _outcomes(walk, regime, start, end, history, rule):
+            for piece in _outcomes(walk, regime, start, end, history, auction.rule):
                 _append(pieces, piece)
-    return Curve(task, int(instance.valuation[task]), rule, True, tuple(pieces))
+    return Curve(task, int(instance.valuation[task]), auction.rule, tuple(pieces))
 
 
 def _outcomes(

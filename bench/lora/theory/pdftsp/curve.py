@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -51,7 +51,6 @@ class Curve:
     task: int  # task, valuation: whose, and v_i
     valuation: int
     rule: str  # payment rule, printed (14) or critical
-    recomputed: bool  # whether alpha and beta follow the bid
     pieces: tuple[Piece, ...]  # in ascending order, without gaps
 
     def piece(self, bid: Fraction | int) -> Piece:
@@ -65,8 +64,11 @@ class Curve:
 
     def utility(self, bid: Fraction | int) -> Fraction:
         """v_i - p_i where the task wins, 0 where it loses (15)."""
-        paid = self.payment(bid)
-        return Fraction(0) if paid is None else self.valuation - paid
+        return self.utility_in(self.piece(bid), Fraction(bid))
+
+    def utility_in(self, piece: Piece, bid: Fraction) -> Fraction:
+        """The utility of a bid inside a piece, or the limit at an end that does not belong to it."""
+        return Fraction(0) if piece.payment is None else self.valuation - piece.payment(bid)
 
     def best(self) -> tuple[Fraction, Fraction]:
         """(bid, utility): the truthful bid if none is better, else the best bid that can be named.
@@ -85,9 +87,9 @@ class Curve:
     def rows(self) -> Iterator[dict[str, str]]:
         """One row per piece, figures as exact fractions; the header of the CSV is their keys."""
         for piece in self.pieces:
-            ends = [(piece.low, piece.payment), (piece.high, piece.payment)]
-            paid = ["" if line is None else str(line(bid)) for bid, line in ends]
-            utility = ["0" if line is None else str(self.valuation - line(bid)) for bid, line in ends]
+            ends = piece.low, piece.high
+            paid = ["" if piece.payment is None else str(piece.payment(bid)) for bid in ends]
+            utility = [str(self.utility_in(piece, bid)) for bid in ends]
             yield {
                 "task": str(self.task),
                 "valuation": str(self.valuation),
@@ -105,6 +107,19 @@ class Curve:
             }
 
 
+def read_curve(rows: Sequence[Mapping[str, str]]) -> Curve:
+    """The utilities of a stored curve: each piece has the payment that its utilities at both ends say."""
+    task, valuation = int(rows[0]["task"]), int(rows[0]["valuation"])
+    pieces = []
+    for row in rows:
+        low, high = Fraction(row["bid_from"]), Fraction(row["bid_to"])
+        first, last = (valuation - Fraction(row[f"utility_{end}"]) for end in ("from", "to"))
+        slope = (last - first) / (high - low) if low < high else Fraction(0)
+        ends_in = row["from_included"] == "true", row["to_included"] == "true"
+        pieces.append(Piece(low, high, *ends_in, True, Line(first - slope * low, slope), ()))
+    return Curve(task, valuation, "", tuple(pieces))
+
+
 def make_threshold_curve(
     task: int, valuation: int, rule: str, cost: Fraction | None, payment: Fraction, cells: tuple[Cell, ...]
 ) -> Curve:
@@ -120,7 +135,7 @@ def make_threshold_curve(
         pieces = [Piece(max(cost, Fraction(0)), top, cost < 0, True, True, paid, cells)]
         if cost >= 0:
             pieces.insert(0, Piece(Fraction(0), cost, True, True, False, None, ()))
-    return Curve(task, valuation, rule, False, tuple(pieces))
+    return Curve(task, valuation, rule, tuple(pieces))
 
 
 def _candidates(piece: Piece, valuation: int, truthful: Fraction) -> Iterator[Fraction]:

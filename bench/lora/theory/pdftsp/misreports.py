@@ -74,15 +74,13 @@ class Bidder:
     `before`: prices and loads as the run left them to task i; they are made when they are not given.
     """
 
-    def __init__(
-        self, auction: Auction, i: int, rule: str, meter: SearchBudget, before: PriceState | None = None
-    ) -> None:
-        self._auction, self._rule = auction, rule
+    def __init__(self, auction: Auction, i: int, meter: SearchBudget, before: PriceState | None = None) -> None:
+        self._auction, self._rule = auction, auction.rule
         self._task, self.valuation = auction.tasks[i], int(auction.instance.valuation[i])
         self.truth = Misreport(self._task.arrival, self._task.deadline, self._task.work, self._task.memory_mb)
         # The best misreport so far.
         self.lie: Misreport | None = None
-        self.best = fixed_curve(auction, i, rule).utility(self.valuation)
+        self.best = fixed_curve(auction, i).utility(self.valuation)
         if before is None:
             before = first_state(auction)
             for task in auction.tasks[:i]:
@@ -152,15 +150,15 @@ class Bidder:
 
 
 def find_best_misreport(
-    auction: Auction, i: int, rule: str, meter: SearchBudget, before: PriceState | None = None
+    auction: Auction, i: int, meter: SearchBudget, before: PriceState | None = None
 ) -> BestMisreport:
     """The misreport that pays best; of equals one that changes few fields."""
-    bidder = Bidder(auction, i, rule, meter, before)
+    bidder = Bidder(auction, i, meter, before)
     every = True
-    if not _is_settled(auction, i, rule, bidder):
+    if not _is_settled(auction, i, bidder):
         try:
             if auction.trace.search == "exact":
-                _search(auction, i, rule, bidder)
+                _search(auction, i, bidder)
             else:
                 _enumerate(auction, i, bidder)
         except SearchLimitReached:
@@ -168,29 +166,29 @@ def find_best_misreport(
     return BestMisreport(bidder.lie, bidder.best, bidder.tries, every)
 
 
-def _is_settled(auction: Auction, i: int, rule: str, bidder: Bidder) -> bool:
+def _is_settled(auction: Auction, i: int, bidder: Bidder) -> bool:
     """Whether no lie can pay, without a search."""
     cost, valuation = auction.costs.get(i), bidder.valuation
     if cost is None:
         return True
     # (14) is the vendor's price, and prices of cells on top.
-    if rule == "printed" and bidder.best >= max(0, valuation - min(o.price for o in auction.tasks[i].options)):
+    if auction.rule == "printed" and bidder.best >= max(0, valuation - min(o.price for o in auction.tasks[i].options)):
         return True
     # Nothing costs less than what a maximiser chose: a bid that is too low for it is too low for the rest, and who is
     # served for the critical payment is charged least.
     exact = auction.trace.search == "exact"
-    return exact and (valuation <= cost.total or (rule == "critical" and cost.fits))
+    return exact and (valuation <= cost.total or (auction.rule == "critical" and cost.fits))
 
 
-def _search(auction: Auction, i: int, rule: str, bidder: Bidder) -> None:
+def _search(auction: Auction, i: int, bidder: Bidder) -> None:
     """Every misreport to a maximiser of (9), by the reports at which its choice changes."""
     for first, last in _arrivals(auction, i):
         if bidder.is_hopeless(bidder.truth._replace(arrival=first)):
             return
-        _search_arrivals(auction, i, rule, bidder, first, last)
+        _search_arrivals(auction, i, bidder, first, last)
 
 
-def _search_arrivals(auction: Auction, i: int, rule: str, bidder: Bidder, first: int, last: int) -> None:
+def _search_arrivals(auction: Auction, i: int, bidder: Bidder, first: int, last: int) -> None:
     """Those that arrive between two slots.
 
     A box (corner, top) is all reports no better than the corner in arrival, deadline and work, and with its memory up
@@ -212,7 +210,7 @@ def _search_arrivals(auction: Auction, i: int, rule: str, bidder: Bidder, first:
     while boxes:
         _, _, lie, top = heappop(boxes)
         choice, cost, _ = bidder.try_report(lie)
-        if choice is None or valuation <= cost or (rule == "critical" and valuation - cost <= bidder.best):
+        if choice is None or valuation <= cost or (auction.rule == "critical" and valuation - cost <= bidder.best):
             continue  # what is charged least at the corner is already too dear, and so is the whole box
         if bidder.is_hopeless(lie):
             continue
