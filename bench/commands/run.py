@@ -76,7 +76,7 @@ def run(
 
     Returns
     -------
-    The tables: ``rows`` (`results.read.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures are
+    The tables: ``rows`` (`results.row.Row`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures are
     rows with a reason. The command line prints the tables, and writes CSV files and the page.
 
     Raises

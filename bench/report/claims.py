@@ -107,7 +107,7 @@ def _summarise(
     statement: Statement, rows: Sequence[Row], cases: Mapping[str, StoredCase], sizes: Sequence[str]
 ) -> ClaimSummary:
     name = statement.name
-    verdicts = [(row, Verdict(verdict)) for row in rows if (verdict := row.verdict(name)) is not None]
+    verdicts = [(row, row.checks[name].status) for row in rows if name in row.checks]
     asked = [failing for row in rows if (failing := row.failing(name)) is not None]
     violated = [row for row, verdict in verdicts if verdict is Verdict.VIOLATED]
 

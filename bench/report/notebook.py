@@ -1,6 +1,6 @@
 """The tables of a folder of results, as notebooks and scripts use them: pandas DataFrames.
 
-They have the columns of `results.read.COLUMNS`: `rows` has figures as floats, one type per column, for pandas to work
+They have the columns of `results.row.Row`: `rows` has figures as floats, one type per column, for pandas to work
 with; `exact` has the same rows with every figure as an integer or a fraction. `frame` takes from both what a notebook
 shows.
 """
@@ -25,8 +25,8 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.report.answer import group_words, share_lines, take_shares
 from ratiobench.bench.report.claims import summarise_claims
 from ratiobench.bench.results import read as _tables
-from ratiobench.bench.results import repetitions
-from ratiobench.bench.results.read import COLUMNS, online_seconds
+from ratiobench.bench.results.read import online_seconds
+from ratiobench.bench.results.row import KINDS
 from ratiobench.bench.show import check_title, count_text
 from ratiobench.instances.io.display import make_html
 from ratiobench.instances.io.errors import InputError, make_printable, shorten
@@ -45,30 +45,6 @@ FEW = (
 ALL = "all"
 # Text that is one of a few in a run
 _NAMES = ("case", "group", "algorithm", "label", "opt_lower_source", "opt_formulation", "opt_backend")
-_TYPES = {
-    "state": "category",
-    "opt_status": "category",
-    "opt_proof": "category",
-    "ratio_kind": "category",
-    "constants_source": "category",
-    "arithmetic": "category",
-    "admitted": "Int64",
-    "repetitions": "Int64",
-    "opt_time_limited": "boolean",
-}
-_FIGURES = (
-    "opt_lower",
-    "opt_upper",
-    "welfare",
-    "true_welfare",
-    "revenue",
-    "ratio_lower",
-    "ratio_upper",
-    "reached",
-    "behind_lower",
-    "behind_upper",
-    "admitted",
-)
 
 
 class Results(_tables.Results):
@@ -183,10 +159,8 @@ def apply_types(results: _tables.Results) -> pd.DataFrame:
     Whole numbers are Int64, yes or no is boolean, words of a fixed list are categories, all other text is string. Of
     means of runs (`repeated`) the number of admitted tasks is float64, too.
     """
-    meanings = COLUMNS | (repetitions.COLUMNS if len(results.repetitions) else {})
-    figures = {name for name, meaning in meanings.items() if meaning.startswith("float:")} | _exact_columns(results)
-    figures -= {"admitted"} if not len(results.repetitions) else set()
-    kinds = _TYPES | dict.fromkeys(results.checks, "category") | dict.fromkeys(figures, "float64")
+    kinds = dict(KINDS) | dict.fromkeys(results.checks, "category") | dict.fromkeys(_exact_columns(results), "float64")
+    kinds |= {} if len(results.repetitions) else {"admitted": "Int64"}
     columns = {}
     for name in map(str, results.exact):
         kind = kinds.get(name, "string")
@@ -199,7 +173,8 @@ def apply_types(results: _tables.Results) -> pd.DataFrame:
 
 def _exact_columns(results: _tables.Results) -> set[str]:
     sides = (f"{check}_{side}" for check in results.checks for side in ("left", "right"))
-    return {*_FIGURES, *results.measures, *results.accounts, *sides}
+    figures = (name for name, kind in KINDS.items() if kind == "exact")
+    return {*figures, "admitted", *results.measures, *sides}
 
 
 def _double(value: Any) -> float:

@@ -17,7 +17,8 @@ import ratiobench
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.report.notebook import apply_types, make_frame
-from ratiobench.bench.results.read import COLUMNS, read_results
+from ratiobench.bench.results.read import read_results
+from ratiobench.bench.results.row import COLUMNS
 from ratiobench.bench.storage.store import Store
 from ratiobench.formulations.report import Status
 from ratiobench.instances.eapm.named import path as eapm_path

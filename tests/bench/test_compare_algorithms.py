@@ -36,7 +36,7 @@ def drawn_at_random(seed: int, sense: Sense) -> Comparison:
             if state == "ok":
                 value = Fraction(chance.randint(-1, 5)) if sense is Sense.MOST else bound + chance.randint(0, 3)
                 cells |= {"welfare": value, **ratios.columns(bound, bound + 1, value, sense)}
-            rows[case, name] = made_row(name, case=case, group="g", **cells)
+            rows[case, name] = made_row(name, case, **cells)
     return Comparison(rows, sense)
 
 
