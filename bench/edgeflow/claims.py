@@ -10,8 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
-from ratiobench.bench.theory.claim import Case, Claim, make_claims
-from ratiobench.bench.theory.replays import remember_runs
+from ratiobench.bench.theory.claim import Case, Claim, make_claims, remember_runs
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.edgeflow.format import content_hash

@@ -11,8 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
-from ratiobench.bench.theory.claim import Case, Claim, make_claims
-from ratiobench.bench.theory.replays import remember_runs
+from ratiobench.bench.theory.claim import Case, Claim, make_claims, remember_runs
 from ratiobench.formulations.tenants.tables import queues_of, tables
 from ratiobench.instances.tenants.format import content_hash
 from ratiobench.instances.tenants.model import Instance
