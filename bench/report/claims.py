@@ -208,8 +208,7 @@ def count_fallen(claims: Sequence[ClaimSummary]) -> str:
 def fallen_text(claims: Sequence[ClaimSummary]) -> list[str]:
     """The same for a terminal: how many fell, the first of them as a table, the names of the others."""
     lines, fell = [text] if (text := count_fallen(claims)) else [], _fallen(claims)
-    if fell:
-        lines += align_columns(fallen_lines(claims)[:NAMED], indent="  ").splitlines()
+    lines += align_columns(fallen_lines(claims)[:NAMED], indent="  ").splitlines()
     if len(fell) > NAMED:
         names = ", ".join(check_title(claim.statement.name) for claim in fell[NAMED:])
         lines.append(f"  and {make_printable(names, 200)}")
