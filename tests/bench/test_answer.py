@@ -22,10 +22,9 @@ from ratiobench.bench.report.answer import DOUBTS, answer_lines, list_doubts, sh
 from ratiobench.bench.report.claims import NAMED, ClaimSummary, fallen_text, summarise_claims
 from ratiobench.bench.results.means import group_shares
 from ratiobench.bench.results.ratios import share_text
-from ratiobench.bench.results.read import Results, read_results
+from ratiobench.bench.results.read import Results, read_folder
 from ratiobench.bench.results.remarks import is_user_algorithm
 from ratiobench.bench.results.row import Row
-from ratiobench.bench.storage.store import Store
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.rows import made_row
@@ -133,8 +132,7 @@ def test_the_answer_is_the_last_that_is_printed(tmp_path: Path, capsys: pytest.C
     assert main(["report", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.rstrip("\n").splitlines()
     answer = lines[len(lines) - lines[::-1].index("") :]
-    with Store.open(tmp_path / "results.sqlite", create=False) as store:
-        found = read_results(store)
+    found = read_folder(tmp_path)
     lines = answer_lines(found, summarise_claims(found, families()["toy"]))
     assert answer[: len(lines)] == lines
     assert len(lines) <= 24

@@ -27,7 +27,7 @@ from ratiobench.bench.report.page import list_pictures, render_run
 from ratiobench.bench.report.tables import csv_of, render_page, table_html
 from ratiobench.bench.report.write import label_rows, list_figures
 from ratiobench.bench.results.ratios import interval_text
-from ratiobench.bench.results.read import Results, read_results
+from ratiobench.bench.results.read import Results, read_folder
 from ratiobench.bench.results.row import ACCOUNTS, COLUMNS
 from ratiobench.bench.show import check_title
 from ratiobench.bench.storage.pieces import Check
@@ -97,8 +97,7 @@ def page_of(results: Results) -> str:
 
 @pytest.fixture
 def found(folder: Path) -> Results:
-    with Store.open(folder / "results.sqlite", create=False) as store:
-        return read_results(store)
+    return read_folder(folder)
 
 
 @pytest.fixture
@@ -194,8 +193,7 @@ def test_the_pages_script_sorts_unknown_last_and_unbounded_above_all_numbers() -
 def test_a_part_of_a_suite_has_no_empty_figures(tmp_path: Path) -> None:
     made("toy-plots", tmp_path, "--only", "5 run*")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    with Store.open(tmp_path / "results.sqlite", create=False) as store:
-        found = read_results(store)
+    found = read_folder(tmp_path)
     drawn = [make_figure(found, plot, families()["toy"]) for plot in found.plots]
     empty = [figure for figure in drawn if figure.is_empty]
     assert empty

@@ -18,12 +18,11 @@ from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.report.claims import ClaimSummary, summarise_claims
 from ratiobench.bench.report.rows import results_text
-from ratiobench.bench.results.read import read_results
+from ratiobench.bench.results.read import read_folder
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.show import assumptions_text, check_text
 from ratiobench.bench.storage.pieces import Check
-from ratiobench.bench.storage.store import Store
 from ratiobench.instances.lora.named import path
 from tests.support.rows import made_row
 
@@ -46,7 +45,7 @@ def _made(out: Path, cases: Sequence[str], algorithms: Sequence[str]) -> Path:
 
 
 def _settled(folder: Path) -> ClaimSummary:
-    found = read_results(Store.open(folder / "results.sqlite"))
+    found = read_folder(folder)
     [settled] = [each for each in summarise_claims(found, families()["lora"]) if each.statement.name == "theorem5"]
     return settled
 
@@ -72,7 +71,7 @@ def test_results_have_a_column_of_the_assumptions_that_fail(folder: Path) -> Non
 
 def test_the_cell_has_verdict_bound_and_assumptions(folder: Path) -> None:
     """In the table of a terminal, in which the exact bound has no column of its own."""
-    text = results_text(read_results(Store.open(folder / "results.sqlite")), families()["lora"])
+    text = results_text(read_folder(folder), families()["lora"])
     block = text[text.index(f"{SMALL}: ") :].splitlines()[:10]
     head = next(line for line in block if line.lstrip().startswith("algorithm "))
     assert "bound" not in head
@@ -146,7 +145,7 @@ def test_results_of_before_the_field_are_read(folder: Path, tmp_path: Path) -> N
             connection.execute(
                 "UPDATE pieces SET payload = ? WHERE stage = 'audit' AND key = ?", (json.dumps(document), key)
             )
-    found = read_results(Store.open(out / "results.sqlite"))
+    found = read_folder(out)
     assert not [name for name in found.exact if str(name).endswith("_failing")]
     assert "  violated  " in results_text(found, families()["lora"])
 
