@@ -118,8 +118,7 @@ def read_results(store: Store) -> Results:
     columns = [*COLUMNS, *measures]
     for name in checks:
         columns += [f"{name}{part}" for part in ("", "_left", "_right", "_reason", "_figures")]
-        has_failing = any(row.failing(name) is not None or (row.is_mean and name in row.checks) for row in rows)
-        columns += [f"{name}_failing"] if has_failing else []
+        columns += [f"{name}_failing"] if any(row.failing(name) is not None for row in rows) else []
     columns += [*accounts, *(REPEATED if reader.runs else ())]
     cells = [row.cells() for row in rows]
     return Results(
