@@ -146,8 +146,11 @@ def check_title(check: str) -> str:
 def align_columns(lines: Sequence[Mapping[str, str]], indent: str = "", width: int = 0) -> str:
     """Rows under their headings; figures to the right, words to the left; every cell safe to print.
 
-    With a `width` headings and cells of words are wrapped so that no line is longer, as far as words allow.
+    With a `width` headings and cells of words are wrapped so that no line is longer, as far as words allow. Empty
+    without rows.
     """
+    if not lines:
+        return ""
     names = list(lines[0])
     most = {name: LAST_CELL if name == names[-1] or width else CELL for name in names}
     lines = [{name: make_printable(line[name], most[name]) for name in names} for line in lines]
@@ -279,10 +282,7 @@ def figure_text(value: Figure) -> str:
     digits = 3
     while size and size < Fraction(1, 10) and digits < 12:
         size, digits = size * 10, digits + 1
-    cut = ratios.format_decimal(abs(Fraction(value)), digits, up=False)
-    whole, point, places = cut.partition(".")
-    dots = "" if Fraction(cut) == abs(value) else "..."
-    return f"{'-' if value < 0 else ''}{int(whole):,}{point}{places}{dots}"
+    return ratios.format_truncated(value, digits)
 
 
 def sentence_text(sentence: Sentence) -> str:

@@ -77,7 +77,7 @@ def run(
 
     Returns
     -------
-    The tables: ``rows`` (`results.read.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures are
+    The tables: ``rows`` (`results.row.Row`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures are
     rows with a reason. The command line prints the tables, and writes CSV files and the page.
 
     Raises
@@ -219,13 +219,14 @@ def compare(
     InputError : a folder without results.
     """
     from ratiobench.bench.report import folders
+    from ratiobench.bench.report.tables import csv_of
 
     require_writable(csv)
     comparison = folders.compare(Path(a), Path(b))
 
     def files() -> None:
         if csv:
-            write_atomically(csv, folders.as_csv(comparison))
+            write_atomically(csv, csv_of(folders.exact_frame(comparison)))
 
     return Outcome(
         lambda: folders.as_frame(comparison),

@@ -158,8 +158,7 @@ def write_timeline(
         except InputError as error:
             raise InputError("--timeline", "", error.problem) from None
     else:
-        from ratiobench.bench.report.timeline import BestSolution, render_timelines
+        from ratiobench.bench.report.timeline import render_timelines
 
         name = str(getattr(instance, "name", "") or Path(str(source)).name)
-        text = render_timelines(family, instance, name, runs, None if best is None else BestSolution(*best))
-        write_atomically(path, text.encode())
+        write_atomically(path, render_timelines(family, instance, name, runs, best).encode())

@@ -92,8 +92,8 @@ class Statement:
     statement: str  # statement, source: the claim, and its source
     source: str
     standing: str  # proof status: ``proved``, ``false``, ...
-    assumptions: str  # without which its check says `not applicable`
-    repaired: str  # the repaired form of a false claim; empty where nothing is to be repaired
+    assumptions: str = "none"  # without which its check says `not applicable`
+    repaired: str = ""  # the repaired form of a false claim; empty where nothing is to be repaired
     proof: str = ""  # of the standing, in a few sentences, where no check is made; empty for a claim that audits check
     flaw: str = ""  # of a false claim, in a sentence, which step of its argument fails; empty without an argument
     asked: bool = False  # no paper claims it: this project asks it, so verdicts are shown and not counted

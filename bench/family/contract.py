@@ -598,7 +598,7 @@ class Family:
     def statements(self) -> Sequence[Statement]:
         """Return the claims in words: those that a proof settles, then those that audits check, in their order."""
         own = () if self.claims is None else self.claims.statements
-        return (*own, *(claim.state() for claim in _plugin_claims(self.name)))
+        return (*own, *_plugin_claims(self.name))
 
     def notation(self) -> Sequence[tuple[str, str]]:
         """Return the notation of the statements: (sign, meaning) pairs."""

@@ -153,7 +153,7 @@ def answer_lines(results: Results, claims: Sequence[ClaimSummary]) -> list[str]:
     shares = take_shares(results)
     table = list(zip(list_share_rows(shares), share_lines(shares, group_words(results)), strict=True))
     shown = [line for place, (name, line) in enumerate(table) if place < SHOWN or is_user_algorithm(name)]
-    lines += align_columns(shown, width=WIDTH).splitlines() if shown else []
+    lines += align_columns(shown, width=WIDTH).splitlines()
     if len(shown) < len(table):
         lines.append(f"{len(table) - len(shown)} more algorithms are on the page.")
     for doubt in list_doubts(results):

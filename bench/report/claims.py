@@ -107,7 +107,7 @@ def _summarise(
     statement: Statement, rows: Sequence[Row], cases: Mapping[str, StoredCase], sizes: Sequence[str]
 ) -> ClaimSummary:
     name = statement.name
-    verdicts = [(row, Verdict(verdict)) for row in rows if (verdict := row.verdict(name)) is not None]
+    verdicts = [(row, row.checks[name].status) for row in rows if name in row.checks]
     asked = [failing for row in rows if (failing := row.failing(name)) is not None]
     violated = [row for row, verdict in verdicts if verdict is Verdict.VIOLATED]
 
@@ -208,8 +208,7 @@ def count_fallen(claims: Sequence[ClaimSummary]) -> str:
 def fallen_text(claims: Sequence[ClaimSummary]) -> list[str]:
     """The same for a terminal: how many fell, the first of them as a table, the names of the others."""
     lines, fell = [text] if (text := count_fallen(claims)) else [], _fallen(claims)
-    if fell:
-        lines += align_columns(fallen_lines(claims)[:NAMED], indent="  ").splitlines()
+    lines += align_columns(fallen_lines(claims)[:NAMED], indent="  ").splitlines()
     if len(fell) > NAMED:
         names = ", ".join(check_title(claim.statement.name) for claim in fell[NAMED:])
         lines.append(f"  and {make_printable(names, 200)}")

@@ -78,11 +78,15 @@ class Comparison:
             return None
         return best / value if self.sense is Sense.MOST else value / best
 
-    def ranks(self, case: str) -> dict[str, int]:
-        """The places of the case's valid runs by their exact values: 0 is best, equal values have equal places."""
-        values = {name: self.values[case, name] for name in self.algorithms if (case, name) in self.values}
-        ordered = sorted(set(values.values()), reverse=self.sense is Sense.MOST)
-        return {name: ordered.index(value) for name, value in values.items()}
+    def rows_of(self, algorithm: str) -> list[Row]:
+        """The rows of an algorithm that have run: on these its profile counts."""
+        rows = [row for (_, name), row in self.rows.items() if name == algorithm]
+        return [row for row in rows if row.state != "missing"]
+
+    def factors(self, algorithm: str) -> list[Fraction]:
+        """The factors of the best run that the algorithm's valid runs need, in ascending order."""
+        valid = [case for case, name in self.values if name == algorithm]
+        return sorted(factor for case in valid if (factor := self.factor(case, algorithm)) is not None)
 
 
 def compare_runs(results: Results) -> Comparison | None:
@@ -99,59 +103,30 @@ def compare_runs(results: Results) -> Comparison | None:
 # Performance profiles.
 
 
-@dataclass(frozen=True)
-class Profile:
-    """How often an algorithm is within a factor of the best run of a case."""
-
-    algorithm: str
-    factors: Sequence[Fraction]  # of the cases that some factor reaches, exact, in ascending order
-    endless: int  # valid runs that no factor reaches, for their value is not positive where another one's is better
-    broken: int  # cases whose run is invalid or failed, which no factor reaches either
-    waiting: int  # cases that are not run yet; they do not count
-
-    @property
-    def cases(self) -> int:
-        return len(self.factors) + self.endless + self.broken
-
-    def within(self, factor: Fraction) -> int:
-        return sum(value <= factor for value in self.factors)
-
-
-def take_profiles(comparison: Comparison) -> list[Profile]:
-    """The profile of every algorithm over the cases that it was to run on."""
-    profiles = []
-    for name in comparison.algorithms:
-        rows = [row for (_, algorithm), row in comparison.rows.items() if algorithm == name]
-        ran = [comparison.factor(row.case, name) for row in rows if (row.case, name) in comparison.values]
-        factors = sorted(factor for factor in ran if factor is not None)
-        waiting = sum(row.state == "missing" for row in rows)
-        profiles.append(Profile(name, factors, len(ran) - len(factors), len(rows) - len(ran) - waiting, waiting))
-    return profiles
-
-
-def draw_profiles(comparison: Comparison, profiles: Sequence[Profile]) -> Picture:
-    drawn = {comparison.names[profile.algorithm]: profile for profile in profiles if profile.cases}
-    factors = {name: [float(factor) for factor in profile.factors] for name, profile in drawn.items()}
-    cases = {name: profile.cases for name, profile in drawn.items()}
+def draw_profiles(comparison: Comparison) -> Picture:
+    ran = {name: len(comparison.rows_of(name)) for name in comparison.algorithms}
+    drawn = {comparison.names[name]: name for name, count in ran.items() if count}
+    factors = {called: list(map(float, comparison.factors(name))) for called, name in drawn.items()}
+    cases = {called: ran[name] for called, name in drawn.items()}
     draw = partial(draw_profile, profiles=factors, cases=cases)
     return Picture("Performance profile", draw, max(3.2, 0.8 + 0.15 * len(drawn)), "profile")
 
 
-def list_profiles(comparison: Comparison, profiles: Sequence[Profile]) -> Lines:
-    """The profiles as a table: cases within some factors, the largest factor, and those that none reaches."""
-    return [
-        {
-            "algorithm": comparison.names[profile.algorithm],
-            "cases": str(profile.cases),
-            "best": str(profile.within(Fraction(1))),
-            **{f"within {float(factor):g}": str(profile.within(factor)) for factor in FACTORS},
-            "largest factor": format_decimal(profile.factors[-1], up=True) if profile.factors else "-",
-            "unbounded": str(profile.endless),
-            "invalid or failed": str(profile.broken),
-            "not run yet": str(profile.waiting),
-        }
-        for profile in profiles
-    ]
+def list_profiles(comparison: Comparison) -> Lines:
+    """The profiles as a table: cases within some factors, the largest factor, and those that none reaches.
+
+    Unbounded are valid runs whose value is not positive while another one's is better.
+    """
+    planned, lines = Counter(name for _, name in comparison.rows), []
+    for name in comparison.algorithms:
+        rows, factors = comparison.rows_of(name), comparison.factors(name)
+        valid = sum((row.case, name) in comparison.values for row in rows)
+        line = {"algorithm": comparison.names[name], "cases": str(len(rows)), "best": str(factors.count(Fraction(1)))}
+        line |= {f"within {float(most):g}": str(sum(factor <= most for factor in factors)) for most in FACTORS}
+        line["largest factor"] = format_decimal(factors[-1], up=True) if factors else "-"
+        line |= {"unbounded": str(valid - len(factors)), "invalid or failed": str(len(rows) - valid)}
+        lines.append(line | {"not run yet": str(planned[name] - len(rows))})
+    return lines
 
 
 # One's own algorithm against every other one.
@@ -300,7 +275,7 @@ class Significance:
         lines += wrap(self.conclusion(), 116, initial_indent="  ", subsequent_indent="  ")
         table = zip(self.pairs, self.lines(names), strict=True)
         best = [line for pair, line in table if pair["A"] == self.pairs[0]["A"]]
-        return "\n".join([*lines, *([align_columns(best, indent="  ").rstrip()] if best else [])]) + "\n"
+        return "\n".join(lines) + "\n" + align_columns(best, indent="  ")
 
 
 def take_significance(comparison: Comparison) -> Significance | None:
@@ -314,31 +289,32 @@ def take_significance(comparison: Comparison) -> Significance | None:
     names = [name for name in comparison.algorithms if planned[name] == most]
     if len(names) < 2:
         return None
-    keys: list[list[int]] = []
+    sign = -1 if comparison.sense is Sense.MOST else 1
+    ranks: list[list[Fraction]] = []
     shares: list[list[Fraction | None]] = []
     for case in comparison.cases:
         rows = [comparison.rows.get((case, name)) for name in names]
         known = [row for row in rows if row is not None and row.state != "missing"]
-        places = comparison.ranks(case)
-        if len(known) == len(names) and places.keys() & set(names):
-            keys.append([places.get(name, len(places)) for name in names])
-            shares.append([row.reached if row.algorithm in places else Fraction(0) for row in known])
+        values = [comparison.values.get((case, name)) for name in names]
+        if len(known) == len(names) and any(value is not None for value in values):
+            ranks.append(mid_ranks([(value is None, sign * (value or 0)) for value in values]))
+            shares.append(
+                [Fraction(0) if value is None else row.reached for row, value in zip(known, values, strict=True)]
+            )
     left_out = [name for name in comparison.algorithms if name not in names]
-    pairs = _test_pairs(names, keys, shares) if len(keys) >= least_cases(len(names)) else []
-    return Significance(names, left_out, len(keys), comparison.counterexamples, pairs)
+    pairs = _test_pairs(names, ranks, shares) if len(ranks) >= least_cases(len(names)) else []
+    return Significance(names, left_out, len(ranks), comparison.counterexamples, pairs)
 
 
 def _test_pairs(
-    names: Sequence[str], keys: Sequence[Sequence[int]], shares: Sequence[Sequence[Fraction | None]]
+    names: Sequence[str], ranks: Sequence[Sequence[Fraction]], shares: Sequence[Sequence[Fraction | None]]
 ) -> list[dict[str, Any]]:
-    columns = zip(*map(mid_ranks, keys), strict=True)
-    ranks = [sum(column, Fraction(0)) / len(keys) for column in columns]
-    order = sorted(range(len(names)), key=ranks.__getitem__)
+    means = [sum(column, Fraction(0)) / len(ranks) for column in zip(*ranks, strict=True)]
     pairs = []
-    for i, j in combinations(order, 2):
-        better, worse = sum(row[i] < row[j] for row in keys), sum(row[i] > row[j] for row in keys)
+    for i, j in combinations(sorted(range(len(names)), key=means.__getitem__), 2):
+        better, worse = sum(row[i] < row[j] for row in ranks), sum(row[i] > row[j] for row in ranks)
         pair: dict[str, Any] = {"A": names[i], "B": names[j], "cases, A better": better, "cases, B better": worse}
-        pair |= {"cases, equal": len(keys) - better - worse, "mean rank of A": ranks[i], "mean rank of B": ranks[j]}
+        pair |= {"cases, equal": len(ranks) - better - worse, "mean rank of A": means[i], "mean rank of B": means[j]}
         values = [(row[i], row[j]) for row in shares]
         p = signed_rank_test([a - b for a, b in values if a is not None and b is not None])
         pairs.append(pair | {"p": p})

@@ -5,7 +5,6 @@ A kind of figure is a function in `KINDS`; a figure of any other kind shows mean
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -279,7 +278,7 @@ def _make_sweep(results: Results, plot: Plot, family: Family) -> SuiteFigure:
 def bound_of(row: Row, check: str) -> Fraction | None:
     """The bound on the ratio by a check of a run; None where it bounds nothing."""
     result = row.checks.get(check)
-    if result is None or result.right is None or json.loads(result.figures).get("bound") is None:
+    if result is None or result.right is None or result.figures.get("bound") is None:
         return None
     return Fraction(result.right)
 
@@ -363,7 +362,7 @@ def _leader(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any
     timed = [row for row in rows if row.state == "ok" and (row.case, algorithm) in values.deciding]
     seconds = sum(values.deciding[row.case, algorithm] for row in timed)
     decided = sum(int(values.tasks.get(row.case) or 0) for row in timed)
-    sources = {str(source) for row in rows if row.constants is not None for source in row.sources or ("none",)}
+    sources = {source for row in rows if row.constants_source for source in row.constants_source.split("+")}
     remarks = [row.remarks for row in valid if row.reached]
     return {
         "algorithm": algorithm,

@@ -16,7 +16,6 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.report.tables import csv_of
 from ratiobench.bench.results.read import Results, read_folder
 from ratiobench.bench.show import CELL, align_columns, count_text, format_number, ratio_text
 from ratiobench.instances.io.errors import make_printable
@@ -53,9 +52,11 @@ def compare(a: Path, b: Path) -> Comparison:
     rows = []
     for address in dict.fromkeys((*rows_a, *rows_b)):
         one, other = rows_a.get(address, {}), rows_b.get(address, {})
-        sides = [{name: row[name] for name in (*SHOWN, "ratio")} if row else {} for row in (one, other)]
-        differs = list(_differences(one, other, checks))
-        rows.append(dict(zip(("case", "algorithm", "differs", "a", "b"), (*address, differs, *sides), strict=True)))
+        row: dict[str, Any] = {"case": address[0], "algorithm": address[1]}
+        row["differs"] = list(_differences(one, other, checks))
+        for side, cells in (("a", one), ("b", other)):
+            row[side] = {name: cells[name] for name in (*SHOWN, "ratio")} if cells else {}
+        rows.append(row)
     suites = (str(left.about["suite"]), str(right.about["suite"]))
     return Comparison(str(a), str(b), suites, list(_unlike(left, right)), rows, list(_paces(left, right)))
 
@@ -63,9 +64,9 @@ def compare(a: Path, b: Path) -> Comparison:
 def _rows(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
     seconds = _seconds(results)
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for row, cells in zip(results.records, results.exact.to_dict("records"), strict=True):
+    for row in results.records:
         more = {"seconds": seconds.get(("online", row.algorithm, row.case)), "ratio": ratio_text(row, results.sense)}
-        rows[row.case, row.algorithm] = {**cells, **more}  # type: ignore[dict-item]
+        rows[row.case, row.algorithm] = row.cells() | more
     return rows
 
 
@@ -160,16 +161,18 @@ def text(comparison: Comparison, names: bool = False) -> str:
     parts = [f"A: {comparison.a} (suite {suites[0]})\nB: {comparison.b} (suite {suites[1]})"]
     if comparison.unlike:
         parts.append("The runs are unlike in:")
-        parts.append(_aligned([{"What": what, "A": one, "B": other} for what, one, other in comparison.unlike]))
+        unlike = [{"What": what, "A": one, "B": other} for what, one, other in comparison.unlike]
+        parts.append(align_columns(unlike, indent="  "))
     # A folder with a part of the other's cases: what stands alone is counted, and in the CSV file.
     both = [row for row in comparison.rows if row["a"] and row["b"]]
-    parts.append(_aligned([_line(row) for row in both]))
+    parts.append(align_columns([_line(row) for row in both], indent="  "))
     alone = [line for side in "AB" for line in _alone(comparison, side, names)]
-    parts += [*alone, *([] if names or not alone else ["  (--names says which)"]), *([""] if alone else [])]
+    if alone:
+        parts += [*alone, *([] if names else ["  (--names says which)"]), ""]
     if comparison.paces:
         rule = "median over the cases of both, and its interval (sign test, at least 95 %), marked from 5 % on"
         parts.append(f"Seconds, B over A: {rule}:")
-        parts.append(_aligned([_pace_line(pace) for pace in comparison.paces]))
+        parts.append(align_columns([_pace_line(pace) for pace in comparison.paces], indent="  "))
     different = sum(bool(row["differs"]) for row in both)
     marked = sum(pace["beyond_noise"] for pace in comparison.paces)
     parts.append(
@@ -190,10 +193,6 @@ def _alone(comparison: Comparison, side: str, names: bool) -> Iterator[str]:
             shared = "" if is_whole else " in cases of both"
             listed = f": {', '.join(make_printable(name, CELL) for name in called)}" if names else ""
             yield f"only in {side}: {count_text(len(called), what)}{shared} ({count_text(len(chosen), 'row')}){listed}"
-
-
-def _aligned(lines: Sequence[Mapping[str, str]]) -> str:
-    return align_columns(lines, indent="  ") if lines else ""
 
 
 def _line(row: Mapping[str, Any]) -> dict[str, str]:
@@ -224,15 +223,9 @@ def exact_frame(comparison: Comparison) -> pd.DataFrame:
     """One line per row: case, algorithm, differs, then every column of `SHOWN` of A and of B; exact fractions."""
     lines = []
     for row in comparison.rows:
-        cells = {f"{name}_{side}": row[side].get(name) for name in SHOWN for side in "ab"}
-        lines.append(
-            {"case": row["case"], "algorithm": row["algorithm"], "differs": "; ".join(row["differs"]), **cells}
-        )
+        line = {"case": row["case"], "algorithm": row["algorithm"], "differs": "; ".join(row["differs"])}
+        lines.append(line | {f"{name}_{side}": row[side].get(name) for name in SHOWN for side in "ab"})
     return pd.DataFrame(lines, dtype=object)
-
-
-def as_csv(comparison: Comparison) -> bytes:
-    return csv_of(exact_frame(comparison))
 
 
 def as_frame(comparison: Comparison) -> pd.DataFrame:

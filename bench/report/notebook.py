@@ -1,6 +1,6 @@
 """The tables of a folder of results, as notebooks and scripts use them: pandas DataFrames.
 
-They have the columns of `results.read.COLUMNS`: `rows` has figures as floats, one type per column, for pandas to work
+They have the columns of `results.row.Row`: `rows` has figures as floats, one type per column, for pandas to work
 with; `exact` has the same rows with every figure as an integer or a fraction. `frame` takes from both what a notebook
 shows.
 """
@@ -25,8 +25,8 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.report.answer import group_words, share_lines, take_shares
 from ratiobench.bench.report.claims import summarise_claims
 from ratiobench.bench.results import read as _tables
-from ratiobench.bench.results import repetitions
-from ratiobench.bench.results.read import COLUMNS, online_seconds
+from ratiobench.bench.results.read import online_seconds
+from ratiobench.bench.results.row import KINDS
 from ratiobench.bench.show import check_title, count_text
 from ratiobench.instances.io.display import make_html
 from ratiobench.instances.io.errors import InputError, make_printable, shorten
@@ -45,30 +45,6 @@ FEW = (
 ALL = "all"
 # Text that is one of a few in a run
 _NAMES = ("case", "group", "algorithm", "label", "opt_lower_source", "opt_formulation", "opt_backend")
-_TYPES = {
-    "state": "category",
-    "opt_status": "category",
-    "opt_proof": "category",
-    "ratio_kind": "category",
-    "constants_source": "category",
-    "arithmetic": "category",
-    "admitted": "Int64",
-    "repetitions": "Int64",
-    "opt_time_limited": "boolean",
-}
-_FIGURES = (
-    "opt_lower",
-    "opt_upper",
-    "welfare",
-    "true_welfare",
-    "revenue",
-    "ratio_lower",
-    "ratio_upper",
-    "reached",
-    "behind_lower",
-    "behind_upper",
-    "admitted",
-)
 
 
 class Results(_tables.Results):
@@ -76,8 +52,28 @@ class Results(_tables.Results):
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """`exact` with a type per column: figures as float64, counts as Int64, names as string or category."""
-        return apply_types(self)
+        """`exact` with a type per column: figures as float64, counts as Int64, names as string or category.
+
+        A float is the double nearest to the exact figure, which may lie on either side of it; NaN for none. Of means of
+        runs the number of admitted tasks is a float, too.
+        """
+        checks = dict.fromkeys(self.checks, "category")
+        kinds = dict(KINDS) | checks | dict.fromkeys(self._exact_columns, "float64")
+        kinds |= {} if len(self.repetitions) else {"admitted": "Int64"}
+        columns = {}
+        for name in map(str, self.exact):
+            kind = kinds.get(name, "string")
+            cells: list[Any] = list(self.exact[name])
+            if kind == "float64":
+                cells = [None if value is None else _double(value) for value in cells]
+            columns[name] = pd.Series(cells, index=self.exact.index, dtype=kind)
+        return pd.DataFrame(columns, index=self.exact.index, columns=self.exact.columns)
+
+    @property
+    def _exact_columns(self) -> set[str]:
+        sides = (f"{check}_{side}" for check in self.checks for side in ("left", "right"))
+        figures = (name for name, kind in KINDS.items() if kind == "exact")
+        return {*figures, "admitted", *self.measures, *sides}
 
     @property
     def family(self) -> Family | None:
@@ -101,7 +97,30 @@ class Results(_tables.Results):
         ------
         InputError : a column that does not exist.
         """
-        return make_frame(self, columns, exact, "" if self.family is None else self.family.headline)
+        rows = self.rows.copy(deep=False)
+        for name in _NAMES:
+            order = list(dict.fromkeys(value for value in self.exact[name] if value is not None))
+            rows[name] = rows[name].astype(pd.CategoricalDtype(order))
+        spent = online_seconds(self)
+        addresses = zip(self.exact["case"], self.exact["algorithm"], strict=True)
+        rows["seconds"] = pd.Series([spent.get(address) for address in addresses], index=rows.index, dtype="float64")
+        chosen = [columns] if isinstance(columns, str) and columns != ALL else list(columns)
+        if columns == ALL:
+            chosen = list(map(str, rows))
+        elif not chosen:
+            headline = "" if self.family is None else self.family.headline
+            more = (headline, f"{headline}_failing", "repetitions", "welfare_low", "welfare_high")
+            chosen = [*FEW, *(name for name in more if name in rows)]
+        figures, made = self._exact_columns, {}
+        for name in chosen:
+            if name not in rows:
+                known = f"{', '.join(map(str, rows))}, nor {ALL!r}"
+                raise InputError("columns", "", f"{shorten(name)} is not one of {known}")
+            made[name] = rows[name]
+            if exact and name in figures:
+                values = [Fraction(value) if isinstance(value, str) else value for value in self.exact[name]]
+                made[f"{name}_exact"] = pd.Series(values, index=rows.index, dtype=object)
+        return pd.DataFrame(made, index=rows.index)
 
     def plot(self, group: str | None = None) -> Picture:
         """Draw the share of OPT of each algorithm, as a mean over the cases of a group.
@@ -176,67 +195,8 @@ def results(folder: str | os.PathLike[str]) -> Results:
     return Results(**parts | {"seconds": stored.seconds.astype(SECONDS)})
 
 
-def apply_types(results: _tables.Results) -> pd.DataFrame:
-    """`results.exact` with a type per column, whatever stands in it; columns and rows in the same order.
-
-    Figures are float64, empty ones NaN: the double nearest to the exact figure, which may lie on either side of it.
-    Whole numbers are Int64, yes or no is boolean, words of a fixed list are categories, all other text is string. Of
-    means of runs (`repeated`) the number of admitted tasks is float64, too.
-    """
-    meanings = COLUMNS | (repetitions.COLUMNS if len(results.repetitions) else {})
-    figures = {name for name, meaning in meanings.items() if meaning.startswith("float:")} | _exact_columns(results)
-    figures -= {"admitted"} if not len(results.repetitions) else set()
-    kinds = _TYPES | dict.fromkeys(results.checks, "category") | dict.fromkeys(figures, "float64")
-    columns = {}
-    for name in map(str, results.exact):
-        kind = kinds.get(name, "string")
-        cells: list[Any] = list(results.exact[name])
-        if kind == "float64":
-            cells = [None if value is None else _double(value) for value in cells]
-        columns[name] = pd.Series(cells, index=results.exact.index, dtype=kind)
-    return pd.DataFrame(columns, index=results.exact.index, columns=results.exact.columns)
-
-
-def _exact_columns(results: _tables.Results) -> set[str]:
-    sides = (f"{check}_{side}" for check in results.checks for side in ("left", "right"))
-    return {*_FIGURES, *results.measures, *results.accounts, *sides}
-
-
 def _double(value: Any) -> float:
     try:
         return float(value if isinstance(value, float) else Fraction(value))
     except OverflowError:
         return math.inf if Fraction(value) > 0 else -math.inf
-
-
-def make_frame(
-    results: _tables.Results, columns: str | Sequence[str] = (), exact: bool = False, headline: str = ""
-) -> pd.DataFrame:
-    """The rows for a notebook: names and verdicts are categories, in the order of the suite.
-
-    `columns`: names of columns of `rows`, or ``seconds``; ``"all"`` for all of them; `FEW` if none is named; `exact`:
-    behind every figure that is exact, ``NAME_exact`` has it as an integer or a fraction; `headline`: check whose
-    verdict stands behind `FEW`, with the assumptions of its proof that fail; empty for none.
-    """
-    rows = apply_types(results)
-    for name in _NAMES:
-        order = list(dict.fromkeys(value for value in results.exact[name] if value is not None))
-        rows[name] = rows[name].astype(pd.CategoricalDtype(order))
-    spent = online_seconds(results)
-    addresses = zip(results.exact["case"], results.exact["algorithm"], strict=True)
-    rows["seconds"] = pd.Series([spent.get(address) for address in addresses], index=rows.index, dtype="float64")
-    chosen = [columns] if isinstance(columns, str) and columns != ALL else list(columns)
-    if columns == ALL:
-        chosen = list(map(str, rows))
-    elif not chosen:
-        more = (headline, f"{headline}_failing", "repetitions", "welfare_low", "welfare_high")
-        chosen = [*FEW, *(name for name in more if name in rows)]
-    figures, made = _exact_columns(results), {}
-    for name in chosen:
-        if name not in rows:
-            raise InputError("columns", "", f"{shorten(name)} is not one of {', '.join(map(str, rows))}, nor {ALL!r}")
-        made[name] = rows[name]
-        if exact and name in figures:
-            values = [Fraction(value) if isinstance(value, str) else value for value in results.exact[name]]
-            made[f"{name}_exact"] = pd.Series(values, index=rows.index, dtype=object)
-    return pd.DataFrame(made, index=rows.index)

@@ -17,14 +17,7 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import is_informed
 from ratiobench.bench.report.answer import group_words, list_doubts, name_groups, share_lines, take_shares
 from ratiobench.bench.report.claims import ClaimSummary, claims_section, count_fallen, fallen_lines
-from ratiobench.bench.report.compare import (
-    compare_runs,
-    count_wins,
-    draw_profiles,
-    list_profiles,
-    take_profiles,
-    take_significance,
-)
+from ratiobench.bench.report.compare import compare_runs, count_wins, draw_profiles, list_profiles, take_significance
 from ratiobench.bench.report.crosscheck import agreement_text, crosscheck_lines
 from ratiobench.bench.report.figures import SuiteFigure
 from ratiobench.bench.report.pictures import GROUPS, LINE, Picture, draw_shares, draw_times, height_of
@@ -76,7 +69,7 @@ def list_pictures(results: Results, figures: Sequence[SuiteFigure]) -> list[Pict
     """All pictures of a run that have a file: the share of OPT, the suite's figures, the performance profile."""
     share, comparison = draw_share_picture(results), compare_runs(results)
     own = [picture for figure in figures for picture in figure.pictures]
-    profile = [] if comparison is None else [draw_profiles(comparison, take_profiles(comparison))]
+    profile = [] if comparison is None else [draw_profiles(comparison)]
     return [*([] if share is None else [share]), *own, *profile]
 
 
@@ -171,7 +164,6 @@ def _comparison_sections(results: Results, pictures: Mapping[str, Picture]) -> I
     comparison = compare_runs(results)
     if comparison is None:
         return
-    profiles = take_profiles(comparison)
     parts: list[Any] = [
         pictures["profile"],
         _method(
@@ -179,7 +171,7 @@ def _comparison_sections(results: Results, pictures: Mapping[str, Picture]) -> I
             "Factors are exact quotients of values, without OPT; the best run may itself be far from OPT. Unbounded, "
             "invalid and failed runs are within no factor. Five lines have a colour: your own, then the best."
         ),
-        _fold("The profile as a table", list_profiles(comparison, profiles)),
+        _fold("The profile as a table", list_profiles(comparison)),
     ]
     if wins := count_wins(results.records, results.sense):
         parts += [

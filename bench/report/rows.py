@@ -180,6 +180,6 @@ def row_lines(results: Results, family: Family) -> Lines:
         if head:
             line[check_title(head)] = check_text(row, head)
         line["seconds of decisions"] = "-" if seconds is None else f"{seconds:.3g}"
-        line["Constants"] = "+".join(sorted(row.sources)) or "none"
+        line["Constants"] = row.constants_source or "none"
         lines.append(line)
     return lines

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.family.contract import Family
@@ -20,6 +18,7 @@ from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.instances.io.files import read_bytes, write_text
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->"
@@ -132,36 +131,36 @@ def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator
 
     What was proved at once has no gap to show, and what is below `LEAST` is shown there.
     """
-    seconds: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    gaps: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    import pandas as pd
+
+    solves = []
     for entry in chosen.entries:
-        number, ends = entry.count(families[entry.family].size[0]), _first_ends(entry)
-        if ends is None or entry.first is None or not number:
-            continue
-        seconds[entry.family][number].append(max(0.01, entry.first.seconds))
-        if ends[0] < ends[1]:
-            gaps[entry.family][number].append(max(LEAST, 100 * ratios.gap(*ends)))
-    for name, title, words, points in (
-        ("seconds", "Seconds of the first solve", "seconds", seconds),
-        ("gap", "Gap after the first solve", f"gap, percent ({LEAST} or less)", gaps),
+        size, ends = entry.count(families[entry.family].size[0]), _first_ends(entry)
+        if ends is not None and entry.first is not None and size:
+            gap = max(LEAST, 100 * ratios.gap(*ends)) if ends[0] < ends[1] else None
+            solves.append((entry.family, size, max(0.01, entry.first.seconds), gap))
+    table = pd.DataFrame(solves, columns=["family", "size", "seconds", "gap"])
+    for name, title, words in (
+        ("seconds", "Seconds of the first solve", "seconds"),
+        ("gap", "Gap after the first solve", f"gap, percent ({LEAST} or less)"),
     ):
-        if points:
-            curves = {
-                family: [(float(size), median(values)) for size, values in sorted(sizes.items())]
-                for family, sizes in points.items()
-            }
+        curves = {
+            str(family): part.groupby("size")[name].median()
+            for family, part in table.dropna(subset=name).groupby("family", sort=False)
+        }
+        if curves:
             yield Picture(title, partial(draw_curves, curves=curves, words=words), name=f"growth-{name}")
 
 
-def draw_curves(axes: Axes, curves: Mapping[str, Sequence[tuple[float, float]]], words: str) -> None:
+def draw_curves(axes: Axes, curves: Mapping[str, pd.Series[float]], words: str) -> None:
     """Named curves of positive points, both axes logarithmic."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     ends = []
-    for number, (name, points) in enumerate(curves.items()):
+    for number, (name, curve) in enumerate(curves.items()):
         style = style_of(number)
-        axes.plot(*zip(*points, strict=True), markersize=4, linewidth=1.2, **style)
-        ends.append((points[-1][1], name, style["color"]))
+        axes.plot(curve.index, curve, markersize=4, linewidth=1.2, **style)
+        ends.append((curve.iloc[-1], name, style["color"]))
     axes.set_xlabel("tasks, jobs or users")
     axes.set_ylabel(words)
     axes.grid(color="#dddddd", linewidth=0.6)

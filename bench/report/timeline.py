@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -33,28 +32,27 @@ MOST_ROWS, MOST_BLOCKS = 500, 20_000  # Machines and rectangles up to which a Ga
 TASKS = (COLORS[0], COLORS[1], COLORS[2], FAINT, "#cccccc")  # Colours of kinds of tasks
 
 
-@dataclass(frozen=True, slots=True)
-class BestSolution:
-    """The best solution known: OPT is in [lower, upper], and the solution is worth `lower`."""
-
-    lower: Exact
-    upper: Exact | None  # None for a solution of which nobody says that it is the best one
-    solution: Any
-
-
 def render_timelines(
-    family: Family, instance: Any, name: str, runs: Sequence[OnlineRun], best: BestSolution | None = None
+    family: Family,
+    instance: Any,
+    name: str,
+    runs: Sequence[OnlineRun],
+    best: tuple[Exact, Exact | None, Any] | None = None,
 ) -> str:
-    """The time lines of runs on an instance and OPT's schedule, one below the other, as one self-contained page."""
+    """The time lines of runs on an instance and OPT's schedule, one below the other, as one self-contained page.
+
+    `best`: the ends of the interval on OPT and the best solution known; no upper end if it need not be the best.
+    """
     sections = [Section(run.label, list(_run_parts(family, instance, run))) for run in runs]
     if best is not None:
-        lower = value_text(best.lower, family, up=False)
-        if best.upper is None:
-            title, text = "Solution", f"{family.objective.capitalize()} {lower}."
+        lower, upper, solution = best
+        value = value_text(lower, family, up=False)
+        if upper is None:
+            title, text = "Solution", f"{family.objective.capitalize()} {value}."
         else:
-            bound = f"; OPT is at most {value_text(best.upper, family, up=True)}" * (best.upper != best.lower)
-            title, text = "OPT", f"The best solution that is known, with {family.objective} {lower}{bound}."
-        sections.append(Section(title, [text, *_gantt_parts(family, instance, best.solution)]))
+            bound = f"; OPT is at most {value_text(upper, family, up=True)}" * (upper != lower)
+            title, text = "OPT", f"The best solution that is known, with {family.objective} {value}{bound}."
+        sections.append(Section(title, [text, *_gantt_parts(family, instance, solution)]))
     return render_page(f"Time line of {name}", sections)
 
 

@@ -6,7 +6,7 @@ import json
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -50,13 +50,13 @@ def label_rows(results: Results, labels: Mapping[str, str]) -> Results:
             raise InputError("--label", "", explain_unknown_name(name, known))
     if not labels:
         return results
-    rows = [
-        replace(row, called=label, remarks=replace(row.remarks, name=label, options=()))
-        if (label := labels.get(row.algorithm))
-        else row
-        for row in results.records
-    ]
+    rows = [_call(row, labels[row.algorithm]) if row.algorithm in labels else row for row in results.records]
     return replace(results, records=rows)
+
+
+def _call(row: Row, name: str) -> Row:
+    remarks = replace(row.remarks, name=name, options=())
+    return replace(row, called=name, remarks=remarks, label=remarks.label)
 
 
 def list_figures(results: Results, family: Family) -> list[SuiteFigure]:
@@ -175,7 +175,7 @@ def results_document(folder: Path) -> dict[str, Any]:
         "page": str(folder / "report.html"),
         "table": str(folder / "results.csv"),
         "provenance": {**chosen, **about.get("provenance", {}), "cite": cite(results)},
-        "rows": [_row_document(row) for row in results.records],
+        "rows": [_row_document(row, results.checks) for row in results.records],
         "means": [
             {name: getattr(share, name) for name in ("group", "algorithm", "cases", "invalid", "failed")}
             | {"share": _number(share.reached)}
@@ -186,7 +186,7 @@ def results_document(folder: Path) -> dict[str, Any]:
     }
 
 
-def _row_document(row: Row) -> dict[str, Any]:
+def _row_document(row: Row, checks: Sequence[str]) -> dict[str, Any]:
     same = ("case", "group", "instance", "algorithm", "label", "state", "reason", "repetitions")
     ends = {"lower": row.ratio_lower, "upper": row.ratio_upper}
     ratio = {name: None if end is None else str(end) for name, end in ends.items()}
@@ -198,7 +198,7 @@ def _row_document(row: Row) -> dict[str, Any]:
         "ratio": None if row.ratio_kind is None else {"kind": row.ratio_kind, **ratio},
         "share": _number(row.reached),
         "oracle": row.is_oracle,
-        "claims": {name: check.verdict for name, check in row.checks.items()},
+        "claims": {name: row.verdict(name) for name in checks if name in row.checks},
     }
 
 

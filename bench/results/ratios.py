@@ -161,12 +161,13 @@ def interval_text(lower: Exact, upper: Exact, digits: int = 3) -> str:
     return low if low == high else f"[{low}, {high}]"
 
 
-def format_truncated(value: Exact) -> str:
+def format_truncated(value: Exact, digits: int = 3) -> str:
     """An exact figure for reading; dots follow where decimals were cut off."""
-    size = Fraction(max(value, -value))
-    cut = format_decimal(size, up=False)
+    size = abs(Fraction(value))
+    cut = format_decimal(size, digits, up=False)
+    whole, point, places = cut.partition(".")
     dots = "" if Fraction(cut) == size else "..."
-    return f"{'-' if value < 0 else ''}{format_number(Fraction(cut))}{dots}"
+    return f"{'-' if value < 0 else ''}{int(whole):,}{point}{places}{dots}"
 
 
 def share_percent(share: Exact, *, up: bool = False) -> str:

@@ -15,8 +15,9 @@ import pandas as pd
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
-from ratiobench.bench.results import ratios, repetitions
-from ratiobench.bench.results.row import Row, make_row
+from ratiobench.bench.results import ratios
+from ratiobench.bench.results.repetitions import mean_row
+from ratiobench.bench.results.row import ACCOUNTS, COLUMNS, REPEATED, Row
 from ratiobench.bench.storage.pieces import Audit, Failed, Online, Opt, Piece, Solvers, read_piece
 from ratiobench.bench.storage.pieces import Study as StudyPiece
 from ratiobench.bench.storage.store import EMPTY, STORE, Store, StoredCase
@@ -25,55 +26,10 @@ from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.remarks import Remarks
 
-# Columns of results.csv; then one per measure of the family, exact; each check adds NAME (its verdict), NAME_left,
-# NAME_right, NAME_reason and NAME_figures; one that separates a claim from the assumptions of its proof adds
-# NAME_failing, names of those that fail on the run as a JSON list: [] where they hold, empty where it does not say
-COLUMNS = {
-    "case": "name of the case in the suite",
-    "group": "cases that are comparable",
-    "instance": "SHA-256 of the instance's content",
-    "algorithm": "name with options, as asked for",
-    "label": "name with its remarks",
-    "algorithm_key": "canonical name, options and code version",
-    "state": "ok, invalid (the algorithm broke a rule), failed (see reason) or missing (not run yet)",
-    "reason": "why it failed or is invalid",
-    "opt_status": "optimal, interval or failed",
-    "opt_lower": "OPT is no less: the best verified solution (the solver's, a valid run's); of costs, a proved bound",
-    "opt_lower_source": "of the verified end: solve, or the algorithm whose run beat the solver's solution",
-    "opt_upper": "OPT is no more: a proved bound; where the least is best, the value of a verified solution",
-    "opt_proof": "where the bound comes from",
-    "opt_formulation": "formulation that was solved",
-    "opt_backend": "solver",
-    "opt_solver": "version of the solver, of runs that stored it",
-    "opt_gap": "float: (upper - lower) / |upper|",
-    "opt_time_limited": "a limit in seconds may have decided the interval",
-    "welfare": "the value of the algorithm's solution in the family's unit: welfare by bids (eq. 3), profit rate, ...",
-    "true_welfare": "the same by valuations",
-    "revenue": "sum of payments; empty without a payment rule",
-    "admitted": "admitted tasks",
-    "ratio_kind": "interval, open (at least ratio_lower), unbounded or undefined; estimate, of means of runs",
-    "ratio_lower": "lower/ALG, exact; where the least is best, ALG/upper",
-    "ratio_upper": "upper/ALG, exact; where the least is best, ALG/lower",
-    "ratio_lower_float": "float: ratio_lower",
-    "ratio_upper_float": "float: ratio_upper",
-    "reached": "ALG/upper, exact: at least this part of OPT; where the least is best, lower/ALG",
-    "reached_float": "float: reached",
-    "behind_lower": "opt_lower - welfare; where the least is best, welfare - opt_upper",
-    "behind_upper": "opt_upper - welfare; where the least is best, welfare - opt_lower",
-    "constants": "declared constants as JSON: name, value, source, detail",
-    "constants_source": "oracle (from the instance under test), prior, history (the days before), given, or none",
-    "arithmetic": "exact, float or integer",
-    "counts": "things counted on the way, as JSON",
-}
-# The last columns of results.csv, where the family gives accounts of its runs; empty for runs stored without
-ACCOUNTS = {
-    "vendors": "what the vendors of the admitted tasks cost, exact",
-    "energy": "what their operation costs, exact",
-    "bids": "sum of their bids, exact",
-    "profit": "revenue (without a payment rule: bids, the list prices) - vendors - energy, exact",
-}
 # The part of an online run that its decisions take, without the making of the instance and the last verification
 DECIDING = "deciding"
+# Columns of the table of the runs behind means
+RUN = ("case", "algorithm", "repetition", "state", "reason", "welfare", "true_welfare", "revenue", "admitted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +50,7 @@ class Results:
     about: Mapping[str, Any]  # suite, options and provenance
     cases: Sequence[StoredCase]  # in the order of the suite
     # results.csv: a row per case and algorithm, figures as integers, fractions and, of checks, their text; columns
-    # `COLUMNS`, measures, checks, `ACCOUNTS`, and those of means of runs. The same on every run.
+    # `COLUMNS`, measures, checks, `ACCOUNTS`, and `REPEATED` if there are means of runs. The same on every run.
     exact: pd.DataFrame
     seconds: pd.DataFrame  # a row per piece of work: case, algorithm, stage, seconds
     checks: Sequence[str]  # names of the checks, in the order of the audits
@@ -102,7 +58,7 @@ class Results:
     accounts: Sequence[str] = ()  # the columns `ACCOUNTS`, or none where the family gives no accounts
     records: Sequence[Row] = ()  # the rows of `exact` for programs, with the facts behind them
     studies: Sequence[StudyTable] = ()  # the tables made beside the runs, in the order of the suite
-    # a row per run of an algorithm that was run more than once on a case, exact: columns `repetitions.EACH`.
+    # a row per run of an algorithm that was run more than once on a case, exact: columns `RUN`.
     repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)
     # by case, what several solvers said of the program as its paper prints it, held against the interval on OPT.
     solvers: Mapping[str, CrossCheck] = field(default_factory=dict)
@@ -151,30 +107,31 @@ def read_results(store: Store) -> Results:
     reader = _Reader(store, run.sense, family is not None and family.whole_values)
     studies: list[StudyTable] = []
     solvers: dict[str, CrossCheck] = {}
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for case in cases:
         rows.extend(reader.case_rows(case))
         studies.extend(reader.case_studies(case))
         if (answers := reader.case_solvers(case)) is not None:
             solvers[case.name] = answers
     checks, measures = tuple(reader.checks), tuple(reader.measures)
-    accounts = tuple(ACCOUNTS) if family is not None and family.accounts is not None else ()
+    accounts = ACCOUNTS if family is not None and family.accounts is not None else ()
     columns = [*COLUMNS, *measures]
     for name in checks:
         columns += [f"{name}{part}" for part in ("", "_left", "_right", "_reason", "_figures")]
-        columns += [f"{name}_failing"] if any(f"{name}_failing" in row for row in rows) else []
-    columns += [*accounts, *(repetitions.COLUMNS if reader.runs else ())]
+        columns += [f"{name}_failing"] if any(row.failing(name) is not None for row in rows) else []
+    columns += [*accounts, *(REPEATED if reader.runs else ())]
+    cells = [row.cells() for row in rows]
     return Results(
         about=about,
         cases=cases,
-        exact=pd.DataFrame([[row.get(name) for name in columns] for row in rows], columns=columns, dtype=object),
+        exact=pd.DataFrame([[row.get(name) for name in columns] for row in cells], columns=columns, dtype=object),
         seconds=pd.DataFrame(reader.seconds, columns=["case", "algorithm", "stage", "seconds"]),
         checks=checks,
         measures=measures,
         accounts=accounts,
-        records=[make_row(row, checks, measures) for row in rows],
+        records=rows,
         studies=studies,
-        repetitions=pd.DataFrame(reader.runs, columns=repetitions.EACH, dtype=object),
+        repetitions=pd.DataFrame(reader.runs, columns=RUN, dtype=object),
         solvers=solvers,
     )
 
@@ -229,23 +186,25 @@ class _Reader:
             reason = piece.reason if isinstance(piece, Failed) else "" if piece else "not made yet"
             yield StudyTable(case.name, case.group, Study(kind, algorithm, task), rows, reason)
 
-    def case_rows(self, case: StoredCase) -> list[dict[str, Any]]:
+    def case_rows(self, case: StoredCase) -> Iterator[Row]:
         made, opt = self._get(case, "generate", case.name), self._get(case, "opt", case.solve_key)
         online = {key: self._get(case, "online", key, name) for name, _, key in case.runs()}
         every = [(name, run) for name, _, key in case.runs() if isinstance(run := online[key], Online)]
         head = {"case": case.name, "group": case.group, "instance": case.instance, **self._reference(case, opt, every)}
-        rows: list[list[dict[str, Any]]] = []
+        rows: list[list[Row]] = []
         for name, repetition, key in case.runs():
-            row = head | {"algorithm": name, "label": name, "algorithm_key": key}
-            row |= {"remarks": Remarks(name), "sources": frozenset()} | self._run(case, name, online[key], made, head)
-            row |= self._audit(case, name, key, online[key], row.get("reason"))
+            cells = head | {"algorithm": name, "label": name, "algorithm_key": key, "remarks": Remarks(name)}
+            cells |= self._run(case, name, online[key], made, head)
+            cells |= self._audit(case, name, key, online[key], cells["reason"])
             if repetition == 1:
                 rows.append([])
-            rows[-1].append(row)
+            rows[-1].append(Row(**cells))
         for several in rows:
-            self.runs.extend(repetitions.list_runs(several) if len(several) > 1 else ())
-        checks = tuple(self.checks)
-        return [repetitions.mean_row(part, self.sense, checks) if len(part) > 1 else part[0] for part in rows]
+            if len(several) == 1:
+                yield several[0]
+            else:
+                self.runs += [row.cells() | {"repetition": number} for number, row in enumerate(several, 1)]
+                yield mean_row(several, self.sense)
 
     def _reference(self, case: StoredCase, opt: Piece | None, runs: Iterable[tuple[str, Online]]) -> dict[str, Any]:
         """The interval on OPT. A valid run is a verified solution too: the best one may move the verified end.
@@ -300,22 +259,14 @@ class _Reader:
             return {"reason": told} if isinstance(run, Online) else {}
         if not isinstance(audit, Audit):
             return {}
-        self.measures |= dict.fromkeys(audit.measures)
-        columns: dict[str, Any] = {
-            measure: None if value is None else Fraction(value) for measure, value in audit.measures.items()
-        }
-        for check in audit.checks:
-            self.checks[check.name] = None
-            columns[check.name] = check.status.value
-            columns |= {f"{check.name}_{part}": getattr(check, part) for part in ("left", "right", "reason")}
-            columns[f"{check.name}_figures"] = json.dumps(check.figures)
-            if check.failing is not None:
-                columns[f"{check.name}_failing"] = json.dumps(check.failing)
-        return columns
+        measures = {name: None if value is None else Fraction(value) for name, value in audit.measures.items()}
+        checks = {check.name: check for check in audit.checks}
+        self.measures |= dict.fromkeys(measures)
+        self.checks |= dict.fromkeys(checks)
+        return {"measures": measures, "checks": checks}
 
 
 def _run_columns(run: Online, lower: Fraction | None, upper: Fraction | None, sense: Sense) -> dict[str, Any]:
-    sources = frozenset(constant.source for constant in run.constants)
     row: dict[str, Any] = {
         "label": run.remarks.label,
         "remarks": run.remarks,
@@ -326,8 +277,7 @@ def _run_columns(run: Online, lower: Fraction | None, upper: Fraction | None, se
         "revenue": None if run.revenue is None else Fraction(run.revenue),
         "admitted": run.admitted,
         "constants": json.dumps(msgspec.to_builtins(run.constants)),
-        "constants_source": "+".join(sorted(sources)) or "none",
-        "sources": sources,
+        "constants_source": "+".join(sorted({constant.source for constant in run.constants})) or "none",
         "arithmetic": run.arithmetic,
         "counts": json.dumps(run.counts),
     }

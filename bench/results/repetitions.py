@@ -8,79 +8,65 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+
+from msgspec import structs
 
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results import intervals, ratios
 from ratiobench.bench.results.remarks import remarks_of_runs
+from ratiobench.bench.results.row import KINDS, Row
+from ratiobench.bench.storage.pieces import Check
 from ratiobench.online.remarks import Remarks
 
-# Columns of results.csv behind all others, where an algorithm was run more than once on a case
-COLUMNS = {
-    "repetitions": "runs of which the row's figures are means, each with a seed of its own; empty for a single run",
-    "welfare_low": "float: lower end of the 95 % interval of E[ALG] (Student's t)",
-    "welfare_high": "float: its upper end",
-    "expected_ratio_low": "float: the ratio of OPT and E[ALG] is no less, if E[ALG] is in that interval",
-    "expected_ratio_high": "float: nor more; empty where there is no upper end",
-}
-# Columns of the table of all these runs
-EACH = ("case", "algorithm", "repetition", "state", "reason", "welfare", "true_welfare", "revenue", "admitted")
 _WORST = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
-Row = Mapping[str, Any]
 
 
-def list_runs(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
-    """The runs of an algorithm on a case, in the columns of `EACH`."""
-    for number, row in enumerate(rows, 1):
-        yield {name: row.get(name) for name in EACH} | {"repetition": number}
-
-
-def mean_row(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = ()) -> dict[str, Any]:
+def mean_row(rows: Sequence[Row], sense: Sense) -> Row:
     """One row for the runs of an algorithm on a case: means; or, where a run is not `ok`, the first of these.
 
     Every exact figure is the mean over the runs. A check has the worst verdict of them, with the figures of the first
     run that has it.
     """
     count = len(rows)
-    for number, row in enumerate(rows, 1):
-        if row["state"] != "ok":
-            return {**row, "reason": f"repetition {number} of {count}: {row['reason']}"}
+    reasons = [f"repetition {number} of {count}: {row.reason}" for number, row in enumerate(rows, 1)]
+    for row, reason in zip(rows, reasons, strict=True):
+        if row.state != "ok":
+            return replace(row, reason=reason)
     first = rows[0]
-    remarks = replace(_common_remarks(str(first["algorithm"]), [row["remarks"] for row in rows]), repetitions=count)
-    reasons = [
-        f"repetition {number} of {count}: {row['reason']}" for number, row in enumerate(rows, 1) if row["reason"]
-    ]
-    figures = dict.fromkeys(key for row in rows for key, value in row.items() if isinstance(value, Fraction))
+    remarks = replace(_common_remarks(first.algorithm, [row.remarks for row in rows]), repetitions=count)
     counts: Counter[str] = Counter()
     for row in rows:
-        counts.update(json.loads(row["counts"]))
-    admitted = _mean([row["admitted"] for row in rows])
-    folded = {
-        **first,
-        **{figure: _mean([row.get(figure) for row in rows]) for figure in figures},
-        "admitted": admitted if admitted is None or admitted.denominator > 1 else admitted.numerator,
-        "label": remarks.label,
-        "remarks": remarks,
-        "reason": reasons[0] if reasons else "",
-        "counts": json.dumps(counts),
-        "repetitions": count,
+        counts.update(json.loads(row.counts))
+    admitted = _mean([row.admitted for row in rows])
+    expected = intervals.mean([Fraction(row.welfare) for row in rows])
+    figures: dict[str, Any] = {
+        name: _mean([getattr(row, name) for row in rows]) for name, kind in KINDS.items() if kind == "exact"
     }
-    for check in checks:
-        folded |= _worst(rows, check)
-    expected = intervals.mean([Fraction(row["welfare"]) for row in rows])
-    folded |= {"welfare_low": expected.low, "welfare_high": expected.high}
-    lower, upper = first["opt_lower"], first["opt_upper"]
-    if lower is None or upper is None:
-        return folded
-    folded |= ratios.columns(lower, upper, folded["welfare"], sense)
-    if folded["ratio_kind"] == ratios.Kind.INTERVAL:
-        folded["ratio_kind"] = ratios.Kind.ESTIMATE.value
-    low, high = _expected_ratio(float(lower), float(upper), expected, sense)
-    return folded | {"expected_ratio_low": low, "expected_ratio_high": high}
+    figures["admitted"] = admitted if admitted is None or admitted.denominator > 1 else admitted.numerator
+    if first.opt_lower is not None and first.opt_upper is not None:
+        figures |= ratios.columns(first.opt_lower, first.opt_upper, figures["welfare"], sense)
+        if figures["ratio_kind"] == ratios.Kind.INTERVAL:
+            figures["ratio_kind"] = ratios.Kind.ESTIMATE.value
+        low, high = _expected_ratio(float(first.opt_lower), float(first.opt_upper), expected, sense)
+        figures |= {"expected_ratio_low": low, "expected_ratio_high": high}
+    return replace(
+        first,
+        **figures,
+        label=remarks.label,
+        remarks=remarks,
+        reason=next((reason for row, reason in zip(rows, reasons, strict=True) if row.reason), ""),
+        counts=json.dumps(counts),
+        repetitions=count,
+        welfare_low=expected.low,
+        welfare_high=expected.high,
+        measures={name: _mean([row.measures.get(name) for row in rows]) for name in first.measures},
+        checks={name: _find_worst(rows, name) for name in dict.fromkeys(name for row in rows for name in row.checks)},
+    )
 
 
 def _common_remarks(name: str, runs: Sequence[Remarks]) -> Remarks:
@@ -96,18 +82,15 @@ def _mean(values: Sequence[Any]) -> Fraction | None:
     return None if any(value is None for value in values) else sum(map(Fraction, values), Fraction(0)) / len(values)
 
 
-def _worst(rows: Sequence[Row], check: str) -> dict[str, Any]:
-    verdicts = [row.get(check) for row in rows]
-    worst = next((verdict for verdict in _WORST if verdict in verdicts), None)
-    if worst is None:
-        return {}
+def _find_worst(rows: Sequence[Row], check: str) -> Check:
+    verdicts = [row.verdict(check) for row in rows]
+    worst = next(verdict for verdict in _WORST if verdict in verdicts)
     place = verdicts.index(worst)
-    parts = ("left", "right", "figures", "failing")
-    shown = {key: rows[place].get(key) for key in (check, *(f"{check}_{part}" for part in parts))}
-    reason = rows[place].get(f"{check}_reason") or ""
-    if worst is not Verdict.NOT_APPLICABLE:
-        reason = f"{reason} (in {verdicts.count(worst)} of {len(rows)} runs; the figures are those of run {place + 1})"
-    return shown | {f"{check}_reason": reason.strip()}
+    shown = rows[place].checks[check]
+    if worst is Verdict.NOT_APPLICABLE:
+        return shown
+    runs = f"(in {verdicts.count(worst)} of {len(rows)} runs; the figures are those of run {place + 1})"
+    return structs.replace(shown, reason=f"{shown.reason} {runs}".strip())
 
 
 def _expected_ratio(

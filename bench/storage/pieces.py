@@ -6,17 +6,19 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.storage.store import StoredCase, StoredResult
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Remarks
+
+if TYPE_CHECKING:
+    from ratiobench.bench.storage.store import StoredCase, StoredResult
 
 _LARGEST = 2**100  # No value of a solution is larger: far above what sums of any format's numbers can be
 _FRACTION = r"^-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?$"

@@ -168,16 +168,9 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        with _plain_words(self.path):
+        with _plain_words(self.path), self.connection:  # which commits, or rolls back after an exception
             self.connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self.connection.execute("COMMIT")
-            except BaseException:
-                # SQLite has rolled back by itself after a full disk or an I/O error.
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
-                raise
+            yield
 
     def put(self, *pieces: StoredResult) -> None:
         """Write the pieces, all or none; a piece with the same address is replaced."""

@@ -74,8 +74,8 @@ def _always(case: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(Generic[CaseType]):
-    """One claim.
+class Claim(Statement, Generic[CaseType]):
+    """One claim, in words and with its check.
 
     Parameters
     ----------
@@ -103,59 +103,25 @@ class Claim(Generic[CaseType]):
     case : the run that is checked, with its instance and the interval on OPT.
     """
 
-    name: str
-    statement: str
-    source: str
-    standing: str
-    assumptions: str = "none"
-    proof_assumes: str = ""
-    repaired: str = ""
     about: ClaimScope = EVERY_RUN
     applies: Callable[[CaseType], str] = _always
     check: Callable[[CaseType], Check] | None = None
-    proof: str = ""
-    flaw: str = ""
-    asked: bool = False
     signs: tuple[tuple[str, str], ...] = ()
 
     def is_shown(self, run: OnlineRun) -> bool:
-        """Whether a whole audit of the run shows the claim.
-
-        Parameters
-        ----------
-        run : the run.
-
-        Returns
-        -------
-        True if a full audit of the run shows the claim.
-        """
+        """Whether a whole audit of the run shows the claim."""
         return self.check is not None and (self.about.always_shown or self.about.concerns(run))
 
     def check_run(self, case: CaseType) -> Check:
-        """Check the claim on one run.
-
-        Returns
-        -------
-        The check, with both sides as exact numbers; `not applicable` where the claim is about other runs.
-        """
+        """Check the claim on one run; `not applicable` if the claim is about other runs."""
         assert self.check is not None, f"{self.name} is settled by proof"
         if not self.is_shown(case.run):
             return self.not_applicable(f"{ANOTHER}{self.about.whom}")
         problem = self.applies(case)
-        return self.not_applicable(problem) if problem else self._named(self.check(case))
+        return self.not_applicable(problem) if problem else replace(self.check(case), name=self.name)
 
     def end_explanation(self, check: Check, why: str = "Why") -> Conclusion:
-        """Write the end of an explained run: the claim with the figures of its check.
-
-        Parameters
-        ----------
-        check : of the claim on the run.
-        why : heading of the claim's flaw.
-
-        Returns
-        -------
-        The conclusion, with the sides of the claim and the flaw of its argument.
-        """
+        """The end of an explained run: both sides, and the flaw of the argument under the heading `why`."""
         steps: list[Sentence] = []
         if check.witness:
             steps.append(["Witness: " + ", ".join(f"{key} {value}" for key, value in check.witness.items()) + "."])
@@ -168,9 +134,6 @@ class Claim(Generic[CaseType]):
             sign = " > " if check.status is Verdict.VIOLATED else " <= "
             sides = [check.left, sign, check.right, f" ({check.reason})"]
         return Conclusion(self.name, self.statement, self.source, str(self.standing), check.status, sides, steps)
-
-    def _named(self, check: Check) -> Check:
-        return check if check.name == self.name else replace(check, name=self.name)
 
     def not_applicable(self, reason: str) -> Check:
         """Make the check of a run to which the claim does not apply.
@@ -192,46 +155,12 @@ class Claim(Generic[CaseType]):
         """
         return Check(self.name, Verdict.NOT_APPLICABLE, None, None, reason)
 
-    def state(self) -> Statement:
-        """Return the claim in words.
-
-        Returns
-        -------
-        The statement that `list claims` and the page print.
-        """
-        return Statement(
-            self.name,
-            self.statement,
-            self.source,
-            str(self.standing),
-            self.assumptions,
-            self.repaired,
-            self.proof,
-            self.flaw,
-            self.asked,
-            self.proof_assumes,
-        )
-
 
 ClaimType = TypeVar("ClaimType", bound=Claim[Any])
 
 
 def find_claim(claims: Sequence[ClaimType], name: str) -> ClaimType:
-    """Find a claim by its name.
-
-    Parameters
-    ----------
-    claims : a table of claims.
-    name : of the claim.
-
-    Returns
-    -------
-    The claim.
-
-    Raises
-    ------
-    StopIteration : no claim has this name.
-    """
+    """The claim of this name; StopIteration without one."""
     return next(claim for claim in claims if claim.name == name)
 
 
@@ -281,4 +210,4 @@ def make_claims(
         return audit(claims, case(instance, run, reference), names)
 
     signs = (*notation, *(sign for claim in claims for sign in claim.signs))
-    return Claims(version, signs, tuple(claim.state() for claim in claims), audit_run)
+    return Claims(version, signs, tuple(claims), audit_run)

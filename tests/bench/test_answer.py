@@ -22,28 +22,23 @@ from ratiobench.bench.report.answer import DOUBTS, answer_lines, list_doubts, sh
 from ratiobench.bench.report.claims import NAMED, ClaimSummary, fallen_text, summarise_claims
 from ratiobench.bench.results.means import group_shares
 from ratiobench.bench.results.ratios import share_text
-from ratiobench.bench.results.read import Results, read_results
+from ratiobench.bench.results.read import Results, read_folder
 from ratiobench.bench.results.remarks import is_user_algorithm
-from ratiobench.bench.results.row import make_row
-from ratiobench.bench.storage.store import Store
+from ratiobench.bench.results.row import Row
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Part, Remarks
-from tests.support.rows import result_cells as row
+from tests.support.rows import made_row
+from tests.support.rows import result_row as row
 from tests.support.toy_runs import made, toy  # noqa: F401
 
 
-def results(rows: list[Any], sense: Sense = Sense.MOST) -> Results:
-    records = [make_row(each) for each in rows]
-    return Results({"sense": sense.value}, (), pd.DataFrame(rows, dtype=object), pd.DataFrame(), (), records=records)
+def results(rows: list[Row], sense: Sense = Sense.MOST) -> Results:
+    return Results({"sense": sense.value}, (), pd.DataFrame(), pd.DataFrame(), (), records=rows)
 
 
-def shares(rows: list[Any], sense: Sense = Sense.MOST) -> pd.DataFrame:
-    return group_shares([make_row(each) for each in rows], sense)
-
-
-def told(rows: list[Any], sense: Sense = Sense.MOST, words: Any = ()) -> list[list[str]]:
+def told(rows: list[Row], sense: Sense = Sense.MOST, words: Any = ()) -> list[list[str]]:
     """The cells of the table of shares."""
-    return [list(line.values()) for line in share_lines(shares(rows, sense), dict(words))]
+    return [list(line.values()) for line in share_lines(group_shares(rows, sense), dict(words))]
 
 
 def test_costs_read_right() -> None:
@@ -67,7 +62,10 @@ def test_the_page_has_a_row_per_algorithm_and_a_column_per_group() -> None:
     rows = [row("a", "x", 90, 100, 100), row("b", "x", 70, 100, 100), row("c", "x", 60, 100, 100, group="h")]
     rows += [row("a", "y", 99, 100, 100), row("c", "y", 0, 100, 100, group="h")]
     assert told(rows) == [["x", "80.0 %", "60.0 %", "-"], ["y", "99.0 % on 1 of 2", "0 %", "1 unbounded"]]
-    assert list(share_lines(shares(rows), {"g": "real ones"})[0])[1] == "share of OPT: real ones, 2 cases"
+    assert (
+        list(share_lines(group_shares(rows, Sense.MOST), {"g": "real ones"})[0])[1]
+        == "share of OPT: real ones, 2 cases"
+    )
     many = [row("a", "x", 50 + number, 100, 100, group=f"g{number}") for number in range(9)]
     assert told(many) == [["x", "9", "54.0 %", "50.0 %", "58.0 %"]]
 
@@ -83,9 +81,9 @@ def test_nothing_is_hidden() -> None:
         row("b", "mine:Own", 80),
         row("a", "dies", None, state="failed"),
         row("b", "dies", None),
-        row("c", "x", 5) | dict.fromkeys(("opt_lower", "opt_upper", "ratio_kind", "reached")),
+        made_row("x", "c", state="ok", welfare=Fraction(5)),
     ]
-    rows[0] |= {"remarks": Remarks("x", overcharged=Part(2, 3)), "sources": frozenset({Source.ORACLE})}
+    rows[0] = replace(rows[0], remarks=Remarks("x", overcharged=Part(2, 3)), constants_source=Source.ORACLE)
     doubts = list_doubts(results(rows))
     assert len(doubts) == DOUBTS
     assert doubts == [
@@ -134,8 +132,7 @@ def test_the_answer_is_the_last_that_is_printed(tmp_path: Path, capsys: pytest.C
     assert main(["report", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.rstrip("\n").splitlines()
     answer = lines[len(lines) - lines[::-1].index("") :]
-    with Store.open(tmp_path / "results.sqlite", create=False) as store:
-        found = read_results(store)
+    found = read_folder(tmp_path)
     lines = answer_lines(found, summarise_claims(found, families()["toy"]))
     assert answer[: len(lines)] == lines
     assert len(lines) <= 24
@@ -195,10 +192,10 @@ def test_shares_of_a_group_are_exact_means() -> None:
     """Certain shares, both ends, and how many cases are not in order."""
     rows = [row("a", "x", 45, 90, 100), row("b", "x", 80, 100, 100), row("c", "x", 0, 5, 9), row("d", "x", -5, -5, -1)]
     rows += [row("e", "x", None, state="failed"), row("f", "x", None, state="invalid")]
-    [share] = shares(rows).to_dict("records")
+    [share] = group_shares(rows, Sense.MOST).to_dict("records")
     assert share["reached"] == share["lower"] == Fraction(45 + 80, 300)
     assert share["upper"] == Fraction(50 + 80, 300)
     assert share["parts"] == [0, Fraction(45, 100), Fraction(80, 100)]
     counts = [share[name] for name in ("cases", "unbounded", "undefined", "invalid", "failed")]
     assert counts == [3, 1, 1, 1, 1]
-    assert replace(make_row(rows[0]), called="Ours").name == "Ours"
+    assert replace(rows[0], called="Ours").name == "Ours"

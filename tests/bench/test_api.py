@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,8 +16,8 @@ import pytest
 import ratiobench
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.report.notebook import apply_types, make_frame
-from ratiobench.bench.results.read import COLUMNS, read_results
+from ratiobench.bench.results.read import read_results
+from ratiobench.bench.results.row import COLUMNS
 from ratiobench.bench.storage.store import Store
 from ratiobench.formulations.report import Status
 from ratiobench.instances.eapm.named import path as eapm_path
@@ -36,6 +36,13 @@ import ratiobench
 found = ratiobench.run("toy", only="toy[01]", add=["above:mark=70"], out="out", workers=2)
 print(len(found.rows), found.exact["welfare"].sum(), set(found.rows["state"]))
 """
+
+
+def read_empty(path: Path) -> ratiobench.Results:
+    """The tables of a store in which nothing was run."""
+    with Store.open(path) as store:
+        stored = read_results(store)
+    return ratiobench.Results(**{part.name: getattr(stored, part.name) for part in fields(stored)})
 
 
 @pytest.mark.parametrize("how", ["-c", "stdin", "file"])
@@ -93,9 +100,8 @@ def test_rows_have_one_type_per_column_and_exact_has_the_fractions(tmp_path: Pat
     assert rows["welfare"].mean() == pytest.approx(float(sum(exact["welfare"].dropna()) / rows["welfare"].count()))
     assert {str(kind) for kind in found.seconds.dtypes} == {"string", "float64"}
     # The types do not depend on what has been run.
-    with Store.open(tmp_path / "none.sqlite") as store:
-        empty = read_results(store)
-    assert {str(kind) for kind in apply_types(empty).dtypes} == {"float64", "Int64", "boolean", "category", "string"}
+    empty = read_empty(tmp_path / "none.sqlite").rows
+    assert {str(kind) for kind in empty.dtypes} == {"float64", "Int64", "boolean", "category", "string"}
 
 
 def test_a_frame_has_what_is_read_first_and_all_on_request(tmp_path: Path) -> None:
@@ -122,8 +128,7 @@ def test_a_frame_has_what_is_read_first_and_all_on_request(tmp_path: Path) -> No
     assert list(found.frame("reason").columns) == ["reason"]
     with pytest.raises(InputError, match="columns: 'nosuch' is not one of case, group"):
         found.frame(["nosuch"])
-    with Store.open(tmp_path / "none.sqlite") as store:
-        empty = make_frame(read_results(store))
+    empty = read_empty(tmp_path / "none.sqlite").frame()
     assert (len(empty), len(empty.columns)) == (0, 11)
 
 

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.report.compare import FACTORS, Comparison, compare_runs, list_profiles, take_profiles
+from ratiobench.bench.report.compare import FACTORS, Comparison, compare_runs, list_profiles
 from ratiobench.bench.results import ratios
-from ratiobench.bench.results.read import Results, read_results
-from ratiobench.bench.storage.store import Store
+from ratiobench.bench.results.read import Results, read_folder
 from tests.support.rows import made_row
 from tests.support.toy_runs import made, toy  # noqa: F401
 
@@ -36,7 +35,7 @@ def drawn_at_random(seed: int, sense: Sense) -> Comparison:
             if state == "ok":
                 value = Fraction(chance.randint(-1, 5)) if sense is Sense.MOST else bound + chance.randint(0, 3)
                 cells |= {"welfare": value, **ratios.columns(bound, bound + 1, value, sense)}
-            rows[case, name] = made_row(name, case=case, group="g", **cells)
+            rows[case, name] = made_row(name, case, **cells)
     return Comparison(rows, sense)
 
 
@@ -56,27 +55,26 @@ def is_within(comparison: Comparison, case: str, name: str, factor: Fraction) ->
 def test_profiles_count_the_cases_within_a_factor(sense: Sense, seed: int) -> None:
     """For every factor, also those just below and above a step; who never reaches it is counted, who waits is not."""
     comparison = drawn_at_random(seed, sense)
-    profiles = take_profiles(comparison)
-    steps = {factor for profile in profiles for factor in profile.factors}
+    steps = {factor for name in comparison.algorithms for factor in comparison.factors(name)}
     factors = [Fraction(1), *FACTORS, *steps, *(step - Fraction(1, 10**9) for step in steps if step > 1)]
-    for profile in profiles:
-        mine = {case: row for (case, name), row in comparison.rows.items() if name == profile.algorithm}
+    for name, line in zip(comparison.algorithms, list_profiles(comparison), strict=True):
+        mine = {case: row for (case, other), row in comparison.rows.items() if other == name}
         for factor in factors:
-            within = sum(is_within(comparison, case, profile.algorithm, factor) for case in mine)
-            assert profile.within(factor) == within
-        assert profile.waiting == sum(row.state == "missing" for row in mine.values())
-        assert profile.broken == sum(row.state in ("invalid", "failed") for row in mine.values())
-        assert profile.cases == len(mine) - profile.waiting
-    for profile, line in zip(profiles, list_profiles(comparison, profiles), strict=True):
-        assert int(line["within 2"]) == profile.within(Fraction(2))
+            within = sum(is_within(comparison, case, name, factor) for case in mine)
+            assert sum(step <= factor for step in comparison.factors(name)) == within
+        waiting = sum(row.state == "missing" for row in mine.values())
+        assert int(line["not run yet"]) == waiting
+        assert int(line["invalid or failed"]) == sum(row.state in ("invalid", "failed") for row in mine.values())
+        assert int(line["cases"]) == len(mine) - waiting
+        assert int(line["best"]) == sum(is_within(comparison, case, name, Fraction(1)) for case in mine)
+        assert int(line["within 2"]) == sum(is_within(comparison, case, name, Fraction(2)) for case in mine)
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """Results of nine cases, with an algorithm of one's own."""
     folder = made("toy-plots", tmp_path_factory.mktemp("toy"), "--add", "one:Mine")
-    with Store.open(folder / "results.sqlite", create=False) as store:
-        return read_results(store)
+    return read_folder(folder)
 
 
 def test_the_comparison_follows_from_the_rows(found: Results) -> None:
@@ -84,8 +82,6 @@ def test_the_comparison_follows_from_the_rows(found: Results) -> None:
     assert comparison is not None
     for case in comparison.cases:
         values = {row.algorithm: row.welfare for row in found.records if row.case == case}
-        places = {name: len({value for value in values.values() if value > mine}) for name, mine in values.items()}
-        assert comparison.ranks(case) == places
         assert comparison.best[case] == max(values.values())
 
 

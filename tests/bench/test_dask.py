@@ -19,12 +19,11 @@ import pytest
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.bench.results.read import read_results
+from ratiobench.bench.results.read import read_folder
 from ratiobench.bench.running import cluster as cluster_module
 from ratiobench.bench.running.cluster import DaskCluster
 from ratiobench.bench.running.pool import WorkerLost
 from ratiobench.bench.running.runner import RunOptions, run_suite
-from ratiobench.bench.storage.store import Store
 from tests.support.toy_runs import toy  # noqa: F401
 
 distributed = pytest.importorskip("distributed")
@@ -101,8 +100,7 @@ def run(suite: str, out: Path, **options: Any) -> str:
 
 
 def table(out: Path) -> str:
-    with Store.open(out / "results.sqlite", create=False) as store:
-        return read_results(store).exact.to_csv()
+    return read_folder(out).exact.to_csv()
 
 
 @pytest.mark.parametrize(

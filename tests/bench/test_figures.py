@@ -28,8 +28,7 @@ from ratiobench.bench.report.page import draw_share_picture
 from ratiobench.bench.report.pictures import Picture, shorten_groups
 from ratiobench.bench.results import ratios
 from ratiobench.bench.results.means import COLUMNS, OPT_LABEL, SHOWN, group_shares, take_means
-from ratiobench.bench.results.read import Results, StudyTable, read_results
-from ratiobench.bench.storage.store import Store
+from ratiobench.bench.results.read import Results, StudyTable, read_folder
 from ratiobench.instances.io.errors import InputError
 from tests.support.toy_family import ToyFamily
 from tests.support.toy_runs import made, toy  # noqa: F401
@@ -48,8 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def found(folder: Path) -> Results:
-    with Store.open(folder / "results.sqlite", create=False) as store:
-        return read_results(store)
+    return read_folder(folder)
 
 
 def drawn(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more: Any) -> SuiteFigure:
@@ -158,8 +156,7 @@ def test_what_the_paper_prints_stands_beside_ours(folder: Path, found: Results) 
 
 def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> None:
     assert main(["run", "toy-bad", "--out", str(tmp_path), "--quiet", "--workers", "1"]) == 1
-    with Store.open(tmp_path / "results.sqlite", create=False) as store:
-        bad = read_results(store)
+    bad = read_folder(tmp_path)
     means = frame_of(bad, "welfare", ("all",)).set_index("algorithm")
     assert dict(means["left_out"]) == {OPT_LABEL: 0, "first": 0, "raises": 1, "dies": 1, "cheats": 1}
     assert means.loc["cheats", "mean_lower"] is None

@@ -12,8 +12,7 @@ import pytest
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.standard import read_set
 from ratiobench.bench.report.write import cite
-from ratiobench.bench.results.read import Results, read_results
-from ratiobench.bench.storage.store import STORE, Store
+from ratiobench.bench.results.read import Results, read_folder
 from tests.support.toy_runs import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -26,8 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def results(folder: Path) -> Results:
-    with Store.open(folder / STORE, create=False) as store:
-        return read_results(store)
+    return read_folder(folder)
 
 
 def test_a_report_cites_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,9 +30,8 @@ from ratiobench.bench.lora.readings import READINGS
 from ratiobench.bench.lora.suites import SETTLED
 from ratiobench.bench.report.figures import KINDS
 from ratiobench.bench.report.rows import results_text
-from ratiobench.bench.results.read import read_results
+from ratiobench.bench.results.read import read_folder
 from ratiobench.bench.running.runner import RunOptions, run_suite
-from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.instances.eapm.generate import generate as generate_eapm
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.instances.lora import Instance
@@ -369,8 +368,7 @@ def test_the_table_of_quick_is_what_the_command_prints(tmp_path: Path) -> None:
     assert {case.name for case in suite.cases} >= set(expected) >= {"pai_40", "philly_60", "helios_100", "philly_7200"}
     again = tuple(case for case in suite.cases if case.name in expected and case.name != "philly_7200")
     run_suite(family, replace(suite, cases=again), RunOptions(out=tmp_path, quiet=True))
-    with Store.open(tmp_path / STORE) as store:
-        text = results_text(read_results(store), family)
+    text = results_text(read_folder(tmp_path), family)
     assert _blocks(text) == {case.name: expected[case.name] for case in again}
     means, shown_means = _means(text), _means(shown)
     del means["tiny"]  # of pai_12 alone here: the others are not in the table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from collections.abc import Iterator
 from fractions import Fraction
@@ -15,16 +14,19 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli import main
+from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results import intervals, repetitions
 from ratiobench.bench.results.ratios import columns
-from ratiobench.bench.results.read import COLUMNS
+from ratiobench.bench.results.row import COLUMNS, REPEATED, Row
+from ratiobench.bench.storage.pieces import Check
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 from ratiobench.online.remarks import Part, Remarks
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.drawing_family import FAMILY
+from tests.support.rows import made_row
 
 
 @pytest.fixture(autouse=True)
@@ -62,8 +64,9 @@ def test_a_row_of_several_runs_is_their_mean(tmp_path: Path, capsys: pytest.Capt
         assert f"{float(mean):.1f}".rstrip("0").rstrip(".") in text
     assert pd.isna(rows.loc[("d0", "first"), "repetitions"])
     assert rows.loc[("d0", "first"), "ratio_kind"] == "interval"
-    assert list(found.exact.columns[-5:]) == list(repetitions.COLUMNS)
+    assert list(found.exact.columns[-5:]) == list(REPEATED)
     assert list(found.exact.columns[: len(COLUMNS)]) == list(COLUMNS)
+    assert not [name for name in found.exact if name.endswith("_failing")]  # no check here asks for assumptions
     assert list(found.repetitions["welfare"]) == welfares(0, 5) + welfares(1, 5)
     online = found.seconds[found.seconds["stage"] == "online"]
     assert online.groupby("algorithm", observed=True).size().to_dict() == {"first": 2, "draws": 10}
@@ -129,12 +132,10 @@ def test_numbers_that_cannot_be_used_are_refused(tmp_path: Path, capsys: pytest.
         ratiobench.results(tmp_path / "out")
 
 
-def _row(welfare: int, **more: Any) -> dict[str, Any]:
-    row = {"case": "c", "algorithm": "a", "label": "a", "remarks": Remarks("a"), "state": "ok",
-           "reason": "", "welfare": Fraction(welfare),
-           "true_welfare": Fraction(welfare), "revenue": None, "admitted": 1, "counts": "{}", "opt_lower": Fraction(90),
-           "opt_upper": Fraction(100)}  # fmt: skip
-    return row | more
+def _row(welfare: int, **more: Any) -> Row:
+    value, ends = Fraction(welfare), {"opt_lower": Fraction(90), "opt_upper": Fraction(100)}
+    cells = ends | {"welfare": value, "true_welfare": value, "admitted": 1, "counts": "{}", "state": "ok"} | more
+    return made_row("a", "c", **cells)
 
 
 @pytest.mark.parametrize("sense", list(Sense))
@@ -144,18 +145,18 @@ def test_both_senses_read_right(sense: Sense) -> None:
     row = repetitions.mean_row([_row(value) for value in values], sense)
     middle = Fraction(sum(values), 2)
     ends = (Fraction(90) / middle, Fraction(100) / middle) if sense is Sense.MOST else (middle / 100, middle / 90)
-    assert (row["ratio_lower"], row["ratio_upper"]) == ends
+    assert (row.ratio_lower, row.ratio_upper) == ends
     expected = intervals.mean([Fraction(value) for value in values])
     assert expected.low is not None
     assert expected.high is not None
     if sense is Sense.MOST:
         assert expected.low < 0  # two runs say little: no upper end
-        assert (row["expected_ratio_low"], row["expected_ratio_high"]) == (1.0, None)
+        assert (row.expected_ratio_low, row.expected_ratio_high) == (1.0, None)
     else:
-        assert row["expected_ratio_low"] == 1.0
-        assert math.isclose(row["expected_ratio_high"], expected.high / 90)
+        assert row.expected_ratio_low == 1.0
+        assert row.expected_ratio_high == pytest.approx(expected.high / 90)
     nothing = repetitions.mean_row([_row(0, opt_lower=Fraction(0)), _row(0, opt_lower=Fraction(0))], sense)
-    assert nothing["ratio_kind"] == columns(Fraction(0), Fraction(100), 0, sense)["ratio_kind"].replace(
+    assert nothing.ratio_kind == columns(Fraction(0), Fraction(100), 0, sense)["ratio_kind"].replace(
         "interval", "estimate"
     )
 
@@ -163,17 +164,17 @@ def test_both_senses_read_right(sense: Sense) -> None:
 def test_a_check_has_the_worst_verdict_of_the_runs() -> None:
     """With the figures of the first run that has it, and in how many it was; measures are means."""
 
-    def audited(verdict: str, left: str, share: str) -> dict[str, Any]:
-        found = {"half": verdict, "half_left": left, "half_right": "1", "half_reason": "l <= r", "half_figures": "{}"}
-        return _row(60, share=Fraction(share), **found)
+    def audited(verdict: str, left: str, share: str) -> Row:
+        check = Check("half", Verdict(verdict), left, "1", "l <= r", {})
+        return _row(60, measures={"share": Fraction(share)}, checks={"half": check})
 
     rows = [audited("holds", "1", "1/2"), audited("violated", "2", "1/4"), audited("violated", "3", "3/4")]
-    row = repetitions.mean_row(rows, Sense.MOST, ("half", "unknown"))
-    assert (row["half"], row["half_left"], row["share"]) == ("violated", "2", Fraction(1, 2))
-    assert row["half_reason"] == "l <= r (in 2 of 3 runs; the figures are those of run 2)"
+    row = repetitions.mean_row(rows, Sense.MOST)
+    assert (row.verdict("half"), row.checks["half"].left, row.measures["share"]) == ("violated", "2", Fraction(1, 2))
+    assert row.checks["half"].reason == "l <= r (in 2 of 3 runs; the figures are those of run 2)"
     limited = [_row(60, remarks=Remarks("a", limit=Part(n, 9), gap_ppm=1000 * n)) for n in (1, 3)]
     label = "a (at limit in 2 of 2 runs, worst gap 0.3 %) (mean of 2 runs)"
-    assert repetitions.mean_row(limited, Sense.MOST)["label"] == label
+    assert repetitions.mean_row(limited, Sense.MOST).label == label
 
 
 def test_who_draws_among_the_shipped() -> None:

@@ -27,8 +27,10 @@ from ratiobench.bench.report.page import list_pictures, render_run
 from ratiobench.bench.report.tables import csv_of, render_page, table_html
 from ratiobench.bench.report.write import label_rows, list_figures
 from ratiobench.bench.results.ratios import interval_text
-from ratiobench.bench.results.read import ACCOUNTS, COLUMNS, Results, read_results
+from ratiobench.bench.results.read import Results, read_folder
+from ratiobench.bench.results.row import ACCOUNTS, COLUMNS
 from ratiobench.bench.show import check_title
+from ratiobench.bench.storage.pieces import Check
 from ratiobench.bench.storage.store import Store, StoredResult
 from ratiobench.instances.io.errors import InputError
 from tests.support.rows import made_row
@@ -95,8 +97,7 @@ def page_of(results: Results) -> str:
 
 @pytest.fixture
 def found(folder: Path) -> Results:
-    with Store.open(folder / "results.sqlite", create=False) as store:
-        return read_results(store)
+    return read_folder(folder)
 
 
 @pytest.fixture
@@ -192,8 +193,7 @@ def test_the_pages_script_sorts_unknown_last_and_unbounded_above_all_numbers() -
 def test_a_part_of_a_suite_has_no_empty_figures(tmp_path: Path) -> None:
     made("toy-plots", tmp_path, "--only", "5 run*")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    with Store.open(tmp_path / "results.sqlite", create=False) as store:
-        found = read_results(store)
+    found = read_folder(tmp_path)
     drawn = [make_figure(found, plot, families()["toy"]) for plot in found.plots]
     empty = [figure for figure in drawn if figure.is_empty]
     assert empty
@@ -225,13 +225,11 @@ def test_only_five_kinds_of_files_are_written(folder: Path) -> None:
 
 
 def test_csv_columns_are_documented_and_exact(folder: Path) -> None:
-    """Each column is documented or belongs to a check; exact figures agree with each other as fractions."""
+    """Each column is a field of a row, or of a measure or a check; exact figures agree with each other as fractions."""
     frame = pd.read_csv(folder / "results.csv", dtype=str)
     checks = {f"half{part}" for part in ("", "_left", "_right", "_reason", "_figures")}
     assert set(frame.columns) == set(COLUMNS) | {"share"} | checks | set(ACCOUNTS)
     assert list(frame.columns)[-4:] == list(ACCOUNTS)
-    assert all(COLUMNS.values())
-    assert all(ACCOUNTS.values())
     for row in frame.to_dict("records"):
         lower, upper, welfare = (Fraction(row[name]) for name in ("opt_lower", "opt_upper", "welfare"))
         assert Fraction(row["ratio_lower"]) == lower / welfare
@@ -391,8 +389,8 @@ def test_the_witness_of_a_claim_has_the_command_that_shows_it(found: Results) ->
     """Step by step where the family explains runs of that size."""
     family = families()["lora"]
     statement = next(each for each in family.statements() if each.name == "theorem5")
-    sides = {"theorem5_left": "26", "theorem5_right": "49/2", "theorem5_reason": ""}
-    witness = made_row("pdftsp", ["theorem5"], instance="abc", case="thm5", theorem5="violated", **sides)
+    check = Check("theorem5", Verdict.VIOLATED, "26", "49/2", "", {})
+    witness = made_row("pdftsp", "thm5", instance="abc", checks={"theorem5": check})
     for tasks, command in ((3, "explain"), (31, "audit")):
         case = replace(found.cases[0], describe={"tasks": tasks, "slots": 5, "nodes": 1})
         claim = ClaimSummary(statement, Counter({Verdict.VIOLATED: 1}), witness, case, sizes=("tasks",))

@@ -20,14 +20,14 @@ from ratiobench.bench.report.compare import (
     compare_runs,
     count_wins,
     least_cases,
+    list_profiles,
     mid_ranks,
     signed_rank_test,
-    take_profiles,
     take_significance,
 )
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.row import Row
-from ratiobench.online.remarks import Remarks
+from tests.support.rows import made_row
 from tests.support.samples import samples
 
 
@@ -94,7 +94,7 @@ def comparison(cases: int, shares: dict[str, Any], sense: Sense = Sense.MOST) ->
             value = None if part is None else 1000 * part if sense is Sense.MOST else 1000 / part
             state = "invalid" if part is None else "ok"
             case = f"case {number}"
-            rows[case, name] = Row(case, "g", name, Remarks(name), state=state, welfare=value, reached=part)
+            rows[case, name] = made_row(name, case, state=state, welfare=value, reached=part)
     return Comparison(rows, sense)
 
 
@@ -170,13 +170,13 @@ def test_counterexamples_against_one_algorithm_do_not_count() -> None:
 
     def row(case: int, algorithm: str, group: str) -> Row:
         value = Fraction(9 if (algorithm == "a") == (group == "all") else 5)
-        return Row(f"case {case}", group, algorithm, Remarks(algorithm), state="ok", welfare=value, reached=value / 10)
+        return made_row(algorithm, f"case {case}", group, state="ok", welfare=value, reached=value / 10)
 
     rows = [row(k, name, "all" if k < 12 else COUNTEREXAMPLES) for k in range(14) for name in ("a", "b")]
     found = compare_runs(cast("Results", SimpleNamespace(first_records=rows, sense=Sense.MOST)))
     assert found is not None
     assert (list(found.cases), found.counterexamples) == ([f"case {k}" for k in range(12)], 2)
-    assert [(each.within(Fraction(1)), each.cases) for each in take_profiles(found)] == [(12, 12), (0, 12)]
+    assert [(line["best"], line["cases"]) for line in list_profiles(found)] == [("12", "12"), ("0", "12")]
     tests = take_significance(found)
     assert tests is not None
     assert (tests.cases, tests.counterexamples, tests.pairs[0]["cases, B better"]) == (12, 2, 0)

@@ -14,9 +14,8 @@ from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.report.figures import bound_of, make_figure
 from ratiobench.bench.report.rows import results_text
-from ratiobench.bench.results.read import Results, read_results
+from ratiobench.bench.results.read import Results, read_folder
 from ratiobench.bench.running.runner import RunOptions, find_folder, run_suite, scale_suite
-from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.quantities import describe
@@ -96,8 +95,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Results:
         replace(suite, small=cases),
         RunOptions(out=folder, scale="small", rows=("pdftsp", "greedy"), quiet=True, workers=1),
     )
-    with Store.open(folder / STORE) as store:
-        return read_results(store)
+    return read_folder(folder)
 
 
 def test_the_table_has_a_line_per_value_and_algorithm(swept: Results) -> None:

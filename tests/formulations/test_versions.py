@@ -10,7 +10,7 @@ import pytest
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.report.answer import list_doubts
-from ratiobench.bench.results.read import read_results
+from ratiobench.bench.results.read import read_folder
 from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.show import opt_text
 from ratiobench.bench.storage.store import STORE, Store
@@ -81,8 +81,7 @@ def test_a_run_says_which_solver_and_where_it_is_not_the_published_one(tmp_path:
     """The version stands in the row of OPT; another one than the pinned one is a sentence of the answer."""
     family, suite = find_suite("tiny")
     run_suite(family, suite, RunOptions(out=tmp_path, workers=1, quiet=True, only=("tiny_vendors",), rows=("greedy",)))
-    with Store.open(tmp_path / STORE, create=False) as store:
-        found = read_results(store)
+    found = read_folder(tmp_path)
     row = found.records[0]
     assert f"tight / highs {row.opt_solver}" in opt_text(row, family.unit)
     assert list_unpinned({"highspy": "1.16.0", "numpy": "1"}) == ["highspy 1.16.0 (1.15.1 in constraints.txt)"]

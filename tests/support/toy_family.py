@@ -188,7 +188,7 @@ class ToyFamily(Family):
         """Something that is checked of every algorithm, something that no check is about, and something proved."""
         statements = [
             Statement("half", "OPT <= 2 ALG", "nobody", "false", "none", "OPT <= 2 ALG < 3 ALG for `all`"),
-            Statement("third", "OPT <= 3 ALG", "nobody", "proved", "none", ""),
+            Statement("third", "OPT <= 3 ALG", "nobody", "proved"),
             Statement("sum", "OPT <= the sum", "nobody", "proved", "none", "", "No number < 0 is left out."),
         ]
         return Claims("1", (), statements, self._audit)

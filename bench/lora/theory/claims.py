@@ -9,7 +9,7 @@ guarantees of other mechanisms, and properties of any payment rule. Units are th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
@@ -77,7 +77,7 @@ class Claim(claim.Claim[Case]):
         """Check the claim about one bidder of a run that it is about."""
         assert self.check_one is not None, f"{self.name} is not about one bidder"
         problem = self.applies(case)
-        return self.not_applicable(problem) if problem else self._named(self.check_one(case, task))
+        return self.not_applicable(problem) if problem else replace(self.check_one(case, task), name=self.name)
 
 
 def _is_pdftsp(run: OnlineRun) -> bool:

@@ -495,7 +495,7 @@ def test_an_entry_of_the_table_is_all_that_a_claim_needs() -> None:
     for check in (claim.check_run, lambda case: claim.check_bidder(case, 0)):
         found = check(Case(other, run(other, "greedy"), _report(0)))
         assert (found.status, found.reason) == (Verdict.NOT_APPLICABLE, "three tasks only")
-    assert (claim.state().name, claim.state().standing, claim.state().assumptions) == ("small", "false", "none")
+    assert (claim.name, claim.standing, claim.assumptions) == ("small", "false", "none")
     assert {sign for claim in CLAIMS for sign, _ in claim.signs} <= {sign for sign, _ in THEORY.notation}
 
 
