@@ -7,9 +7,12 @@ up to 1/scale where the cost is no integer.
 
 from __future__ import annotations
 
+import copy
 import math
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cache
 
@@ -224,19 +227,46 @@ class _Run(SolveInterval[Fraction]):
             self.bound(max(self.lower, -low), Proof.DYNAMIC_PROGRAMMING)
 
     def enclose(self, effort: int) -> None:
-        """Search and ascent in turns, with more of both each time; an ascent that gained little is left out once."""
+        """Search and ascent in turns, with more of both each time; an ascent that gained little is left out once.
+
+        With a time limit they go on side by side if this process may have two threads.
+        """
         if not len(self.problem):
             return
         self.relax(self.elapsed(0.2))
+        assert self.search.best is not None
         stage, pays = 1, True
         while stage <= effort and not self.done():
             ends = self.lower, self.upper
-            self.improve(stage, self.elapsed(0.4 if pays else 0.8))
-            searched = self.lower - ends[0]
-            if pays and not self.over():
-                self.prove(stage, self.elapsed(0.8))
-            pays = not pays or stage == 1 or 10 * (ends[1] - self.upper) >= searched
+            if self.seconds is not None and count_threads() > 1:
+                self.improve_and_prove(stage)
+            else:
+                self.improve(stage, self.elapsed(0.4 if pays else 0.8))
+                searched = self.lower - ends[0]
+                if pays and not self.over() and self.prove(stage, self.elapsed(0.8), self.search.best):
+                    self.take_prices()
+                pays = not pays or stage == 1 or 10 * (ends[1] - self.upper) >= searched
             stage *= 2
+
+    def improve_and_prove(self, stage: int) -> None:
+        """Search in a thread for as long as the ascent takes."""
+        assert self.search.best is not None
+        elapsed, proved = self.elapsed(0.8), threading.Event()
+        plan = copy.deepcopy(self.search.best)  # the search changes its own
+
+        def search() -> None:
+            while not proved.is_set() and elapsed() < 1:
+                self.improve(stage, lambda: 1.0 if proved.is_set() else elapsed())
+
+        with ThreadPoolExecutor(1) as threads:
+            searched = threads.submit(search)
+            try:
+                pays = self.prove(stage, elapsed, plan)
+            finally:
+                proved.set()
+            searched.result()
+        if pays:
+            self.take_prices()
 
     def elapsed(self, share: float) -> Callable[[], float]:
         """What part of this share of the time that is left now has gone, so that every step has some."""
@@ -280,11 +310,10 @@ class _Run(SolveInterval[Fraction]):
         self.orders_pay = 10 * (costs[0] - costs[1]) >= costs[1] - self.search.cost
         self.take("windows")
 
-    def prove(self, stage: int, elapsed: Callable[[], float]) -> None:
-        """Raise prices from the best so far, of smaller classes after each stage."""
+    def prove(self, stage: int, elapsed: Callable[[], float], plan: Plan) -> bool:
+        """Raise prices from the best so far, of smaller classes after each stage; return whether starts follow."""
         assert self.ascent is not None
-        assert self.search.best is not None
-        p, plan = self.problem, self.search.best
+        p = self.problem
         begin, end = int(p.release.min()), int((plan.start + p.run).max())
         seconds = max(1, (end - begin) // (self.segments * min(stage, 4)))
         borders = make_borders(p, seconds, end, moments=len(p) <= 200)
@@ -311,12 +340,17 @@ class _Run(SolveInterval[Fraction]):
         if self.is_rounded:
             ascent.best = carry_prices(self.ascent.grid, self.ascent.best, grid)
             self.certify_prices(ascent, classes)
-            return
+            return False
         self.count("rounds", ROUNDS)
         self.ascent = ascent
-        if not self.over():
-            self.search.decode(ascent.best_start)
         self.certify_prices(ascent, classes)
+        return True
+
+    def take_prices(self) -> None:
+        """Offer the order of the starts that the prices like best."""
+        assert self.ascent is not None
+        if not self.over():
+            self.search.decode(self.ascent.best_start)
         self.take("order of the prices")
 
     def certify_prices(self, ascent: Ascent, classes: IntArray) -> None:
@@ -368,6 +402,13 @@ class _Run(SolveInterval[Fraction]):
             scaled_upper=math.ceil(cost * self.claim.scale),
         )
         return replace(complete, sha256=seal(complete))
+
+
+def count_threads() -> int:
+    """Threads that this process may use: of a pool's processes each has its part of the cores."""
+    from numba import config
+
+    return int(config.NUMBA_NUM_THREADS)
 
 
 @cache

@@ -50,6 +50,22 @@ def test_the_interval_holds_opt_and_enumeration_closes_it(number: int) -> None:
         assert exact.status is Status.OPTIMAL
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_time_limit_gives_proof_and_schedule_by_one_thread_or_two(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ratiobench.formulations.cluster.solve.count_threads", lambda: threads)
+    instance = _queue(80, 6)
+    first = solve(instance, "wait", effort=1)
+    report = solve(instance, "wait", effort=64, seconds=3.0)
+    assert report.time_limited
+    assert report.certificate is not None
+    assert verify(instance, document(report.certificate)).valid
+    assert check(instance, "wait", report.solution).cost == report.upper
+    assert {"windows", "rounds"} <= report.work.keys()
+    assert max(first.lower, report.lower) <= min(first.upper, report.upper)
+
+
 @pytest.mark.parametrize("number", range(8))
 def test_cp_sat_agrees_with_enumeration(number: int) -> None:
     instance, cost = make_tiny("cp-sat", number), COSTS[number % len(COSTS)]
