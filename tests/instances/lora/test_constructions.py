@@ -198,7 +198,12 @@ def test_every_family_has_a_least_member() -> None:
     extra = {"drop": {"n": 1, "y": 1}}
     made = [
         generate(
-            {"kind": "family", "name": name, **({"L": 1} if "L" in each.parameters else {}), **extra.get(name, {})}
+            {
+                "kind": "family",
+                "name": name,
+                **({"L": 1} if "L" in {key.name for key in each.keys} else {}),
+                **extra.get(name, {}),
+            }
         )
         for name, each in FAMILIES.items()
     ]
@@ -211,7 +216,7 @@ def test_members_are_made_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[
     """`list constructions` names them with their parameters; `generate lead:L=6` writes a member, `run` runs it."""
     assert main(["list", "constructions"]) == 0
     told = capsys.readouterr().out
-    assert all(f"{name}:{','.join(each.parameters)}" in told for name, each in FAMILIES.items())
+    assert all(f"{name}:{','.join(key.name for key in each.keys)}" in told for name, each in FAMILIES.items())
     assert main(["generate", "lead:L=6,n=3", "--out", str(tmp_path)]) == 0
     [file] = tmp_path.iterdir()
     assert content_hash(read(file)) == content_hash(member("lead", L=6, n=3))
