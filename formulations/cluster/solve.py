@@ -51,13 +51,13 @@ from ratiobench.instances.cluster.format import FORMAT, content_hash, parse
 from ratiobench.instances.cluster.model import COSTS, Instance, Schedule, make_costs
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
-VERSION = "4"  # Version of everything that can change a report's figures; part of the key of stored results
+VERSION = "5"  # Version of everything that can change a report's figures; part of the key of stored results
 
 PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
 CP_SAT_JOBS, CP_SAT_WORK = 300, 60  # Most jobs for CP-SAT, and its work for a unit of effort
 SMALL = 60  # Up to so many jobs it is taken unasked, after the prices
-STATES = (2**10, 2**15, 2**17)  # Of a layer at most, for a first look and for every unit of effort
+STATES = (2**10, 2**15, 2**17, 2**19)  # Of a layer at most, for a first look and for every unit of effort
 POLISH = 0.01  # First step of further rounds between them, in parts of the mean price
 # First factors of orders by release + a run + b log2(GPUs) + c log2(run), b and c in hours
 FACTORS = {"wait-gpu-hours": ((0.0, -4.0, 0.0), (-0.5, -2.0, -1.0)), "wait": ((0.5, 1.0, 0.0), (2.0, 4.0, 0.0))}
@@ -215,8 +215,9 @@ class _Run(SolveInterval[Fraction]):
                 self.count("rounds", ROUNDS)
             states = StateSearch(self.problem, self.ascent)
             error = states.rounding(float(-self.lower))
-            # Costs are integers, but for slowdowns; what goes may still cost `error` less than its bound.
-            better = float(-self.lower) - base - max(2 * error, (self.cost != "slowdown") - 2 * error)
+            # Costs are integers, but for slowdowns, and what goes may still cost `error` less than its bound.
+            spare = 2 * error if self.cost == "slowdown" else 1 - 2 * error
+            better = float(-self.lower) - base - spare
             lowest, start = states.search(better, width, lambda: elapsed() >= 1)
             self.count("states", width)
             if start is not None:

@@ -319,12 +319,12 @@ class StateSearch:
                     below = below.take(order[:width])
             if not len(below.started):
                 return lowest, None
-            history.append(below)
+            history.append((below.job, below.second, below.parent))
             layer = below
         x, start = int(layer.cost.argmin()), np.zeros(len(self._equals), np.int64)
         lowest = min(lowest, float(layer.cost[x]))
-        for layer in reversed(history):
-            start[layer.job[x]], x = layer.second[x], int(layer.parent[x])
+        for job, second, parent in reversed(history):
+            start[job[x]], x = second[x], int(parent[x])
         return lowest, start
 
     def _undominated(self, states: States) -> States:
