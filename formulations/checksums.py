@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from ratiobench.instances.io.documents import Digest, convert
+from ratiobench.instances.io.documents import Digest, Documents, convert
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.files import load_json, read_bytes, sha256_of
+from ratiobench.instances.io.files import line_of, load_json, read_bytes, sha256_of
 
 Held = TypeVar("Held")
 _MOST_VALUES = 2**27  # Of a file that a checker reads as a program
@@ -56,6 +57,44 @@ def open_document(
     content = {key: value for key, value in data.items() if key not in ("format", "sha256")}
     found = convert(content, kind, source, decode=decode)
     return found, convert(data, Sealed, source).sha256
+
+
+class CertificateFiles(Generic[Held]):
+    """How certificates of one kind, a dataclass whose fields are those of the document, are sealed, read and written.
+
+    `form`: the name of the format; `decode`: as of `convert`.
+    """
+
+    def __init__(self, kind: type[Held], form: str, decode: Callable[[Any, Any], Any] | None = None) -> None:
+        self.kind, self.form, self.decode = kind, form, decode
+        files = Documents(self.parse, self.document, line_of)
+        self.read, self.write = files.read, files.write
+
+    def document(self, certificate: Held) -> dict[str, Any]:
+        """The certificate as the JSON document that `parse` reads, sealed."""
+        return add_checksum(self._content(certificate))
+
+    def seal(self, certificate: Held) -> str:
+        """SHA-256 of the document without `sha256`, keys sorted, no spaces.
+
+        With it no change of a file passes unseen, not even one that leaves a true claim.
+        """
+        return sha256_of(self._content(certificate))
+
+    def parse(self, data: Any, source: str = "<document>") -> tuple[Held, str]:
+        """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
+        return open_document(data, self.kind, self.form, source, self.decode)
+
+    def _content(self, certificate: Held) -> dict[str, Any]:
+        names: Mapping[str, Any] = self.kind.__dataclass_fields__  # type: ignore[attr-defined]
+        return {"format": self.form, **{name: _as_json(getattr(certificate, name)) for name in names}}
+
+
+def _as_json(value: Any) -> Any:
+    """Tuples as lists, a fraction as the text "p/q"."""
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    return [_as_json(each) for each in value] if isinstance(value, tuple) else value
 
 
 def run_checker(

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiobench.formulations import backends
-from ratiobench.formulations.backends import BackendResult
+from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.interval import Interval, Value, seconds_left
 from ratiobench.formulations.report import Certificate, Proof, SolverAnswer, SolveReport, Status, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_backend
-from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.formulations.settings import NO_BACKEND, check_backend, too_many_columns
+from ratiobench.instances.io.errors import InputError, require_known, shorten
 
 
 def choose(
@@ -27,8 +27,7 @@ def choose(
 
     `automatic`: (backend): the formulation that ``auto`` stands for; None: bounds and heuristics alone.
     """
-    if formulation not in ("auto", *allowed):
-        raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", *allowed)))
+    require_known(formulation, ("auto", *allowed), "", "formulation")
     check_backend(backend)
     if formulation == "auto":
         chosen = automatic(backend)
@@ -41,6 +40,42 @@ def choose(
     if backend not in able:
         raise InputError("", "backend", f"{formulation} goes with {' or '.join(able)}, not {backend}")
     return formulation, backend
+
+
+def list_formulations(
+    allowed: Mapping[str, Sequence[str]], summaries: Mapping[str, str], automatic: str
+) -> list[tuple[str, str]]:
+    """Name and summary of every formulation, with the backends that it goes with; then what ``auto`` chooses."""
+    listed = [(name, f"{summary} [{', '.join(allowed[name])}]") for name, summary in summaries.items()]
+    return [*listed, ("auto", automatic)]
+
+
+def choose_export(kind: str, formulation: str, default: str, names: Sequence[str]) -> str:
+    """Check the format and the formulation of a model that is to be written; ``auto`` stands for the default."""
+    if kind not in ("mps", "lp"):
+        raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
+    require_known(formulation, ("auto", *names), "", "formulation")
+    return default if formulation == "auto" else formulation
+
+
+def require_columns(name: str, columns: int, most: int) -> None:
+    """Refuse to write a model with too many columns."""
+    if columns > most:
+        raise InputError("", "formulation", too_many_columns(name, columns, most))
+
+
+def make_verify(
+    check: Callable[[Any, Any], Any], instance: Any, *, negated: bool = False
+) -> Callable[[Any], tuple[Any, str]]:
+    """What an interval asks of a solution: its value by the family's exact check, or the first rule that it breaks."""
+
+    def verify(solution: Any) -> tuple[Any, str]:
+        report = check(instance, solution)
+        if report.value is None:
+            return None, str(report.violations[0])
+        return -report.value if negated else report.value, ""
+
+    return verify
 
 
 class Clock:
@@ -106,13 +141,38 @@ class SolveInterval(Interval[Value]):
             self.offer(solution, name)
         self.bound(value, proof)
 
-    def take_answer(self, solver: str, result: BackendResult, answer: SolverAnswer) -> None:
-        """Note how a solver ended, what it answered and how much it worked."""
-        self.used, self.termination, self.answer = solver, result.termination, answer
+    def build(self, solver: str, function: str, *arguments: Any) -> Any:
+        """The model that a function makes in the solver's process; None, with a note why, where it could not."""
+        reply = backends.call(solver, function, *arguments)
+        if reply.termination is None:
+            return reply.value
+        self.used, self.termination = solver, reply.termination
+        self.notes.append(reply.message)
+        return None
+
+    def call_solver(
+        self,
+        solver: str,
+        model: Any,
+        name: str,
+        work: int | None,
+        *,
+        gap: float = 0.0,
+        start: Any = None,
+        sign: int = 1,
+        objective: str = "",
+    ) -> BackendResult:
+        """Have a model solved in the time that is left; note how that ended, what was answered, and the work."""
+        left = self.left()
+        limits = Limits(work=work, gap=gap, seconds=None if left is None else max(0.1, left))
+        result = backends.solve(solver, model, limits, start)
+        self.used, self.termination = solver, result.termination
+        self.answer = backends.make_answer(name, solver, result, model, sign=sign, objective=objective)
         self.count("nodes", result.nodes)
         self.count("iterations", result.iterations)
         if result.message:
             self.notes.append(result.message)
+        return result
 
     def certificate(self) -> Certificate | None:
         """What proves the interval; None where nothing does, or where its bound was dropped as wrong."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -216,6 +216,15 @@ class RowBuilder:
         self._upper.append(np.broadcast_to(np.asarray(high, dtype=np.float64), (len(names),)))
         self.names.extend(names)
 
+    def add(self, names: list[str], terms: Sequence[tuple[object, object, object]], low: object, high: object) -> None:
+        """Add rows whose entries come in several terms.
+
+        `terms`: (row, column, value) each, as in `block`; a number is that of all entries of the term.
+        """
+        parts = zip(*(np.broadcast_arrays(*term) for term in terms), strict=True)  # type: ignore[arg-type]
+        row, column, value = (np.concatenate(part) for part in parts)
+        self.block(names, row, column, value, low, high)
+
     def csr(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
         """Return the rows as arrays."""
         empty_i, empty_f = np.zeros(0, dtype=np.int64), np.zeros(0)
@@ -230,6 +239,35 @@ class RowBuilder:
             value[order],
             np.concatenate([empty_f, *self._lower]),
             np.concatenate([empty_f, *self._upper]),
+        )
+
+    def model(
+        self,
+        name: str,
+        objective: FloatArray,
+        columns: Sequence[str],
+        upper: FloatArray | float = np.inf,
+        integer: BoolArray | bool = False,
+    ) -> LinearModel:
+        """Make a model of the rows, whose columns are 0 or more.
+
+        `objective`: (n,) to be maximised; `upper`, `integer`: of the columns, one value for all or (n,).
+        """
+        size = len(columns)
+        start, index, value, low, high = self.csr()
+        return LinearModel(
+            name=name,
+            objective=np.asarray(objective, dtype=np.float64),
+            lower=np.zeros(size),
+            upper=np.array(np.broadcast_to(upper, size), dtype=np.float64),
+            integer=np.array(np.broadcast_to(integer, size), dtype=np.bool_),
+            row_start=start,
+            index=index,
+            value=value,
+            row_lower=low,
+            row_upper=high,
+            columns=tuple(columns),
+            rows=tuple(self.names),
         )
 
     def binary_model(self, name: str, objective: FloatArray, columns: tuple[str, ...]) -> LinearModel:
@@ -247,19 +285,4 @@ class RowBuilder:
         >>> model.violation(np.array([1.0, 1.0]))
         1.0
         """
-        start, index, value, low, high = self.csr()
-        size = len(columns)
-        return LinearModel(
-            name=name,
-            objective=objective,
-            lower=np.zeros(size),
-            upper=np.ones(size),
-            integer=np.ones(size, dtype=bool),
-            row_start=start,
-            index=index,
-            value=value,
-            row_lower=low,
-            row_upper=high,
-            columns=columns,
-            rows=tuple(self.names),
-        )
+        return self.model(name, objective, columns, 1.0, True)

@@ -19,8 +19,6 @@ from functools import cache
 import numpy as np
 from msgspec.structs import replace
 
-from ratiobench.formulations import backends
-from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.cluster import models
 from ratiobench.formulations.cluster.bound import (
     LAST_STEP,
@@ -43,7 +41,7 @@ from ratiobench.formulations.cluster.search import Plan, Search
 from ratiobench.formulations.cluster.states import StateSearch, fits
 from ratiobench.formulations.cluster.tables import make_problem
 from ratiobench.formulations.cluster.verify import bound as proved_bound
-from ratiobench.formulations.engine import Clock, SolveInterval, choose
+from ratiobench.formulations.engine import Clock, SolveInterval, choose, list_formulations
 from ratiobench.formulations.report import Proof, SolveReport
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.arrays import IntArray
@@ -185,15 +183,10 @@ class _Run(SolveInterval[Fraction]):
         if self.ascent is not None and np.isfinite(self.ascent.bound):
             spare = (float(-self.lower) - self.ascent.bound) * (1 + 1e-9) + 1e-6
             spans = [self.ascent.starts_within(j, spare) for j in range(len(p))]
-        reply = backends.call(solver, f"{models.__name__}:intervals", p, self.solution.start.tolist(), spans)
-        if reply.termination is not None:
-            self.used, self.termination = solver, reply.termination
-            self.notes.append(reply.message)
+        model = self.build(solver, f"{models.__name__}:intervals", p, self.solution.start.tolist(), spans)
+        if model is None:
             return
-        model, left = reply.value, self.left()
-        limits = Limits(work=CP_SAT_WORK * effort, gap=self.gap, seconds=None if left is None else max(0.1, left))
-        result = backends.solve(solver, model.text, limits)
-        self.take_answer(solver, result, backends.make_answer(CP_SAT, solver, result, model, sign=-1))
+        result = self.call_solver(solver, model.text, CP_SAT, CP_SAT_WORK * effort, gap=self.gap, sign=-1)
         if result.values is not None:
             self.search.adopt(models.read_plan(self.problem, self.search, model, result.values))
             self.take(solver)
@@ -435,5 +428,5 @@ def formulations() -> list[tuple[str, str]]:
         CP_SAT: f"intervals on pools of one-GPU nodes and on nodes, up to {CP_SAT_JOBS} jobs",
         ENUMERATION: f"every order and all nodes, up to {WAYS_LIMIT} of them",
     }
-    listed = [(name, f"{summary} [{ALLOWED[name][0]}]") for name, summary in summaries.items()]
-    return [*listed, ("auto", f"{PRICES}; up to {SMALL} jobs sets of started jobs, then {CP_SAT}, after them")]
+    automatic = f"{PRICES}; up to {SMALL} jobs sets of started jobs, then {CP_SAT}, after them"
+    return list_formulations(ALLOWED, summaries, automatic)

@@ -37,32 +37,6 @@ def _horizon(problem: AggregateProblem) -> float:
     return max(1.0, work / machines)
 
 
-def _model(
-    name: str,
-    objective: FloatArray,
-    columns: list[str],
-    rows: RowBuilder,
-    upper: FloatArray | float = np.inf,
-    integer: FloatArray | bool = False,
-) -> LinearModel:
-    row_start, index, value, row_lower, row_upper = rows.csr()
-    n = len(columns)
-    return LinearModel(
-        name=name,
-        objective=np.asarray(objective, dtype=np.float64),
-        lower=np.zeros(n),
-        upper=np.array(np.broadcast_to(upper, (n,)), dtype=np.float64),
-        integer=np.array(np.broadcast_to(integer, (n,)), dtype=np.bool_),
-        row_start=row_start,
-        index=index,
-        value=value,
-        row_lower=row_lower,
-        row_upper=row_upper,
-        columns=tuple(columns),
-        rows=tuple(rows.names),
-    )
-
-
 def charnes_cooper(problem: AggregateProblem, plain: bool = False) -> LinearModel:
     """The LP relaxation of (4)-(7) with y = x/MS and t = 1/MS: columns y_k_j by type and machine, then t.
 
@@ -77,19 +51,14 @@ def charnes_cooper(problem: AggregateProblem, plain: bool = False) -> LinearMode
         paid, spent = problem.price / 1e6, problem.cost / 1e6
     else:
         paid, spent = 1.0, _above(problem) * share[:, None] / max(1, problem.surplus)
-    k, j = np.divmod(np.arange(types * machines), machines)
+    each = np.arange(types * machines)
+    k, j = np.divmod(each, machines)
     rows = RowBuilder()
-    rows.block(
-        [f"placed_{kind}" for kind in problem.kinds],
-        np.concatenate([k, np.arange(types)]),
-        np.concatenate([np.arange(types * machines), np.full(types, types * machines)]),
-        np.concatenate([np.ones(types * machines), -problem.tasks / share]),
-        0.0,
-        0.0,
-    )
+    placed = [(k, each, 1.0), (np.arange(types), types * machines, -problem.tasks / share)]
+    rows.add([f"placed_{kind}" for kind in problem.kinds], placed, 0.0, 0.0)
     time = problem.etc / unit * share[:, None]
-    rows.block([f"finish_{m}" for m in range(machines)], j, np.arange(types * machines), time.ravel(), -np.inf, 1.0)
-    return _model("charnes_cooper", np.concatenate([-spent.ravel(), [paid]]), [*_names(problem, "y"), "t"], rows)
+    rows.block([f"finish_{m}" for m in range(machines)], j, each, time.ravel(), -np.inf, 1.0)
+    return rows.model("charnes_cooper", np.concatenate([-spent.ravel(), [paid]]), [*_names(problem, "y"), "t"])
 
 
 def shares_from(problem: AggregateProblem, values: FloatArray) -> FloatArray:
@@ -107,21 +76,15 @@ def price_model(problem: AggregateProblem) -> LinearModel:
     types, machines = problem.etc.shape
     share = problem.tasks.astype(np.float64)[:, None]
     spent, time = _above(problem) * share / problem.surplus, problem.etc / _horizon(problem) * share
-    k, j = np.divmod(np.arange(types * machines), machines)
     each = np.arange(types * machines)
+    k, j = np.divmod(each, machines)
     rows = RowBuilder()
-    rows.block(
-        [f"cheapest_{a}_{b}" for a, b in zip(k, j, strict=True)],
-        np.concatenate([each, each]),
-        np.concatenate([machines + k, j]),
-        np.concatenate([np.ones(len(each)), -time.ravel()]),
-        -np.inf,
-        spent.ravel(),
-    )
-    rows.block(["enough"], np.zeros(types, dtype=np.int64), machines + np.arange(types), np.ones(types), 1.0, np.inf)
+    names = [f"cheapest_{a}_{b}" for a, b in zip(k, j, strict=True)]
+    rows.add(names, [(each, machines + k, 1.0), (each, j, -time.ravel())], -np.inf, spent.ravel())
+    rows.add(["enough"], [(0, machines + np.arange(types), 1.0)], 1.0, np.inf)
     objective = np.concatenate([-np.ones(machines), np.zeros(types)])
     names = [f"w_{m}" for m in range(machines)] + [f"v_{a}" for a in range(types)]
-    return _model("prices", objective, names, rows)
+    return rows.model("prices", objective, names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +115,7 @@ def make_rate_model(problem: AggregateProblem, rate: Fraction) -> RateModel:
     objective = np.concatenate([-spent.ravel(), [-1.0]])
     upper = np.concatenate([most.ravel(), [longest / unit]])
     whole = np.concatenate([np.ones(types * machines, dtype=np.bool_), [False]])
-    model = _model("dinkelbach", objective, [*_names(problem, "x"), "MS"], rows, upper, whole)
+    model = rows.model("dinkelbach", objective, [*_names(problem, "x"), "MS"], upper, whole)
     return RateModel(model, unit, limit / unit)
 
 
@@ -174,20 +137,14 @@ def make_plain_rate_model(problem: AggregateProblem, rate: Fraction) -> LinearMo
         highest = float((problem.tasks[:, None] * seconds).sum(axis=0).max())
         first, each = len(columns), np.arange(types * machines)
         which, j = np.arange(machines), each % machines
-        rows.block(
-            [f"bounded_by_{m}" for m in which],
-            np.concatenate([j, which, which]),
-            np.concatenate([each, np.full(machines, types * machines), first + which]),
-            np.concatenate([-seconds.ravel(), np.ones(machines), np.full(machines, highest)]),
-            -np.inf,
-            highest,
-        )
-        rows.block(["one_is_last"], np.zeros(machines, dtype=np.int64), first + which, np.ones(machines), 1.0, 1.0)
+        bounded = [(j, each, -seconds.ravel()), (which, len(each), 1.0), (which, first + which, highest)]
+        rows.add([f"bounded_by_{m}" for m in which], bounded, -np.inf, highest)
+        rows.add(["one_is_last"], [(0, first + which, 1.0)], 1.0, 1.0)
         columns += [f"last_{m}" for m in which]
         objective, upper = np.concatenate([objective, np.zeros(machines)]), np.concatenate([upper, np.ones(machines)])
     upper[paid] = 1.0
     whole = np.array([name[0] in "xl" for name in columns])
-    model = _model("dinkelbach", objective, columns, rows, upper, whole)
+    model = rows.model("dinkelbach", objective, columns, upper, whole)
     model.lower[paid] = 1.0
     return model
 
@@ -199,15 +156,9 @@ def _placing(problem: AggregateProblem, time: FloatArray) -> RowBuilder:
     k, j = np.divmod(each, machines)
     rows = RowBuilder()
     tasks = problem.tasks.astype(np.float64)
-    rows.block([f"placed_{kind}" for kind in problem.kinds], k, each, np.ones(len(each)), tasks, tasks)
-    rows.block(
-        [f"finish_{m}" for m in range(machines)],
-        np.concatenate([j, np.arange(machines)]),
-        np.concatenate([each, np.full(machines, len(each))]),
-        np.concatenate([time.ravel(), -np.ones(machines)]),
-        -np.inf,
-        0.0,
-    )
+    rows.add([f"placed_{kind}" for kind in problem.kinds], [(k, each, 1.0)], tasks, tasks)
+    finish = [(j, each, time.ravel()), (np.arange(machines), len(each), -1.0)]
+    rows.add([f"finish_{m}" for m in range(machines)], finish, -np.inf, 0.0)
     return rows
 
 

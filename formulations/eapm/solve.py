@@ -12,8 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from ratiobench.formulations import backends
-from ratiobench.formulations.backends import BackendResult, Limits
+from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.eapm import bounds, models, search
 from ratiobench.formulations.eapm.aggregate import AggregateProblem, aggregate_users, split, totals_of
 from ratiobench.formulations.eapm.bounds import Bound
@@ -21,14 +20,21 @@ from ratiobench.formulations.eapm.certificate import Certificate
 from ratiobench.formulations.eapm.check import check
 from ratiobench.formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
 from ratiobench.formulations.eapm.weights import weights
-from ratiobench.formulations.engine import Clock, SolveInterval, choose
+from ratiobench.formulations.engine import (
+    Clock,
+    SolveInterval,
+    choose,
+    choose_export,
+    list_formulations,
+    make_verify,
+    require_columns,
+)
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.report import Proof, SolveReport, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
+from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.eapm.format import content_hash, loads
 from ratiobench.instances.eapm.model import Instance, IntArray
 from ratiobench.instances.eapm.solution import Solution
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 
 VERSION = "1"  # Version of everything that can change a report's figures; part of the key of stored results
 
@@ -104,10 +110,7 @@ class _Run(SolveInterval[Fraction]):
     def __init__(
         self, problem: AggregateProblem, solver: str, clock: Clock, gap: float = 0.0, seconds: float | None = None
     ) -> None:
-        def verify(solution: Solution) -> tuple[Fraction | None, str]:
-            report = check(problem.instance, solution)
-            return report.value, "" if report.value is not None else str(report.violations[0])
-
+        verify = make_verify(check, problem.instance)
         super().__init__(verify, "rate", clock.began, Fraction(0), gap=gap, seconds=seconds)
         self.problem, self.solver = problem, solver
         self.price: Bound | None = None
@@ -127,13 +130,12 @@ class _Run(SolveInterval[Fraction]):
             self.notes.append(f"no model is built: {size} columns are more than {limit}")
         return bool(size <= limit)
 
-    def limits(self, work: int | None) -> Limits:
-        """For a solver; its objective is larger than the makespan, by surplus / profit, so its gap is the smaller."""
-        left, gap = self.left(), 0.0
-        if self.gap and self.solution is not None:
-            profit, _ = self.problem.figures(totals_of(self.problem, self.solution))
-            gap = self.gap * max(0, profit) / max(1, self.problem.surplus) / 2
-        return Limits(work=work, gap=gap, seconds=None if left is None else max(0.1, left))
+    def _gap(self) -> float:
+        """Of a solver, whose objective is larger than the makespan by surplus / profit: its gap is the smaller."""
+        if not self.gap or self.solution is None:
+            return 0.0
+        profit, _ = self.problem.figures(totals_of(self.problem, self.solution))
+        return self.gap * max(0, profit) / max(1, self.problem.surplus) / 2
 
     def loss(self) -> None:
         totals, bound = bounds.best_loss(self.problem)
@@ -171,9 +173,8 @@ class _Run(SolveInterval[Fraction]):
         self, solver: str, model: LinearModel, work: int | None, start: IntArray | None = None, unit: float = 1.0
     ) -> BackendResult:
         vector = None if start is None else models.vector_of(self.problem, start, unit)
-        result = backends.solve(solver, model, self.limits(work), vector)
-        answer = backends.make_answer(model.name, solver, result, model, objective="its last program, not of OPT")
-        self.take_answer(solver, result, answer)
+        objective = "its last program, not of OPT"
+        result = self.call_solver(solver, model, model.name, work, gap=self._gap(), start=vector, objective=objective)
         self.work["columns"] = max(self.work.get("columns", 0), len(model.columns))
         return result
 
@@ -246,9 +247,8 @@ def formulations() -> list[tuple[str, str]]:
         CHARNES_COOPER: "the linear relaxation's bound, and a rounded solution",
         ENUMERATION: f"every way to split the tasks, up to {WAYS_LIMIT} of them",
     }
-    listed = [(name, f"{summaries[name]} [{', '.join(allowed)}]") for name, allowed in ALLOWED.items()]
-    listed.append(("auto", "by size: enumeration, dinkelbach, charnes-cooper, or prices without a solver"))
-    return listed
+    automatic = "by size: enumeration, dinkelbach, charnes-cooper, or prices without a solver"
+    return list_formulations(ALLOWED, summaries, automatic)
 
 
 _TINY = """{"format": "ratiobench/eapm/1", "name": "warm", "energy_price": 1, "machines": ["a", "b"],
@@ -267,14 +267,9 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     last round, at the rate that `solve` attains: the rate is OPT if and only if the optimum is 0, and a positive
     optimum comes with a better solution. The MPS text minimises the negated objective (`LinearModel.mps` says why).
     """
-    if kind not in ("mps", "lp"):
-        raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
-    name = DINKELBACH if formulation == "auto" else formulation
-    if name not in (DINKELBACH, CHARNES_COOPER):
-        raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", DINKELBACH, CHARNES_COOPER)))
+    name = choose_export(kind, formulation, DINKELBACH, (DINKELBACH, CHARNES_COOPER))
     problem = aggregate_users(instance)
-    if problem.etc.size > models.COLUMNS_LIMIT:
-        raise InputError("", "formulation", too_many_columns(name, problem.etc.size, models.COLUMNS_LIMIT))
+    require_columns(name, problem.etc.size, models.COLUMNS_LIMIT)
     if name == CHARNES_COOPER:
         model = models.charnes_cooper(problem, plain=True)
     else:

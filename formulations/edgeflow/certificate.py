@@ -8,14 +8,13 @@ them, which prove the upper end, and the schedule that meets as many jobs as the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
-from ratiobench.formulations import checksums
-from ratiobench.instances.edgeflow.solution import Solution, solution_document
-from ratiobench.instances.io.documents import Digest, Documents, Number, Signed
-from ratiobench.instances.io.files import line_of, sha256_of
+from ratiobench.formulations.checksums import CertificateFiles
+from ratiobench.instances.edgeflow.solution import Solution
+from ratiobench.instances.io.documents import Digest, Number, Signed
 
 FORMAT = "ratiobench/edgeflow-certificate/1"
 PRICE_LIMIT = 2**62
@@ -39,38 +38,5 @@ class Certificate:
     decisions: Solution  # the schedule that meets `lower` jobs
 
 
-def document(certificate: Certificate) -> dict[str, Any]:
-    """The certificate as the JSON document that `parse` reads, sealed."""
-    return checksums.add_checksum(_content(certificate))
-
-
-def _content(certificate: Certificate) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "instance": certificate.instance,
-        "scale": certificate.scale,
-        "points": list(certificate.points),
-        "gpu_prices": list(certificate.gpu_prices),
-        "edge_prices": list(certificate.edge_prices),
-        "worths": list(certificate.worths),
-        "upper": certificate.upper,
-        "lower": certificate.lower,
-        **solution_document(certificate.decisions),
-    }
-
-
-def seal(certificate: Certificate) -> str:
-    """SHA-256 of the document without `sha256`, keys sorted, no spaces.
-
-    With it no change of a file passes unseen, not even one that leaves a true claim.
-    """
-    return sha256_of(_content(certificate))
-
-
-def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
-    """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
-    return checksums.open_document(data, Certificate, FORMAT, source)
-
-
-FILES = Documents(parse, document, line_of)
-read, write = FILES.read, FILES.write
+FILES = CertificateFiles(Certificate, FORMAT)
+document, seal, parse, read, write = FILES.document, FILES.seal, FILES.parse, FILES.read, FILES.write

@@ -44,36 +44,28 @@ def columns(problem: Problem, grid: Grid) -> int:
 
 
 def _uses(problem: Problem, grid: Grid) -> _Uses:
-    job, cell, gpus, speed, pair = [], [], [], [], []  # type: list[int], list[int], list[int], list[int], list[int]
-    pair_job, pair_cell, pair_span = [], [], []  # type: list[int], list[int], list[float]
-    able, work = [], []
+    uses: list[tuple[int, int, int, int, int]] = []
+    pairs: list[tuple[int, int, int]] = []
+    able: list[int] = []
+    work: list[float] = []
     for i in range(problem.jobs):
         modes = range(int(problem.mode_start[i]), int(problem.mode_start[i + 1]))
         if not modes:
             continue
         slowest = int(problem.mode_speed[modes.start : modes.stop].min())
+        number = len(able)
         able.append(i)
         work.append(float(problem.work[i]) + float(problem.overhead[i]) * slowest)
         for k in range(int(grid.first[i]), int(grid.last[i])):
             low, high = int(problem.submit[i]), int(problem.deadline[i])
             for m in modes:
                 if problem.mode_gpus[m] or grid.servers[k]:
-                    job.append(len(able) - 1)
-                    cell.append(k)
-                    gpus.append(int(problem.mode_gpus[m]))
-                    speed.append(int(problem.mode_speed[m]))
-                    pair.append(len(pair_job))
-            pair_job.append(len(able) - 1)
-            pair_cell.append(k)
-            pair_span.append(float(min(int(grid.points[k + 1]), high) - max(int(grid.points[k]), low)))
-
-    def ints(values: list[int]) -> IntArray:
-        return np.array(values, dtype=np.int64)
-
-    return _Uses(
-        ints(job), ints(cell), ints(gpus), ints(speed), ints(pair), ints(pair_job), ints(pair_cell),
-        np.array(pair_span), ints(able), np.array(work),
-    )  # fmt: skip
+                    uses.append((number, k, int(problem.mode_gpus[m]), int(problem.mode_speed[m]), len(pairs)))
+            pairs.append((number, k, min(int(grid.points[k + 1]), high) - max(int(grid.points[k]), low)))
+    pair_job, pair_cell, span = np.array(pairs, dtype=np.int64).reshape(-1, 3).T
+    job, cell, gpus, speed, pair = np.array(uses, dtype=np.int64).reshape(-1, 5).T
+    about = np.array(able, np.int64), np.array(work)
+    return _Uses(job, cell, gpus, speed, pair, pair_job, pair_cell, span.astype(np.float64), *about)
 
 
 def primal(problem: Problem, grid: Grid, whole: bool) -> LinearModel:
@@ -84,34 +76,20 @@ def primal(problem: Problem, grid: Grid, whole: bool) -> LinearModel:
     length = grid.length
     rows = RowBuilder()
     jobs, cells = np.arange(n), np.arange(grid.cells)
-    rows.block(
-        [f"work_{i}" for i in u.able],
-        np.concatenate([u.job, jobs]),
-        np.concatenate([each, uses + jobs]),
-        np.concatenate([u.speed * span / u.work[u.job], -np.ones(n)]),
-        0.0,
-        np.inf,
-    )
-    pairs = np.arange(len(u.pair_job))
-    rows.block(
-        [f"time_{u.able[a]}_{k}" for a, k in zip(u.pair_job, u.pair_cell, strict=True)],
-        np.concatenate([u.pair, pairs]),
-        np.concatenate([each, uses + u.pair_job]),
-        np.concatenate([np.ones(uses), -np.ones(len(pairs))]),
-        -np.inf,
-        0.0,
-    )
+    work = [(u.job, each, u.speed * span / u.work[u.job]), (jobs, uses + jobs, -1.0)]
+    rows.add([f"work_{i}" for i in u.able], work, 0.0, np.inf)
+    time = [(u.pair, each, 1.0), (np.arange(len(u.pair_job)), uses + u.pair_job, -1.0)]
+    rows.add([f"time_{u.able[a]}_{k}" for a, k in zip(u.pair_job, u.pair_cell, strict=True)], time, -np.inf, 0.0)
     cloud = u.gpus > 0
     share = span / length[u.cell] if uses else span
-    rows.block(
-        [f"gpus_{k}" for k in cells], u.cell[cloud], each[cloud], (u.gpus * share)[cloud], -np.inf, float(problem.gpus)
-    )
+    gpus = (u.gpus * share)[cloud]
+    rows.block([f"gpus_{k}" for k in cells], u.cell[cloud], each[cloud], gpus, -np.inf, float(problem.gpus))
     rows.block([f"edge_{k}" for k in cells], u.cell[~cloud], each[~cloud], share[~cloud], -np.inf, grid.servers)
     names = [f"x_{u.able[a]}_{k}_{g}" for a, k, g in zip(u.job, u.cell, u.gpus, strict=True)]
     names += [f"z_{i}" for i in u.able]
     objective = np.concatenate([np.zeros(uses), np.ones(n)])
     integer = np.concatenate([np.zeros(uses, np.bool_), np.full(n, whole)])
-    return _model("fluid", names, objective, np.ones(uses + n), integer, rows)
+    return rows.model("fluid", objective, names, 1.0, integer)
 
 
 def dual(problem: Problem, grid: Grid) -> LinearModel:
@@ -126,32 +104,19 @@ def dual(problem: Problem, grid: Grid) -> LinearModel:
     at_u, at_s, at_b = 2 * cells, 2 * cells + n, 2 * cells + 2 * n
     jobs, each = np.arange(n), np.arange(uses)
     rows = RowBuilder()
-    rows.block(
-        [f"left_{i}" for i in u.able],
-        np.concatenate([jobs, jobs, u.pair_job]),
-        np.concatenate([at_s + jobs, at_u + jobs, at_b + np.arange(pairs)]),
-        np.concatenate([np.ones(2 * n), -np.ones(pairs)]),
-        1.0,
-        np.inf,
-    )
+    left = [(jobs, at_s + jobs, 1.0), (jobs, at_u + jobs, 1.0), (u.pair_job, at_b + np.arange(pairs), -1.0)]
+    rows.add([f"left_{i}" for i in u.able], left, 1.0, np.inf)
     # What all of a cell costs is a price times G len_k, or times E_k len_k.
     whole = np.where(u.gpus > 0, problem.gpus, np.maximum(grid.servers[u.cell], 1)) * length[u.cell] if uses else span
     cost = np.where(u.gpus > 0, u.gpus, 1) * span / whole
     column = np.where(u.gpus > 0, u.cell, cells + u.cell)
-    rows.block(
-        [f"earned_{a}" for a in range(uses)],
-        np.concatenate([each, each, each]),
-        np.concatenate([at_u + u.job, column, at_b + u.pair]),
-        np.concatenate([u.speed * span / u.work[u.job], -cost, -np.ones(uses)]),
-        -np.inf,
-        0.0,
-    )
+    earned = [(each, at_u + u.job, u.speed * span / u.work[u.job]), (each, column, -cost), (each, at_b + u.pair, -1.0)]
+    rows.add([f"earned_{a}" for a in range(uses)], earned, -np.inf, 0.0)
     names = [f"{kind}_{k}" for kind in ("lam", "mu") for k in range(cells)]
     names += [f"{kind}_{i}" for kind in ("u", "s") for i in u.able]
     names += [f"b_{u.able[a]}_{k}" for a, k in zip(u.pair_job, u.pair_cell, strict=True)]
     objective = np.concatenate([-np.ones(2 * cells), np.zeros(n), -np.ones(n), np.zeros(pairs)])
-    integer = np.zeros(len(names), np.bool_)
-    return _model("prices", names, objective, np.full(len(names), np.inf), integer, rows)
+    return rows.model("prices", objective, names)
 
 
 def prices_from(problem: Problem, grid: Grid, values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -163,23 +128,3 @@ def prices_from(problem: Problem, grid: Grid, values: FloatArray) -> tuple[Float
     value = np.zeros(problem.jobs)
     value[able] = costs[2 * cells : 2 * cells + len(able)] / problem.work[able]
     return lam, np.where(grid.servers > 0, mu, 0.0), value
-
-
-def _model(
-    name: str, names: list[str], objective: FloatArray, upper: FloatArray, integer: np.ndarray, rows: RowBuilder
-) -> LinearModel:
-    row_start, index, value, row_lower, row_upper = rows.csr()
-    return LinearModel(
-        name=name,
-        objective=objective,
-        lower=np.zeros(len(names)),
-        upper=upper,
-        integer=integer,
-        row_start=row_start,
-        index=index,
-        value=value,
-        row_lower=row_lower,
-        row_upper=row_upper,
-        columns=tuple(names),
-        rows=tuple(rows.names),
-    )

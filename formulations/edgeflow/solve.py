@@ -13,8 +13,6 @@ from functools import partial
 
 import numpy as np
 
-from ratiobench.formulations import backends
-from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.edgeflow import bound, models, slots
 from ratiobench.formulations.edgeflow.bound import SCALE, Prices
 from ratiobench.formulations.edgeflow.bound import Proof as Proved
@@ -30,14 +28,21 @@ from ratiobench.formulations.edgeflow.placement import (
     worst_schedule,
 )
 from ratiobench.formulations.edgeflow.problem import Problem, grid_of, problem_of, refine_prices
-from ratiobench.formulations.engine import Clock, SolveInterval, choose
+from ratiobench.formulations.engine import (
+    Clock,
+    SolveInterval,
+    choose,
+    choose_export,
+    list_formulations,
+    make_verify,
+    require_columns,
+)
 from ratiobench.formulations.kernels import load_numba
 from ratiobench.formulations.report import Proof, SolveReport, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
+from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.edgeflow.format import content_hash, loads
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.solution import Solution
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 
 VERSION = "2"  # Version of everything that can change a report's figures; part of the key of stored results
 
@@ -119,10 +124,7 @@ class _Run(SolveInterval[int]):
     def __init__(
         self, instance: Instance, solver: str, clock: Clock, gap: float = 0.0, seconds: float | None = None
     ) -> None:
-        def verify(solution: Solution) -> tuple[int | None, str]:
-            report = check(instance, solution)
-            return report.value, "" if report.value is not None else str(report.violations[0])
-
+        verify = make_verify(check, instance)
         super().__init__(verify, "number of met jobs", clock.began, 0, gap=gap, seconds=seconds)
         self.instance, self.solver = instance, solver
         self.problem: Problem = problem_of(instance)
@@ -163,7 +165,7 @@ class _Run(SolveInterval[int]):
         grid = grid_of(self.problem)
         if not self._fits(LP):
             return None
-        result = self._backend(models.dual(self.problem, grid), None, LP)
+        result = self.call_solver(self.solver, models.dual(self.problem, grid), LP, None, sign=-1)
         if result.values is None:
             return None
         lam, mu, value = models.prices_from(self.problem, grid, result.values)
@@ -175,14 +177,6 @@ class _Run(SolveInterval[int]):
         if size > models.COLUMNS_LIMIT:
             self.notes.append(f"{name}: no model is built, {size} columns are more than {models.COLUMNS_LIMIT}")
         return size <= models.COLUMNS_LIMIT
-
-    def _backend(self, model: object, work: int | None, name: str) -> BackendResult:
-        left = self.left()
-        limits = Limits(work=work, seconds=None if left is None else max(0.1, left))
-        result = backends.solve(self.solver, model, limits)
-        answer = backends.make_answer(name, self.solver, result, model, sign=-1 if name == LP else 1)
-        self.take_answer(self.solver, result, answer)
-        return result
 
     def insert(self) -> None:
         """Every job where it costs least, cheap ones first; the search goes on from there or from a better start."""
@@ -235,14 +229,12 @@ class _Run(SolveInterval[int]):
             most = f"{slots.MOST_JOBS} jobs, {slots.MOST_SECONDS} seconds and {slots.MOST_GPUS} GPUs"
             self.notes.append(f"{SLOTS}: only up to {most}")
             return
-        reply = backends.call(self.solver, f"{slots.__name__}:build", self.instance)
-        if reply.termination is not None:
-            self.used, self.termination = self.solver, reply.termination
-            self.notes.append(reply.message)
+        model = self.build(self.solver, f"{slots.__name__}:build", self.instance)
+        if model is None:
             return
-        result = self._backend(reply.value.text, None, SLOTS)
+        result = self.call_solver(self.solver, model.text, SLOTS, None)
         if result.values is not None:
-            self.offer(slots.solution_from(self.instance, reply.value.runs, result.values.tolist()), SLOTS)
+            self.offer(slots.solution_from(self.instance, model.runs, result.values.tolist()), SLOTS)
         if result.bound is not None and result.termination in (Termination.OPTIMAL, Termination.LIMIT):
             self.bound(max(0, math.floor(result.bound + SLACK)), Proof.CP_SAT)
 
@@ -252,7 +244,7 @@ class _Run(SolveInterval[int]):
             return
         grid = grid_of(self.problem)
         model = models.primal(self.problem, grid, whole=True)
-        result = self._backend(model, SOLVER_WORK * effort, MIP)
+        result = self.call_solver(self.solver, model, MIP, SOLVER_WORK * effort)
         if result.bound is not None:
             slack = SLACK * (1.0 + abs(result.bound))
             self.bound(max(0, math.floor(result.bound + slack)), Proof.BRANCH_AND_BOUND)
@@ -290,9 +282,7 @@ def formulations() -> list[tuple[str, str]]:
         SLOTS: f"second by second, exact; up to {tiny}",
         ENUMERATE: f"every state of every second, up to {STATES_LIMIT} of them",
     }
-    listed = [(name, f"{summaries[name]} [{', '.join(allowed)}]") for name, allowed in ALLOWED.items()]
-    listed.append(("auto", "by size: slots where an instance is tiny, else dual"))
-    return listed
+    return list_formulations(ALLOWED, summaries, "by size: slots where an instance is tiny, else dual")
 
 
 _TINY = """{"format": "ratiobench/edgeflow/1", "name": "warm", "cloud": {"gpus": 2, "node_gpus": 8},
@@ -313,15 +303,9 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     ``lp`` has fractional jobs: its optimum, rounded down, bounds OPT. ``mip``, the default, has whole ones. The MPS
     text minimises the negated objective (`LinearModel.mps` says why).
     """
-    if kind not in ("mps", "lp"):
-        raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
-    name = MIP if formulation == "auto" else formulation
-    if name not in (LP, MIP):
-        raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", LP, MIP)))
+    name = choose_export(kind, formulation, MIP, (LP, MIP))
     problem = problem_of(instance)
     grid = grid_of(problem)
-    size = models.columns(problem, grid)
-    if size > models.COLUMNS_LIMIT:
-        raise InputError("", "formulation", too_many_columns(name, size, models.COLUMNS_LIMIT))
+    require_columns(name, models.columns(problem, grid), models.COLUMNS_LIMIT)
     model = models.primal(problem, grid, whole=name == MIP)
     return model.mps() if kind == "mps" else model.lp()

@@ -81,14 +81,12 @@ def time_indexed(problem: Tables, columns: list[tuple[int, int, int]]) -> Linear
     cost = problem.late * np.maximum(0, end - problem.deadline[job])
     cost = cost + problem.weight[job] * (end - problem.release[job]) + problem.money[job, kind]
     rows = RowBuilder()
-    names, ones = [f"job_{j}" for j in range(problem.jobs)], np.ones(len(job))
-    rows.block(names, job, np.arange(len(job)), ones, 1, 1)
+    rows.add([f"job_{j}" for j in range(problem.jobs)], [(job, np.arange(len(job)), 1.0)], 1, 1)
     spans = zip(kind * problem.horizon, tick, end, strict=True)
     row: IntArray = np.concatenate([first + np.arange(t, e) for first, t, e in spans])
     used, place = np.unique(row, return_inverse=True)
     busy = [f"gpus_{at // problem.horizon}_{at % problem.horizon}" for at in used.tolist()]
     column = np.repeat(np.arange(len(job)), run)
-    most = problem.counts[used // problem.horizon]
-    rows.block(busy, place, column, np.ones(len(place)), -np.inf, most)
-    model_columns = tuple(f"x_{j}_{k}_{t}" for j, k, t in columns)
-    return rows.binary_model("tenants", -cost.astype(np.float64), model_columns)
+    rows.add(busy, [(place, column, 1.0)], -np.inf, problem.counts[used // problem.horizon])
+    names = tuple(f"x_{j}_{k}_{t}" for j, k, t in columns)
+    return rows.binary_model("tenants", -cost.astype(np.float64), names)

@@ -11,12 +11,18 @@ import time
 
 import numpy as np
 
-from ratiobench.formulations import backends
-from ratiobench.formulations.backends import Limits
-from ratiobench.formulations.engine import Clock, SolveInterval, choose
+from ratiobench.formulations.engine import (
+    Clock,
+    SolveInterval,
+    choose,
+    choose_export,
+    list_formulations,
+    make_verify,
+    require_columns,
+)
 from ratiobench.formulations.kernels import load_numba
 from ratiobench.formulations.report import Proof, SolveReport
-from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
+from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.formulations.tenants import models
 from ratiobench.formulations.tenants.certificate import Certificate
 from ratiobench.formulations.tenants.check import check
@@ -25,7 +31,7 @@ from ratiobench.formulations.tenants.enumerate import WAYS_LIMIT, enumerate_opti
 from ratiobench.formulations.tenants.local_search import Search
 from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, PRICED_LIMIT, priced_optimum, subsets_optimum
 from ratiobench.formulations.tenants.tables import Queues, queues_of, solution_of, tables
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants.format import content_hash, loads
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
@@ -103,10 +109,7 @@ class _Run(SolveInterval[int]):
     """An interval on the negated cost, and the steps that narrow it."""
 
     def __init__(self, instance: Instance, clock: Clock, gap: float = 0.0, seconds: float | None = None) -> None:
-        def verify(solution: Solution) -> tuple[int | None, str]:
-            report = check(instance, solution)
-            return (None, str(report.violations[0])) if report.value is None else (-report.value, "")
-
+        verify = make_verify(check, instance, negated=True)
         super().__init__(verify, "negated cost", clock.began, 0, gap=gap, seconds=seconds)
         self.instance, self.problem = instance, tables(instance)
         self.prices = Prices(self.problem)
@@ -129,16 +132,10 @@ class _Run(SolveInterval[int]):
             self.place(search.build_list_schedule(np.argsort(keys, kind="stable")), name)
 
     def cp_sat(self, solver: str, effort: int) -> None:
-        reply = backends.call(solver, f"{models.__name__}:intervals", self.problem)
-        if reply.termination is not None:
-            self.used, self.termination = solver, reply.termination
-            self.notes.append(reply.message)
+        model = self.build(solver, f"{models.__name__}:intervals", self.problem)
+        if model is None:
             return
-        model = reply.value
-        left = self.left()
-        limits = Limits(work=CP_SAT_WORK * effort, gap=self.gap, seconds=None if left is None else max(0.1, left))
-        result = backends.solve(solver, model.text, limits)
-        self.take_answer(solver, result, backends.make_answer(CP_SAT, solver, result, model, sign=-1))
+        result = self.call_solver(solver, model.text, CP_SAT, CP_SAT_WORK * effort, gap=self.gap, sign=-1)
         if result.values is not None:
             self.offer(model.solution(self.problem, result.values), solver)
         if result.bound is not None:
@@ -188,7 +185,7 @@ class _Run(SolveInterval[int]):
         if not self.done():
             begun = queues_of(self.problem, self._solution())
             self.place(search.anneal_schedule(begun, stage, moves, 0.1, 2e-4, self.half), "moves")
-        self.work["moves"] = self.work.get("moves", 0) + moves
+        self.count("moves", moves)
 
     def prove_early(self, stage: int) -> None:
         """A few rounds of the dual bound: it may be met already."""
@@ -235,9 +232,8 @@ def formulations() -> list[tuple[str, str]]:
         CP_SAT: f"exact: intervals that do not overlap, up to {CP_SAT_JOBS} jobs",
         ENUMERATION: f"every order and place, up to {WAYS_LIMIT} of them",
     }
-    listed = [(name, f"{summary} [{ALLOWED[name][0]}]") for name, summary in summaries.items()]
     beyond = f"{DUAL} beyond, and {SUBSETS} at its prices up to {PRICED_LIMIT}"
-    return [*listed, ("auto", f"{SUBSETS} up to {JOBS_LIMIT} jobs, {beyond}")]
+    return list_formulations(ALLOWED, summaries, f"{SUBSETS} up to {JOBS_LIMIT} jobs, {beyond}")
 
 
 _TINY = """{"format": "ratiobench/tenants/1", "name": "warm", "tick_seconds": 60,
@@ -261,15 +257,11 @@ def warm() -> None:
 
 def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     """The time-indexed program as MPS or LP text, for any other solver; its optimum is OPT (negated in MPS)."""
-    if kind not in ("mps", "lp"):
-        raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
-    if formulation not in ("auto", TIME_INDEXED):
-        raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", TIME_INDEXED)))
+    choose_export(kind, formulation, TIME_INDEXED, (TIME_INDEXED,))
     problem = tables(instance)
     if not problem.jobs:
         raise InputError("", "format", "the instance has no job, so that there is nothing to write")
     columns = models.starts(problem)
-    if len(columns) > models.COLUMNS_LIMIT:
-        raise InputError("", "formulation", too_many_columns(TIME_INDEXED, len(columns), models.COLUMNS_LIMIT))
+    require_columns(TIME_INDEXED, len(columns), models.COLUMNS_LIMIT)
     model = models.time_indexed(problem, columns)
     return model.mps() if kind == "mps" else model.lp()
