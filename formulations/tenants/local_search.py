@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal, localcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,9 +108,8 @@ def _take(plan, g, p):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _shift(plan, jobs, a, p, q, stop):  # type: ignore[no-untyped-def]
-    """The job at place p of a queue goes to place q of it, if that costs at most `stop` more; what it costs more."""
-    j = plan.queue[a, p]
+def _reorder(plan, jobs, a, p, q, swapped, stop):  # type: ignore[no-untyped-def]
+    """Two places of a queue swap their jobs, or the job at p goes to q; what it costs more, done up to `stop`."""
     first = min(p, q)
     last = max(p, q)
     t = _ready(plan, a, first)
@@ -118,7 +117,9 @@ def _shift(plan, jobs, a, p, q, stop):  # type: ignore[no-untyped-def]
     more = np.int64(0)
     for y in range(first, last + 1):
         if y == q:
-            x = j
+            x = plan.queue[a, p]
+        elif swapped:
+            x = plan.queue[a, q if y == p else y]
         elif q < p:
             x = plan.queue[a, y - 1]
         else:
@@ -127,94 +128,67 @@ def _shift(plan, jobs, a, p, q, stop):  # type: ignore[no-untyped-def]
         more += _cost(jobs, x, k, t) - plan.cost[a, y]
     more += _tail(plan, jobs, a, last + 1, t, stop - more if t > plan.end[a, last] else NEVER)
     if more <= stop:
-        _take(plan, a, p)
-        _put(plan, a, q, j)
+        if swapped:
+            plan.queue[a, p], plan.queue[a, q] = plan.queue[a, q], plan.queue[a, p]
+        else:
+            j = plan.queue[a, p]
+            _take(plan, a, p)
+            _put(plan, a, q, j)
         _refresh(plan, jobs, a, first)
     return more
 
 
 @inner
-def _move(plan, jobs, a, p, b, q, stop):  # type: ignore[no-untyped-def]
-    """The job at place p of queue a goes to place q of queue b."""
-    j = plan.queue[a, p]
-    more = _tail(plan, jobs, a, p + 1, _ready(plan, a, p), NEVER) - plan.cost[a, p]
-    t = max(_ready(plan, b, q), jobs.release[j]) + jobs.run[j, plan.kind[b]]
-    more += _cost(jobs, j, plan.kind[b], t)
-    if more <= stop:
-        more += _tail(plan, jobs, b, q, t, stop - more)
-    if more <= stop:
-        _take(plan, a, p)
-        _put(plan, b, q, j)
-        _refresh(plan, jobs, a, p)
-        _refresh(plan, jobs, b, q)
-    return more
-
-
-@inner
-def _swap(plan, jobs, a, p, b, q, stop):  # type: ignore[no-untyped-def]
-    i = plan.queue[a, p]
-    j = plan.queue[b, q]
-    t = max(_ready(plan, a, p), jobs.release[j]) + jobs.run[j, plan.kind[a]]
-    more = _cost(jobs, j, plan.kind[a], t) - plan.cost[a, p]
-    if a == b:
-        for y in range(p + 1, q + 1):
-            x = i if y == q else plan.queue[a, y]
-            t = max(t, jobs.release[x]) + jobs.run[x, plan.kind[a]]
-            more += _cost(jobs, x, plan.kind[a], t) - plan.cost[a, y]
-        more += _tail(plan, jobs, a, q + 1, t, stop - more if t > plan.end[a, q] else NEVER)
-    else:
-        u = max(_ready(plan, b, q), jobs.release[i]) + jobs.run[i, plan.kind[b]]
-        more += _cost(jobs, i, plan.kind[b], u) - plan.cost[b, q]
-        # The queue that gets shorter first: what the other one then costs more can be given up.
-        if t > plan.end[a, p]:
-            more += _tail(plan, jobs, b, q + 1, u, NEVER)
-            more += _tail(plan, jobs, a, p + 1, t, stop - more)
-        else:
-            more += _tail(plan, jobs, a, p + 1, t, NEVER)
-            more += _tail(plan, jobs, b, q + 1, u, stop - more if u > plan.end[b, q] else NEVER)
-    if more <= stop:
-        plan.queue[a, p] = j
-        plan.queue[b, q] = i
-        _refresh(plan, jobs, a, p)
-        if a != b:
-            _refresh(plan, jobs, b, q)
-    return more
-
-
-@inner
-def _cross(plan, jobs, a, p, b, q, stop):  # type: ignore[no-untyped-def]
-    """What stands from place p on in queue a and from place q on in queue b changes queues."""
+def _exchange(plan, jobs, a, p, x, b, q, y, stop):  # type: ignore[no-untyped-def]
+    """x jobs from place p of queue a and y from place q of queue b change queues; what it costs more, up to `stop`."""
     t = _ready(plan, a, p)
     u = _ready(plan, b, q)
+    whole = p + x == plan.length[a] and q + y == plan.length[b]
     more = np.int64(0)
-    for y in range(p, plan.length[a]):
-        more -= plan.cost[a, y]
-    for y in range(q, plan.length[b]):
-        more -= plan.cost[b, y]
-    for y in range(p, plan.length[a]):
-        x = plan.queue[a, y]
-        u = max(u, jobs.release[x]) + jobs.run[x, plan.kind[b]]
-        more += _cost(jobs, x, plan.kind[b], u)
-    for y in range(q, plan.length[b]):
-        if more > stop:
+    for i in range(p, p + x):
+        more -= plan.cost[a, i]
+    for i in range(q, q + y):
+        more -= plan.cost[b, i]
+    for i in range(q, q + y):
+        j = plan.queue[b, i]
+        t = max(t, jobs.release[j]) + jobs.run[j, plan.kind[a]]
+        more += _cost(jobs, j, plan.kind[a], t)
+    for i in range(p, p + x):
+        if whole and more > stop:
             return more
-        x = plan.queue[b, y]
-        t = max(t, jobs.release[x]) + jobs.run[x, plan.kind[a]]
-        more += _cost(jobs, x, plan.kind[a], t)
+        j = plan.queue[a, i]
+        u = max(u, jobs.release[j]) + jobs.run[j, plan.kind[b]]
+        more += _cost(jobs, j, plan.kind[b], u)
+    # The queue that gets shorter first: what the other one then costs more can be given up.
+    if t > _ready(plan, a, p + x):
+        more += _tail(plan, jobs, b, q + y, u, NEVER)
+        more += _tail(plan, jobs, a, p + x, t, stop - more)
+    else:
+        more += _tail(plan, jobs, a, p + x, t, NEVER)
+        more += _tail(plan, jobs, b, q + y, u, stop - more if u > _ready(plan, b, q + y) else NEVER)
     if more <= stop:
-        one = plan.length[a] - p
-        other = plan.length[b] - q
-        for y in range(max(one, other)):
-            x = plan.queue[a, p + y]
-            if y < other:
-                plan.queue[a, p + y] = plan.queue[b, q + y]
-            if y < one:
-                plan.queue[b, q + y] = x
-        plan.length[a] = p + other
-        plan.length[b] = q + one
+        for i in range(min(x, y)):
+            plan.queue[a, p + i], plan.queue[b, q + i] = plan.queue[b, q + i], plan.queue[a, p + i]
+        if x < y:
+            _hand_over(plan, b, q + x, y - x, a, p + x)
+        else:
+            _hand_over(plan, a, p + y, x - y, b, q + y)
         _refresh(plan, jobs, a, p)
         _refresh(plan, jobs, b, q)
     return more
+
+
+@inner
+def _hand_over(plan, a, p, count, b, q):  # type: ignore[no-untyped-def]
+    """So many jobs from place p of queue a on go to place q of queue b."""
+    for i in range(plan.length[b] - 1, q - 1, -1):
+        plan.queue[b, i + count] = plan.queue[b, i]
+    for i in range(count):
+        plan.queue[b, q + i] = plan.queue[a, p + i]
+    plan.length[a] -= count
+    plan.length[b] += count
+    for i in range(p, plan.length[a]):
+        plan.queue[a, i] = plan.queue[a, i + count]
 
 
 @inner
@@ -226,17 +200,31 @@ def _cut(plan, b, t):  # type: ignore[no-untyped-def]
     return q
 
 
+@inner
+def _keep(plan, best_length, best_queue):  # type: ignore[no-untyped-def]
+    for g in range(len(plan.kind)):
+        best_length[g] = plan.length[g]
+        for p in range(plan.length[g]):
+            best_queue[g, p] = plan.queue[g, p]
+
+
+@inner
+def _begin(plan, jobs, best_length, best_queue):  # type: ignore[no-untyped-def]
+    """The schedule's cost; it is the best one so far."""
+    total = np.int64(0)
+    for g in range(len(plan.kind)):
+        total += _refresh(plan, jobs, g, 0)
+    _keep(plan, best_length, best_queue)
+    return total
+
+
 @compiled
 def anneal(state, rounds, temperatures, logs, jobs, plan, best_length, best_queue):  # type: ignore[no-untyped-def]
     """Single moves from the plan; the best schedule into `best_*`, its cost."""
     n = len(jobs.release)
     m = len(plan.kind)
-    total = np.int64(0)
-    for g in range(m):
-        total += _refresh(plan, jobs, g, 0)
+    total = _begin(plan, jobs, best_length, best_queue)
     best = total
-    best_length[:] = plan.length
-    best_queue[:, :] = plan.queue
     each = rounds // len(temperatures) + 1
     warm = temperatures[0]
     for step in range(rounds):
@@ -250,31 +238,29 @@ def anneal(state, rounds, temperatures, logs, jobs, plan, best_length, best_queu
         more = np.int64(NEVER)
         if what < 8:
             b = draw_integer(state, m)
+            q = draw_integer(state, plan.length[b] + (a != b))
             if a != b:
-                more = _move(plan, jobs, a, p, b, draw_integer(state, plan.length[b] + 1), stop)
-            else:
-                q = draw_integer(state, plan.length[a])
-                if q != p:
-                    more = _shift(plan, jobs, a, p, q, stop)
+                more = _exchange(plan, jobs, a, p, 1, b, q, 0, stop)
+            elif q != p:
+                more = _reorder(plan, jobs, a, p, q, False, stop)
         elif what < 14:
             i = draw_integer(state, n)
             b = plan.where[i, 0]
             q = plan.where[i, 1]
-            if a != b or p < q:
-                more = _swap(plan, jobs, a, p, b, q, stop)
-            elif q < p:
-                more = _swap(plan, jobs, b, q, a, p, stop)
+            if a != b:
+                more = _exchange(plan, jobs, a, p, 1, b, q, 1, stop)
+            elif q != p:
+                more = _reorder(plan, jobs, a, p, q, True, stop)
         else:
             b = draw_integer(state, m)
             if a != b:
                 q = min(max(_cut(plan, b, _ready(plan, a, p)) + draw_integer(state, 4) - 1, 0), plan.length[b])
-                more = _cross(plan, jobs, a, p, b, q, stop)
+                more = _exchange(plan, jobs, a, p, plan.length[a] - p, b, q, plan.length[b] - q, stop)
         if more <= stop:
             total += more
             if total < best:
                 best = total
-                best_length[:] = plan.length
-                best_queue[:, :] = plan.queue
+                _keep(plan, best_length, best_queue)
     return best
 
 
@@ -364,7 +350,7 @@ def _insert(plan, jobs, state, j):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def rebuild(state, rounds, most, temperatures, logs, jobs, plan, best_length, best_queue):  # type: ignore[no-untyped-def]
+def rebuild(most, state, rounds, temperatures, logs, jobs, plan, best_length, best_queue):  # type: ignore[no-untyped-def]
     """Ruin and recreate from the plan; the best schedule into `best_*`, its cost."""
     n = len(jobs.release)
     m = len(plan.kind)
@@ -372,19 +358,12 @@ def rebuild(state, rounds, most, temperatures, logs, jobs, plan, best_length, be
     key = np.empty(n, np.int64)
     length = np.empty(m, np.int64)
     queue = np.empty(plan.queue.shape, np.int64)
-    held = np.int64(0)
-    for g in range(m):
-        held += _refresh(plan, jobs, g, 0)
+    held = _begin(plan, jobs, best_length, best_queue)
     best = held
-    best_length[:] = plan.length
-    best_queue[:, :] = plan.queue
     each = rounds // len(temperatures) + 1
     warm = temperatures[0]
     for step in range(rounds):
-        for g in range(m):
-            length[g] = plan.length[g]
-            for p in range(length[g]):
-                queue[g, p] = plan.queue[g, p]
+        _keep(plan, length, queue)
         gone = _ruin(plan, jobs, state, most, out)
         _arrange(jobs, state, out, gone, key)
         for i in range(gone):
@@ -399,8 +378,7 @@ def rebuild(state, rounds, most, temperatures, logs, jobs, plan, best_length, be
             held = total
             if total < best:
                 best = total
-                best_length[:] = plan.length
-                best_queue[:, :] = plan.queue
+                _keep(plan, best_length, best_queue)
         else:
             for g in range(m):
                 plan.length[g] = length[g]
@@ -485,41 +463,35 @@ class Search:
 
         `over` is asked now and then, whether to stop.
         """
-        return self._cooled(queues, seed, rounds, warm, cold, over, most)
+        return self._cool(partial(rebuild, most), queues, seed, rounds, warm, cold, over)
 
     def anneal_schedule(
         self, queues: Queues, seed: int, rounds: int, warm: float, cold: float, over: Stop = never_over
     ) -> list[list[int]]:
         """The best schedule of so many single moves."""
-        return self._cooled(queues, seed, rounds, warm, cold, over, None)
+        return self._cool(anneal, queues, seed, rounds, warm, cold, over)
 
-    def _cooled(
-        self, queues: Queues, seed: int, rounds: int, warm: float, cold: float, over: Stop, most: int | None
+    def _cool(
+        self, kernel: Callable[..., Any], queues: Queues, seed: int, rounds: int, warm: float, cold: float, over: Stop
     ) -> list[list[int]]:
         """In pieces, from one to the next with the schedule as it stands."""
-        plan, length, queue = self._plan(queues)
+        length = np.array([len(jobs) for jobs in queues], dtype=np.int64)
+        queue, end, cost = (np.zeros(self.shape, np.int64) for _ in range(3))
+        for g, jobs in enumerate(queues):
+            queue[g, : len(jobs)] = jobs
+        plan = Plan(self.kind, length, queue, end, cost, np.zeros((self.problem.jobs, 2), np.int64))
+        best_length, best_queue = np.zeros_like(length), np.zeros_like(queue)
         state = np.array([(seed + 1) * _GOLDEN % 2**64], dtype=np.uint64)
-        temperatures, least, best = self._cooling(warm, cold), NEVER, [list(jobs) for jobs in queues]
+        temperatures = _cooling(*(int(self.unit * int(x * 2**20)) >> 20 for x in (warm, cold)))
+        least, best = NEVER, [list(jobs) for jobs in queues]
         for piece in np.split(temperatures, PIECES):
-            shared = (piece, _logs(), self.jobs, plan, length, queue)
             count = max(1, rounds // PIECES)
-            found = anneal(state, count, *shared) if most is None else rebuild(state, count, most, *shared)
+            found = kernel(state, count, piece, _logs(), self.jobs, plan, best_length, best_queue)
             if found < least:
-                least, best = int(found), _lists(length, queue)
+                least, best = int(found), _lists(best_length, best_queue)
             if over():
                 break
         return best
-
-    def _cooling(self, warm: float, cold: float) -> IntArray:
-        return _cooling(*(int(self.unit * int(x * 2**20)) >> 20 for x in (warm, cold)))
-
-    def _plan(self, queues: Queues) -> tuple[Plan, IntArray, IntArray]:
-        length = np.array([len(jobs) for jobs in queues], dtype=np.int64)
-        tables = [np.zeros(self.shape, np.int64) for _ in range(3)]
-        plan = Plan._make([self.kind, length, *tables, np.zeros((self.problem.jobs, 2), np.int64)])
-        for g, jobs in enumerate(queues):
-            plan.queue[g, : len(jobs)] = jobs
-        return plan, np.zeros_like(plan.length), np.zeros_like(plan.queue)
 
 
 def _lists(length: IntArray, queue: IntArray) -> list[list[int]]:

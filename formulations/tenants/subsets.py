@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled
+from ratiobench.formulations.kernels import compiled, inlined
 from ratiobench.formulations.tenants.tables import Tables, solution_of
 from ratiobench.instances.tenants.model import IntArray
 from ratiobench.instances.tenants.solution import Solution
@@ -27,89 +27,79 @@ PRICED_LIMIT = 20  # Most jobs where prices and a schedule are known
 JOINS_LIMIT = 3_000_000_000  # Most pairs of sets that are looked at for one more GPU
 SETS_LIMIT = 2**24  # Most sets of all types and GPUs, of which some figures each are kept
 NONE = 2**62
+END, COST, LAST, BEFORE = range(4)  # Columns of a pair
+Fronts = tuple[IntArray, IntArray]  # Of every set where its pairs begin, and the pairs
+
+
+@inlined
+def _copy(to, at, source, row):  # type: ignore[no-untyped-def]
+    for column in range(4):
+        to[at, column] = source[row, column]
 
 
 @compiled
 def fronts(run, release, deadline, late, weight, money, most):  # type: ignore[no-untyped-def]
-    """Per set its pairs that nothing dominates, ends rising and costs falling: (first, end, cost, last job, before)."""
+    """Per set its pairs that nothing dominates, ends rising and costs falling: where they begin, and the pairs.
+
+    A pair is a row: the end, the cost, the last job, and the row of the pair before it. The last begin is 0 where there
+    are more than `most` pairs.
+    """
     n = len(run)
     sets = 1 << n
     first = np.zeros(sets + 1, np.int64)
-    size = 1024
-    ends = np.zeros(size, np.int64)
-    costs = np.zeros(size, np.int64)
-    lasts = np.full(size, -1, np.int64)
-    befores = np.full(size, -1, np.int64)
+    pairs = np.zeros((1024, 4), np.int64)
+    pairs[0, LAST] = -1
+    pairs[0, BEFORE] = -1
     first[1] = 1
     filled = 1
-    end = np.empty(1, np.int64)
-    cost = np.empty(1, np.int64)
-    last = np.empty(1, np.int64)
-    before = np.empty(1, np.int64)
+    front = np.empty((1, 4), np.int64)
     for chosen in range(1, sets):
         count = 0
         for j in range(n):
             if chosen >> j & 1:
                 count += first[(chosen ^ (1 << j)) + 1] - first[chosen ^ (1 << j)]
-        if len(end) < count:
-            end = np.empty(2 * count, np.int64)
-            cost = np.empty(2 * count, np.int64)
-            last = np.empty(2 * count, np.int64)
-            before = np.empty(2 * count, np.int64)
+        if len(front) < count:
+            front = np.empty((2 * count, 4), np.int64)
         number = 0
         for j in range(n):
             if not chosen >> j & 1:
                 continue
             rest = chosen ^ (1 << j)
             for i in range(first[rest], first[rest + 1]):
-                t = max(ends[i], release[j]) + run[j]
-                c = costs[i] + late * max(0, t - deadline[j]) + weight[j] * (t - release[j]) + money[j]
+                t = max(pairs[i, END], release[j]) + run[j]
+                c = pairs[i, COST] + late * max(0, t - deadline[j]) + weight[j] * (t - release[j]) + money[j]
                 # insert into what is sorted by end, if nothing that ends no later costs no more
                 at = number
-                while at > 0 and end[at - 1] > t:
+                while at > 0 and front[at - 1, END] > t:
                     at -= 1
-                if at > 0 and cost[at - 1] <= c:
+                if at > 0 and front[at - 1, COST] <= c:
                     continue
-                if at > 0 and end[at - 1] == t:
+                if at > 0 and front[at - 1, END] == t:
                     at -= 1
                 upto = at
-                while upto < number and cost[upto] >= c:
+                while upto < number and front[upto, COST] >= c:
                     upto += 1
                 if upto == at:
                     for y in range(number, at, -1):
-                        end[y] = end[y - 1]
-                        cost[y] = cost[y - 1]
-                        last[y] = last[y - 1]
-                        before[y] = before[y - 1]
+                        _copy(front, y, front, y - 1)
                     number += 1
                 else:
                     for y in range(upto, number):
-                        end[at + 1 + y - upto] = end[y]
-                        cost[at + 1 + y - upto] = cost[y]
-                        last[at + 1 + y - upto] = last[y]
-                        before[at + 1 + y - upto] = before[y]
+                        _copy(front, at + 1 + y - upto, front, y)
                     number -= upto - at - 1
-                end[at] = t
-                cost[at] = c
-                last[at] = j
-                before[at] = i
+                front[at, END] = t
+                front[at, COST] = c
+                front[at, LAST] = j
+                front[at, BEFORE] = i
         if filled + number > most:
             break
-        while filled + number > size:
-            more = np.zeros((4, size), np.int64)
-            ends = np.concatenate((ends, more[0]))
-            costs = np.concatenate((costs, more[1]))
-            lasts = np.concatenate((lasts, more[2]))
-            befores = np.concatenate((befores, more[3]))
-            size *= 2
+        while filled + number > len(pairs):
+            pairs = np.concatenate((pairs, np.zeros(pairs.shape, np.int64)))
         for y in range(number):
-            ends[filled] = end[y]
-            costs[filled] = cost[y]
-            lasts[filled] = last[y]
-            befores[filled] = before[y]
+            _copy(pairs, filled, front, y)
             filled += 1
         first[chosen + 1] = filled
-    return first, ends, costs, lasts, befores
+    return first, pairs
 
 
 @compiled
@@ -230,20 +220,21 @@ def _parted(steps: list[Joined], chosen: int) -> list[int]:
     return sets[::-1]
 
 
-def _all_fronts(problem: Tables) -> list[tuple[np.ndarray, ...]]:
+def _all_fronts(problem: Tables) -> list[Fronts]:
     found = []
     for k in range(len(problem.counts)):
         run, money = (np.ascontiguousarray(table[:, k]) for table in (problem.run, problem.money))
-        pairs = fronts(run, problem.release, problem.deadline, problem.late, problem.weight, money, PAIRS_LIMIT)
-        if pairs[0][-1] == 0:
+        first, pairs = fronts(run, problem.release, problem.deadline, problem.late, problem.weight, money, PAIRS_LIMIT)
+        if first[-1] == 0:
             raise ValueError(f"more than {PAIRS_LIMIT} pairs of end and cost")
-        found.append(pairs)
+        found.append((first, pairs))
     return found
 
 
-def _costs(pairs: tuple[np.ndarray, ...]) -> IntArray:
+def _costs(fronts: Fronts) -> IntArray:
     """The least cost of every set: of its pairs the last one costs least."""
-    return np.asarray(pairs[2][pairs[0][1:] - 1])
+    first, pairs = fronts
+    return np.asarray(pairs[first[1:] - 1, COST])
 
 
 def _useful(problem: Tables) -> list[int]:
@@ -251,7 +242,7 @@ def _useful(problem: Tables) -> list[int]:
     return [k for k, count in enumerate(problem.counts.tolist()) for _ in range(min(count, max(1, problem.jobs)))]
 
 
-def _schedule(problem: Tables, found: list[tuple[np.ndarray, ...]], kinds: list[int], sets: list[int]) -> Solution:
+def _schedule(problem: Tables, found: list[Fronts], kinds: list[int], sets: list[int]) -> Solution:
     """Every GPU with its set in the best order."""
     queues: list[list[int]] = [[] for _ in range(problem.instance.gpus)]
     free = problem.counts.cumsum().tolist()
@@ -261,10 +252,10 @@ def _schedule(problem: Tables, found: list[tuple[np.ndarray, ...]], kinds: list[
     return solution_of(problem, queues)
 
 
-def _order(pairs: tuple[np.ndarray, ...], chosen: int) -> list[int]:
-    first, _, _, lasts, befores = pairs
+def _order(fronts: Fronts, chosen: int) -> list[int]:
+    first, pairs = fronts
     at, order = int(first[chosen + 1]) - 1, list[int]()
     while at > 0:
-        order.append(int(lasts[at]))
-        at = int(befores[at])
+        order.append(int(pairs[at, LAST]))
+        at = int(pairs[at, BEFORE])
     return order[::-1]

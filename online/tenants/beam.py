@@ -91,18 +91,32 @@ def best_of(f, one, two, filled, width, order):  # type: ignore[no-untyped-def]
     slots = np.full(size, -1, np.int64)
     count = 0
     while filled > 0 and count < width:
-        entry = heap[0]
+        entry = pop(f, one, two, heap, filled)
         filled -= 1
-        heap[0] = heap[filled]
-        _sink(f, one, two, heap, 0, filled)
-        at = np.int64(one[entry] & np.uint64(size - 1))
-        while slots[at] >= 0 and not (one[slots[at]] == one[entry] and two[slots[at]] == two[entry]):
-            at = (at + 1) & (size - 1)
+        at = find_slot(slots, one, two, one[entry], two[entry])
         if slots[at] < 0:
             slots[at] = entry
             order[count] = entry
             count += 1
     return count
+
+
+@inner
+def pop(f, one, two, heap, filled):  # type: ignore[no-untyped-def]
+    """The best entry of the heap, which leaves it."""
+    top = heap[0]
+    heap[0] = heap[filled - 1]
+    _sink(f, one, two, heap, 0, filled - 1)
+    return top
+
+
+@inner
+def find_slot(slots, one, two, a, b):  # type: ignore[no-untyped-def]
+    """Where the entry with this key stands in a table, or would."""
+    at = np.int64(a & np.uint64(len(slots) - 1))
+    while slots[at] >= 0 and not (one[slots[at]] == a and two[slots[at]] == b):
+        at = (at + 1) & (len(slots) - 1)
+    return at
 
 
 @inner
@@ -221,6 +235,12 @@ def _trace(plan, parent, job, gpu, n):  # type: ignore[no-untyped-def]
         plan.length[g] += 1
         plan.queue[g, plan.length[g] - 1] = job[layer, at]
         at = int(parent[layer, at])
+    reverse(plan)
+
+
+@inner
+def reverse(plan):  # type: ignore[no-untyped-def]
+    """Every queue from its end on."""
     for g in range(len(plan.kind)):
         for p in range(plan.length[g] // 2):
             q = plan.length[g] - 1 - p

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inner, inner_allocating
-from ratiobench.online.tenants.beam import _before, find_distinct, gpu_word, job_word, spread
+from ratiobench.online.tenants.beam import _before, find_distinct, find_slot, gpu_word, job_word, pop, reverse, spread
 from ratiobench.online.tenants.plans import GREEDY, append, cost_at
 
 NODES = 4_000_000  # Most states that are kept: about 300 MB
@@ -23,32 +23,6 @@ def _push(heap, size, node, f, one, two):  # type: ignore[no-untyped-def]
         up = (at - 1) // 2
         heap[at], heap[up] = heap[up], heap[at]
         at = up
-
-
-@inner
-def _pop(heap, size, f, one, two):  # type: ignore[no-untyped-def]
-    top = heap[0]
-    size -= 1
-    heap[0] = heap[size]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return top
-        if child + 1 < size and _before(f, one, two, heap[child + 1], heap[child]):
-            child += 1
-        if not _before(f, one, two, heap[child], heap[at]):
-            return top
-        heap[child], heap[at] = heap[at], heap[child]
-        at = child
-
-
-@inner
-def _slot(slots, one, two, a, b):  # type: ignore[no-untyped-def]
-    at = np.int64(a & np.uint64(len(slots) - 1))
-    while slots[at] >= 0 and not (one[slots[at]] == a and two[slots[at]] == b):
-        at = (at + 1) & (len(slots) - 1)
-    return at
 
 
 @inner_allocating
@@ -73,10 +47,8 @@ def _rebuild(node, parent, job, gpu, jobs, plan, free, cost, placed):  # type: i
         plan.length[g] += 1
         placed[job[at]] = True
         at = parent[at]
+    reverse(plan)
     for g in range(m):
-        for p in range(plan.length[g] // 2):
-            q = plan.length[g] - 1 - p
-            plan.queue[g, p], plan.queue[g, q] = plan.queue[g, q], plan.queue[g, p]
         for p in range(plan.length[g]):
             j = plan.queue[g, p]
             free[g] = max(free[g], jobs.release[j]) + jobs.run[j, plan.kind[g]]
@@ -107,14 +79,13 @@ def best_first(jobs, plan, price, rest, scale, load, most, nodes):  # type: igno
     heap[0] = 0
     waiting, filled, expanded = 1, 1, 0
     while True:
-        node = _pop(heap, waiting, f, one, two)
+        node = pop(f, one, two, heap, waiting)
         waiting -= 1
-        if slots[_slot(slots, one, two, one[node], two[node])] not in (-1, node):
+        if slots[find_slot(slots, one, two, one[node], two[node])] not in (-1, node):
             continue  # a better state with its key came later
-        if depth[node] == n:
-            _rebuild(node, parent, job, gpu, jobs, plan, free, cost, placed)
-            return expanded, False
         _rebuild(node, parent, job, gpu, jobs, plan, free, cost, placed)
+        if depth[node] == n:
+            return expanded, False
         if expanded >= most or filled + (n - depth[node]) * m > nodes:
             order = np.empty(n - depth[node], np.int64)
             y = 0
@@ -140,7 +111,7 @@ def best_first(jobs, plan, price, rest, scale, load, most, nodes):  # type: igno
                 after = before + (more if load else np.int64(0))
                 a = one[node] + job_word(j, 0) + gpu_word(k, end, after, 0) - gpu_word(k, free[g], before, 0)
                 b = two[node] + job_word(j, 1) + gpu_word(k, end, after, 1) - gpu_word(k, free[g], before, 1)
-                at = _slot(slots, one, two, a, b)
+                at = find_slot(slots, one, two, a, b)
                 if slots[at] >= 0 and f[slots[at]] <= value:
                     continue
                 if filled == len(f):
@@ -151,8 +122,8 @@ def best_first(jobs, plan, price, rest, scale, load, most, nodes):  # type: igno
                     slots = np.full(2 * len(old), -1, np.int64)
                     for entry in old:
                         if entry >= 0:
-                            slots[_slot(slots, one, two, one[entry], two[entry])] = entry
-                    at = _slot(slots, one, two, a, b)
+                            slots[find_slot(slots, one, two, one[entry], two[entry])] = entry
+                    at = find_slot(slots, one, two, a, b)
                 parent[filled] = node
                 job[filled] = j
                 gpu[filled] = g
