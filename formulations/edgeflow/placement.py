@@ -24,6 +24,7 @@ LINES = 30  # Most schedules that are looked at to place one job
 TRIES = 4  # Most times that a job is planned with more work, for the stalls of changing sides
 LOWERED = 0.5  # How often a job that is placed may do a part of a run on fewer GPUs; else it only runs shorter
 _MODULUS = 2147483647
+BEGIN, END, MODE = range(3)  # What a piece is: seconds, and the number of a mode of its job
 
 
 class PartialSchedule(NamedTuple):
@@ -38,10 +39,8 @@ class PartialSchedule(NamedTuple):
     servers: IntArray
     lam: FloatArray
     mu: FloatArray
-    many: IntArray  # (n,) pieces of each job; begin, end, mode: (n, PIECES) of them
-    begin: IntArray
-    end: IntArray
-    mode: IntArray
+    many: IntArray  # (n,) pieces of each job
+    pieces: IntArray  # (n, PIECES, 3)
     placed: BoolArray  # (n,) whether a job is met
     spent: FloatArray  # (n,) what its pieces cost
     seed: IntArray  # (1,) of the random numbers
@@ -68,9 +67,7 @@ def empty_schedule(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray
         each(lam + least),
         each(mu + 0.1 * least),
         np.zeros(jobs, np.int64),
-        np.zeros((jobs, PIECES), np.int64),
-        np.zeros((jobs, PIECES), np.int64),
-        np.zeros((jobs, PIECES), np.int64),
+        np.zeros((jobs, PIECES, 3), np.int64),
         np.zeros(jobs, np.bool_),
         np.zeros(jobs),
         np.array([1 + seed % (_MODULUS - 1)]),
@@ -78,7 +75,7 @@ def empty_schedule(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray
 
 
 class BestSchedule(NamedTuple):
-    """The best schedule: (1,) how many jobs are met, (n,) how many pieces, (3, n, PIECES) begin, end and mode."""
+    """The best schedule: (1,) how many jobs are met, (n,) how many pieces, (n, PIECES, 3) the pieces."""
 
     met: IntArray
     many: IntArray
@@ -88,7 +85,7 @@ class BestSchedule(NamedTuple):
 def worst_schedule(problem: Problem) -> BestSchedule:
     """Worse than any schedule."""
     jobs = problem.jobs
-    return BestSchedule(np.array([-1]), np.zeros(jobs, np.int64), np.zeros((3, jobs, PIECES), np.int64))
+    return BestSchedule(np.array([-1]), np.zeros(jobs, np.int64), np.zeros((jobs, PIECES, 3), np.int64))
 
 
 def best_of_solution(problem: Problem, solution: Solution, met: Sequence[bool]) -> BestSchedule:
@@ -104,7 +101,7 @@ def best_of_solution(problem: Problem, solution: Solution, met: Sequence[bool]) 
         deadline = int(problem.deadline[i])
         early = [(p, mode_of[gpus]) for p, gpus in zip(pieces, shares, strict=True) if p.start < deadline]
         for j, (piece, m) in enumerate(early):
-            best.pieces[:, i, j] = piece.start, min(piece.end, deadline), m
+            best.pieces[i, j] = piece.start, min(piece.end, deadline), m
         best.many[i] = len(early)
         found += 1
     best.met[0] = found
@@ -116,7 +113,7 @@ def solution_of(problem: Problem, best: BestSchedule) -> Solution:
     found = []
     for i in range(problem.jobs):
         runs = []
-        for begin, end, mode in best.pieces[:, i, : int(best.many[i])].T.tolist():
+        for begin, end, mode in best.pieces[i, : int(best.many[i])].tolist():
             gpus = int(problem.mode_gpus[problem.mode_start[i] + mode])
             runs.append(Piece(begin, end, CLOUD if gpus else EDGE, max(1, gpus)))
         found.append(tuple(runs))
@@ -134,6 +131,22 @@ def draw_uniform(seed):  # type: ignore[no-untyped-def]
 def windows_overlap(problem, i, j):  # type: ignore[no-untyped-def]
     """Do the windows of two jobs meet?"""
     return problem.submit[i] < problem.deadline[j] and problem.deadline[i] > problem.submit[j]
+
+
+@inlined
+def set_piece(pieces, j, begin, end, mode):  # type: ignore[no-untyped-def]
+    """Write one of a job's pieces."""
+    pieces[j, BEGIN] = begin
+    pieces[j, END] = end
+    pieces[j, MODE] = mode
+
+
+@inner
+def copy_pieces(to, source, count):  # type: ignore[no-untyped-def]
+    """The first pieces of a job."""
+    for j in range(count):
+        for x in range(3):
+            to[j, x] = source[j, x]
 
 
 @inner
@@ -201,9 +214,9 @@ def charge(problem, board, i, sign):  # type: ignore[no-untyped-def]
     """Take (1) or give back (-1) what the job's pieces use; returns what that costs."""
     cost = 0.0
     for j in range(board.many[i]):
-        gpus = problem.mode_gpus[problem.mode_start[i] + board.mode[i, j]]
-        a = split_at(board, board.begin[i, j])
-        b = split_at(board, board.end[i, j])
+        gpus = problem.mode_gpus[problem.mode_start[i] + board.pieces[i, j, MODE]]
+        a = split_at(board, board.pieces[i, j, BEGIN])
+        b = split_at(board, board.pieces[i, j, END])
         for k in range(a, b):
             span = board.at[k + 1] - board.at[k]
             if gpus == 0:
@@ -230,25 +243,31 @@ def restore(problem, board, i):  # type: ignore[no-untyped-def]
 
 
 @inner
-def progress_of(problem, i, runs, begin, end, mode):  # type: ignore[no-untyped-def]
+def progress_of(problem, i, runs, count):  # type: ignore[no-untyped-def]
     """The work that the runs do, in integers, as the rules say."""
     done = 0
     before = -1
-    for j in range(runs):
-        at = problem.mode_start[i] + mode[j]
+    for j in range(count):
+        at = problem.mode_start[i] + runs[j, MODE]
         side = 1 if problem.mode_gpus[at] == 0 else 0
         stall = problem.overhead[i]
-        if j > 0 and begin[j] == end[j - 1] and mode[j] == mode[j - 1]:
+        if j > 0 and runs[j, BEGIN] == runs[j - 1, END] and runs[j, MODE] == runs[j - 1, MODE]:
             stall = 0
         elif before >= 0 and before != side:
             stall += problem.crossing[i]
         before = side
-        done += problem.mode_speed[at] * max(0, end[j] - begin[j] - stall)
+        done += problem.mode_speed[at] * max(0, runs[j, END] - runs[j, BEGIN] - stall)
     return done
 
 
 @inner
-def lower_run(problem, board, i, runs, begin, end, mode, excess):  # type: ignore[no-untyped-def]
+def step_of(board, runs, j, late):  # type: ignore[no-untyped-def]
+    """The step of a run's last second, or of its first."""
+    return step_at(board, runs[j, END] - 1 if late == 1 else runs[j, BEGIN])
+
+
+@inner
+def lower_run(problem, board, i, runs, count, excess):  # type: ignore[no-untyped-def]
     """Let one run do its end or its beginning on fewer GPUs, where that saves most; returns how many runs there are."""
     stall = problem.overhead[i]
     most = 0.0
@@ -256,67 +275,60 @@ def lower_run(problem, board, i, runs, begin, end, mode, excess):  # type: ignor
     side = 0
     seconds = 0
     lower = 0
-    for j in range(runs):
-        at = problem.mode_start[i] + mode[j]
+    for j in range(count):
+        at = problem.mode_start[i] + runs[j, MODE]
         gpus = problem.mode_gpus[at]
+        length = runs[j, END] - runs[j, BEGIN]
+        if gpus == 0 or excess < problem.mode_speed[at]:
+            continue
         for late in range(2):
-            k = step_at(board, end[j] - 1 if late == 1 else begin[j])
-            price = board.lam[k]
-            if gpus == 0 or excess < problem.mode_speed[at]:
-                continue
+            price = board.lam[step_of(board, runs, j, late)]
             # What it would save to run shorter.
-            most = max(most, price * gpus * min(end[j] - begin[j], excess // problem.mode_speed[at]))
-            for m in range(mode[j]):
+            most = max(most, price * gpus * min(length, excess // problem.mode_speed[at]))
+            for m in range(runs[j, MODE]):
                 other = problem.mode_start[i] + m
                 span = (excess - stall * problem.mode_speed[other]) // (
                     problem.mode_speed[at] - problem.mode_speed[other]
                 )
-                span = min(span, end[j] - begin[j] - stall - 1)
+                span = min(span, length - stall - 1)
                 if span > stall and price * (gpus - problem.mode_gpus[other]) * span > most:
                     most = price * (gpus - problem.mode_gpus[other]) * span
                     which = j
                     side = late
                     seconds = span
                     lower = m
-    if which < 0 or runs == PIECES:
-        return runs
-    for j in range(runs, which, -1):
-        begin[j] = begin[j - 1]
-        end[j] = end[j - 1]
-        mode[j] = mode[j - 1]
-    if side == 1:
-        end[which] -= seconds
-        begin[which + 1] = end[which]
-        mode[which + 1] = lower
-    else:
-        end[which] = begin[which] + seconds
-        begin[which + 1] = end[which]
-        mode[which] = lower
-    return runs + 1
+    if which < 0 or count == PIECES:
+        return count
+    for j in range(count, which, -1):
+        set_piece(runs, j, runs[j - 1, BEGIN], runs[j - 1, END], runs[j - 1, MODE])
+    border = runs[which, END] - seconds if side == 1 else runs[which, BEGIN] + seconds
+    runs[which, END] = border
+    runs[which + 1, BEGIN] = border
+    runs[which + side, MODE] = lower
+    return count + 1
 
 
 @inner
-def cut_runs(problem, board, i, runs, begin, end, mode):  # type: ignore[no-untyped-def]
+def cut_runs(problem, board, i, runs, count):  # type: ignore[no-untyped-def]
     """Shorten the runs, the dearest second first, while the work stays done; returns how many are left."""
     work = problem.work[i]
     if draw_uniform(board.seed) < LOWERED:
         for _ in range(4):
-            before = runs
-            excess = progress_of(problem, i, runs, begin, end, mode) - work
-            runs = lower_run(problem, board, i, runs, begin, end, mode, excess)
-            if runs == before:
+            before = count
+            count = lower_run(problem, board, i, runs, count, progress_of(problem, i, runs, count) - work)
+            if count == before:
                 break
     for _ in range(3 * PIECES):
-        excess = progress_of(problem, i, runs, begin, end, mode) - work
+        excess = progress_of(problem, i, runs, count) - work
         best = 0.0
         which = -1
         side = 0
-        for j in range(runs):
-            at = problem.mode_start[i] + mode[j]
+        for j in range(count):
+            at = problem.mode_start[i] + runs[j, MODE]
             if problem.mode_speed[at] > excess:
                 continue
             for late in range(2):
-                k = step_at(board, end[j] - 1 if late == 1 else begin[j])
+                k = step_of(board, runs, j, late)
                 gpus = problem.mode_gpus[at]
                 price = board.mu[k] if gpus == 0 else gpus * board.lam[k]
                 if price / problem.mode_speed[at] > best:
@@ -325,31 +337,24 @@ def cut_runs(problem, board, i, runs, begin, end, mode):  # type: ignore[no-unty
                     side = late
         if which < 0:
             break
-        at = problem.mode_start[i] + mode[which]
-        length = end[which] - begin[which]
-        less = min(length, excess // problem.mode_speed[at])
-        k = step_at(board, end[which] - 1 if side == 1 else begin[which])
-        if side == 1:
-            less = min(less, max(1, end[which] - board.at[k]))
-        else:
-            less = min(less, max(1, board.at[k + 1] - begin[which]))
+        length = runs[which, END] - runs[which, BEGIN]
+        less = min(length, excess // problem.mode_speed[problem.mode_start[i] + runs[which, MODE]])
+        k = step_of(board, runs, which, side)
+        there = runs[which, END] - board.at[k] if side == 1 else board.at[k + 1] - runs[which, BEGIN]
+        less = min(less, max(1, there))
         if length - less <= problem.overhead[i]:
-            less = length
-        if less == length:
-            for j in range(which, runs - 1):
-                begin[j] = begin[j + 1]
-                end[j] = end[j + 1]
-                mode[j] = mode[j + 1]
-            runs -= 1
+            count -= 1
+            for j in range(which, count):
+                set_piece(runs, j, runs[j + 1, BEGIN], runs[j + 1, END], runs[j + 1, MODE])
         elif side == 1:
-            end[which] -= less
+            runs[which, END] -= less
         else:
-            begin[which] += less
-    return runs
+            runs[which, BEGIN] += less
+    return count
 
 
 @inner
-def place(problem, board, i, came, free, net, done, chosen, begin, end, mode):  # type: ignore[no-untyped-def]
+def place(problem, board, i, came, free, net, done, chosen, runs):  # type: ignore[no-untyped-def]
     """Place the job where it costs least; whether it fits. Scratch: see `search`."""
     a = problem.mode_start[i]
     b = problem.mode_start[i + 1]
@@ -389,7 +394,7 @@ def place(problem, board, i, came, free, net, done, chosen, begin, end, mode):  
                 left_cost = u * did - worth
                 left_done = did
             u = (right_cost - left_cost) / (right_done - left_done)
-        runs = 0
+        count = 0
         full = not found
         for at in range(last - first):
             m = chosen[at]
@@ -397,44 +402,38 @@ def place(problem, board, i, came, free, net, done, chosen, begin, end, mode):  
                 continue
             start = max(low, board.at[first + at])
             stop = min(high, board.at[first + at + 1])
-            if runs > 0 and mode[runs - 1] == m and end[runs - 1] == start:
-                end[runs - 1] = stop
-            elif runs == PIECES:
+            if count > 0 and runs[count - 1, MODE] == m and runs[count - 1, END] == start:
+                runs[count - 1, END] = stop
+            elif count == PIECES:
                 full = True
                 break
             else:
-                begin[runs] = start
-                end[runs] = stop
-                mode[runs] = m
-                runs += 1
+                set_piece(runs, count, start, stop, m)
+                count += 1
         if full:
             return False
-        short = problem.work[i] - progress_of(problem, i, runs, begin, end, mode)
+        short = problem.work[i] - progress_of(problem, i, runs, count)
         if short > 0:
             work += 1.01 * short + 1.0
             continue
-        runs = cut_runs(problem, board, i, runs, begin, end, mode)
-        if progress_of(problem, i, runs, begin, end, mode) < problem.work[i]:
+        count = cut_runs(problem, board, i, runs, count)
+        if progress_of(problem, i, runs, count) < problem.work[i]:
             return False
         # A window of the edge ends where its step ends: a run goes on into the next, as two pieces.
         pieces = 0
-        for j in range(runs):
-            start = begin[j]
-            if gpus[mode[j]] == 0:
+        for j in range(count):
+            start = runs[j, BEGIN]
+            if gpus[runs[j, MODE]] == 0:
                 for w in range(len(problem.window_start)):
-                    if start < problem.window_end[w] < end[j]:
+                    if start < problem.window_end[w] < runs[j, END]:
                         if pieces == PIECES:
                             return False
-                        board.begin[i, pieces] = start
-                        board.end[i, pieces] = problem.window_end[w]
-                        board.mode[i, pieces] = mode[j]
+                        set_piece(board.pieces[i], pieces, start, problem.window_end[w], runs[j, MODE])
                         pieces += 1
                         start = problem.window_end[w]
             if pieces == PIECES:
                 return False
-            board.begin[i, pieces] = start
-            board.end[i, pieces] = end[j]
-            board.mode[i, pieces] = mode[j]
+            set_piece(board.pieces[i], pieces, start, runs[j, END], runs[j, MODE])
             pieces += 1
         board.many[i] = pieces
         restore(problem, board, i)
@@ -448,10 +447,7 @@ def keep_best(board, now, best):  # type: ignore[no-untyped-def]
     best.met[0] = now
     for i in range(len(best.many)):
         best.many[i] = board.many[i] if board.placed[i] else 0
-        for j in range(best.many[i]):
-            best.pieces[0, i, j] = board.begin[i, j]
-            best.pieces[1, i, j] = board.end[i, j]
-            best.pieces[2, i, j] = board.mode[i, j]
+        copy_pieces(best.pieces[i], board.pieces[i], best.many[i])
 
 
 @compiled
@@ -460,14 +456,10 @@ def put_back(problem, board, best):  # type: ignore[no-untyped-def]
     for i in range(len(best.many)):
         if board.placed[i]:
             remove(problem, board, i)
-        board.many[i] = 0
     for i in range(len(best.many)):
+        board.many[i] = best.many[i]
         if best.many[i] > 0:
-            board.many[i] = best.many[i]
-            for j in range(best.many[i]):
-                board.begin[i, j] = best.pieces[0, i, j]
-                board.end[i, j] = best.pieces[1, i, j]
-                board.mode[i, j] = best.pieces[2, i, j]
+            copy_pieces(board.pieces[i], best.pieces[i], best.many[i])
             restore(problem, board, i)
     join_steps(board)
 
@@ -488,20 +480,18 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
     net = np.zeros(widest)
     done = np.zeros(widest)
     chosen = np.zeros(longest, np.int64)
-    begin = np.zeros(PIECES, np.int64)
-    end = np.zeros(PIECES, np.int64)
-    mode = np.zeros(PIECES, np.int64)
+    runs = np.zeros((PIECES, 3), np.int64)
     out = np.zeros(jobs, np.int64)
     near = np.zeros(jobs, np.int64)
-    touched = np.zeros(most + tried + 2, np.int64)
-    key = np.zeros(most + tried + 2)
-    was = np.zeros(most + tried + 2, np.bool_)
-    cost = np.zeros(most + tried + 2)
-    count = np.zeros(most + tried + 2, np.int64)
-    pieces = np.zeros((3, most + tried + 2, PIECES), np.int64)
+    size = most + tried + 2
+    touched = np.zeros(size, np.int64)
+    key = np.zeros(size)
+    was = np.zeros(size, np.bool_)
+    count = np.zeros(size, np.int64)
+    pieces = np.zeros((size, PIECES, 3), np.int64)
     for i in order:
         if not board.placed[i]:
-            place(problem, board, i, came, free, net, done, chosen, begin, end, mode)
+            place(problem, board, i, came, free, net, done, chosen, runs)
     now = 0
     for i in range(jobs):
         if board.placed[i]:
@@ -523,7 +513,8 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
         for i in range(jobs):
             if board.placed[i]:
                 for j in range(board.many[i]):
-                    if board.begin[i, j] < problem.deadline[wanted] and board.end[i, j] > problem.submit[wanted]:
+                    early = board.pieces[i, j, BEGIN] < problem.deadline[wanted]
+                    if early and board.pieces[i, j, END] > problem.submit[wanted]:
                         near[around] = i
                         around += 1
                         break
@@ -554,12 +545,8 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
         for x in range(n):
             i = touched[x]
             was[x] = board.placed[i]
-            cost[x] = board.spent[i]
             count[x] = board.many[i]
-            for j in range(board.many[i]):
-                pieces[0, x, j] = board.begin[i, j]
-                pieces[1, x, j] = board.end[i, j]
-                pieces[2, x, j] = board.mode[i, j]
+            copy_pieces(pieces[x], board.pieces[i], count[x])
             if was[x]:
                 before += board.spent[i]
                 remove(problem, board, i)
@@ -571,7 +558,7 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
         after = 0.0
         met = 0
         for x in turns:
-            if place(problem, board, touched[x], came, free, net, done, chosen, begin, end, mode):
+            if place(problem, board, touched[x], came, free, net, done, chosen, runs):
                 met += 1
                 after += board.spent[touched[x]]
         gain = met - removed
@@ -586,13 +573,8 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
                     remove(problem, board, touched[x])
             for x in range(n):
                 i = touched[x]
-                board.many[i] = count[x]
-                for j in range(count[x]):
-                    board.begin[i, j] = pieces[0, x, j]
-                    board.end[i, j] = pieces[1, x, j]
-                    board.mode[i, j] = pieces[2, x, j]
+                board.many[i] = count[x] if was[x] else 0
                 if was[x]:
+                    copy_pieces(board.pieces[i], pieces[x], count[x])
                     restore(problem, board, i)
-                else:
-                    board.many[i] = 0
     return now
