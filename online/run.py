@@ -15,6 +15,7 @@ from typing import Any, Generic
 
 from ratiobench.formulations.report import Exact
 from ratiobench.formulations.timing import excluded_from_timing
+from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.io.errors import name_source
 from ratiobench.online import run_context
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
@@ -97,6 +98,20 @@ class Environment(ABC, Generic[Instance]):
         Returns the checked state; None for nothing.
         """
         return None
+
+
+def cut_after_half(files: Any, instance: Instance, arrivals: str, times: IntArray) -> Instance:
+    """The instance of the first half of its arrivals, at least one, and of all that arrive at the time of the last one.
+
+    `files`: the module of the format; `arrivals`: their key in an instance's document; `times`: when each arrives.
+    """
+    half = (len(times) + 1) // 2
+    while 0 < half < len(times) and times[half] == times[half - 1]:
+        half += 1
+    data = files.document(instance)
+    data[arrivals] = data[arrivals][:half]
+    part: Instance = files.parse(data, "the first half")
+    return part
 
 
 def run(

@@ -17,24 +17,13 @@ import numpy as np
 
 from ratiobench.formulations.draws import draw_integer
 from ratiobench.formulations.kernels import compiled, inlined, inner
-from ratiobench.formulations.tenants.tables import Queues, Tables
+from ratiobench.formulations.tenants.tables import Jobs, Queues, Tables, cost_at, put, take
 from ratiobench.instances.tenants.model import IntArray
 
 NEVER = 1 << 61
 COOLINGS, PIECES = 500, 20  # Temperatures, and the pieces in which they are gone through
 HOTTEST = 2**44
 _GOLDEN = 0x9E3779B97F4A7C15
-
-
-class Jobs(NamedTuple):
-    """The tables as kernels take them."""
-
-    release: Any
-    deadline: Any
-    weight: Any
-    run: Any
-    money: Any
-    late: Any
 
 
 class Plan(NamedTuple):
@@ -46,11 +35,6 @@ class Plan(NamedTuple):
     end: Any
     cost: Any
     where: Any
-
-
-@inlined
-def _cost(jobs, j, k, end):  # type: ignore[no-untyped-def]
-    return jobs.late * max(0, end - jobs.deadline[j]) + jobs.weight[j] * (end - jobs.release[j]) + jobs.money[j, k]
 
 
 @inlined
@@ -69,7 +53,7 @@ def _refresh(plan, jobs, g, first):  # type: ignore[no-untyped-def]
         j = plan.queue[g, p]
         t = max(t, jobs.release[j]) + jobs.run[j, k]
         plan.end[g, p] = t
-        plan.cost[g, p] = _cost(jobs, j, k, t)
+        plan.cost[g, p] = cost_at(jobs, j, k, t)
         plan.where[j, 0] = g
         plan.where[j, 1] = p
         total += plan.cost[g, p]
@@ -86,25 +70,10 @@ def _tail(plan, jobs, g, p, t, stop):  # type: ignore[no-untyped-def]
         t = max(t, jobs.release[j]) + jobs.run[j, k]
         if t == plan.end[g, y]:
             break
-        more += _cost(jobs, j, k, t) - plan.cost[g, y]
+        more += cost_at(jobs, j, k, t) - plan.cost[g, y]
         if more > stop:
             break
     return more
-
-
-@inner
-def _put(plan, g, p, j):  # type: ignore[no-untyped-def]
-    for y in range(plan.length[g], p, -1):
-        plan.queue[g, y] = plan.queue[g, y - 1]
-    plan.queue[g, p] = j
-    plan.length[g] += 1
-
-
-@inner
-def _take(plan, g, p):  # type: ignore[no-untyped-def]
-    plan.length[g] -= 1
-    for y in range(p, plan.length[g]):
-        plan.queue[g, y] = plan.queue[g, y + 1]
 
 
 @inner
@@ -125,15 +94,13 @@ def _reorder(plan, jobs, a, p, q, swapped, stop):  # type: ignore[no-untyped-def
         else:
             x = plan.queue[a, y + 1]
         t = max(t, jobs.release[x]) + jobs.run[x, k]
-        more += _cost(jobs, x, k, t) - plan.cost[a, y]
+        more += cost_at(jobs, x, k, t) - plan.cost[a, y]
     more += _tail(plan, jobs, a, last + 1, t, stop - more if t > plan.end[a, last] else NEVER)
     if more <= stop:
         if swapped:
             plan.queue[a, p], plan.queue[a, q] = plan.queue[a, q], plan.queue[a, p]
         else:
-            j = plan.queue[a, p]
-            _take(plan, a, p)
-            _put(plan, a, q, j)
+            put(plan, a, q, take(plan, a, p))
         _refresh(plan, jobs, a, first)
     return more
 
@@ -152,13 +119,13 @@ def _exchange(plan, jobs, a, p, x, b, q, y, stop):  # type: ignore[no-untyped-de
     for i in range(q, q + y):
         j = plan.queue[b, i]
         t = max(t, jobs.release[j]) + jobs.run[j, plan.kind[a]]
-        more += _cost(jobs, j, plan.kind[a], t)
+        more += cost_at(jobs, j, plan.kind[a], t)
     for i in range(p, p + x):
         if whole and more > stop:
             return more
         j = plan.queue[a, i]
         u = max(u, jobs.release[j]) + jobs.run[j, plan.kind[b]]
-        more += _cost(jobs, j, plan.kind[b], u)
+        more += cost_at(jobs, j, plan.kind[b], u)
     # The queue that gets shorter first: what the other one then costs more can be given up.
     if t > _ready(plan, a, p + x):
         more += _tail(plan, jobs, b, q + y, u, NEVER)
@@ -335,7 +302,7 @@ def _insert(plan, jobs, state, j):  # type: ignore[no-untyped-def]
         k = plan.kind[g]
         for q in range(plan.length[g] + 1):
             t = max(_ready(plan, g, q), jobs.release[j]) + jobs.run[j, k]
-            more = _cost(jobs, j, k, t)
+            more = cost_at(jobs, j, k, t)
             if more >= least:
                 break
             if draw_integer(state, 128) == 0:
@@ -345,7 +312,7 @@ def _insert(plan, jobs, state, j):  # type: ignore[no-untyped-def]
                 least = more
                 to = g
                 at = q
-    _put(plan, to, at, j)
+    put(plan, to, at, j)
     _refresh(plan, jobs, to, at)
 
 
@@ -399,7 +366,7 @@ def append(order, jobs, kind, length, queue):  # type: ignore[no-untyped-def]
         until = np.int64(0)
         for g in range(len(kind)):
             end = max(free[g], jobs.release[j]) + jobs.run[j, kind[g]]
-            cost = _cost(jobs, j, kind[g], end)
+            cost = cost_at(jobs, j, kind[g], end)
             if cost < least:
                 least = cost
                 to = g

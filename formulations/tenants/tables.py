@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ratiobench.formulations.kernels import inlined, inner
 from ratiobench.instances.tenants.model import Instance, IntArray
 from ratiobench.instances.tenants.solution import Solution, Start
 
@@ -54,6 +56,42 @@ def tables(instance: Instance) -> Tables:
         counts=np.array([kind.count for kind in instance.gpu_types], dtype=np.int64),
         horizon=last + sum(max(row) for row in run.tolist()),
     )
+
+
+class Jobs(NamedTuple):
+    """Jobs as kernels take them: (n,) columns, (n, K) tables, and the penalty per tick of lateness."""
+
+    release: Any
+    deadline: Any
+    weight: Any
+    run: Any
+    money: Any
+    late: Any
+
+
+@inlined
+def cost_at(jobs, j, k, end):  # type: ignore[no-untyped-def]
+    """What job j costs that ends at this tick on a GPU of type k."""
+    return jobs.late * max(0, end - jobs.deadline[j]) + jobs.weight[j] * (end - jobs.release[j]) + jobs.money[j, k]
+
+
+@inner
+def put(plan, g, p, j):  # type: ignore[no-untyped-def]
+    """The job at place p of queue g."""
+    for y in range(plan.length[g], p, -1):
+        plan.queue[g, y] = plan.queue[g, y - 1]
+    plan.queue[g, p] = j
+    plan.length[g] += 1
+
+
+@inner
+def take(plan, g, p):  # type: ignore[no-untyped-def]
+    """The job at place p of queue g, which leaves it."""
+    j = plan.queue[g, p]
+    plan.length[g] -= 1
+    for y in range(p, plan.length[g]):
+        plan.queue[g, y] = plan.queue[g, y + 1]
+    return j
 
 
 Queues = Sequence[Sequence[int]]  # The jobs of every GPU in the order in which it runs them

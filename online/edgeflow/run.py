@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.arrays import freeze
+from ratiobench.instances.edgeflow import format as documents
 from ratiobench.instances.edgeflow.model import Instance, Model, Window
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.online import run as runs
@@ -54,12 +54,7 @@ class EdgeflowEnvironment(Environment[Instance]):
 
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the jobs (whole seconds, at least one), as an instance of its own."""
-        half = (instance.jobs + 1) // 2
-        while 0 < half < instance.jobs and instance.submit[half] == instance.submit[half - 1]:
-            half += 1
-        each = (instance.submit, instance.deadline, instance.model, instance.work, instance.share)
-        submit, deadline, model, work, share = (freeze(column[:half]) for column in each)
-        return replace(instance, submit=submit, deadline=deadline, model=model, work=work, share=share, cache={})
+        return runs.cut_after_half(documents, instance, "jobs", instance.submit)
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """The number of jobs met, by `ratiobench.formulations.edgeflow.check`."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from ratiobench.formulations.lora.check import check
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.lora.format import FORMAT, document, parse
+from ratiobench.instances.lora import format as documents
+from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.instances.lora.model import Instance, ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.online import run as runs
@@ -64,12 +65,7 @@ class LoraEnvironment(Environment[Instance]):
 
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
-        half = (instance.tasks + 1) // 2
-        while 0 < half < instance.tasks and instance.arrival[half] == instance.arrival[half - 1]:
-            half += 1
-        data = document(instance)
-        data["tasks"] = data["tasks"][:half]
-        return parse(data, "the first half")
+        return runs.cut_after_half(documents, instance, "tasks", instance.arrival)
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """Welfare, by `ratiobench.formulations.lora.check`."""

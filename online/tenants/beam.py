@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inlined, inner, inner_allocating
-from ratiobench.online.tenants.plans import cost_at
+from ratiobench.formulations.tenants.tables import cost_at
 
 _A, _B, _C = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15)
 _30, _27, _31, _1 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(1)

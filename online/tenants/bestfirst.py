@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inner, inner_allocating
+from ratiobench.formulations.tenants.tables import cost_at
 from ratiobench.online.tenants.beam import _before, find_distinct, find_slot, gpu_word, job_word, pop, reverse, spread
-from ratiobench.online.tenants.plans import GREEDY, append, cost_at
+from ratiobench.online.tenants.plans import GREEDY, append
 
 NODES = 4_000_000  # Most states that are kept: about 300 MB
 

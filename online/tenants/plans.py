@@ -11,24 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inlined, inner, inner_allocating
+from ratiobench.formulations.kernels import compiled, inner, inner_allocating
+from ratiobench.formulations.tenants.tables import Jobs, cost_at, put, take
 from ratiobench.instances.tenants.model import IntArray, Job, Public
 from ratiobench.online.tenants.protocol import Queues
 
 NEVER = 1 << 62
 # Where `append` puts a job: where it costs least, starts first, ends first, or takes the least money
 GREEDY, LEAST_LOADED, FASTEST, CHEAPEST = range(4)
-
-
-class Jobs(NamedTuple):
-    """Jobs as kernels take them: (w,) columns, (w, K) tables, and the penalty per tick of lateness."""
-
-    release: Any
-    deadline: Any
-    weight: Any
-    run: Any
-    money: Any
-    late: Any
 
 
 class Plan(NamedTuple):
@@ -67,12 +57,6 @@ def queues_of(plan: Plan, indices: Sequence[int]) -> Queues:
     """The queues of a plan, by index."""
     rows: Iterable[tuple[list[int], int]] = zip(plan.queue.tolist(), plan.length.tolist(), strict=True)
     return tuple(tuple(indices[place] for place in row[:count]) for row, count in rows)
-
-
-@inlined
-def cost_at(jobs, j, k, end):  # type: ignore[no-untyped-def]
-    """What job j costs that ends at this tick on a GPU of type k."""
-    return jobs.late * max(0, end - jobs.deadline[j]) + jobs.weight[j] * (end - jobs.release[j]) + jobs.money[j, k]
 
 
 @inner_allocating
@@ -147,25 +131,6 @@ def best_place(jobs, plan, first, begin, j):  # type: ignore[no-untyped-def]
                 t = max(t, jobs.release[i]) + jobs.run[i, k]
                 rest -= cost_at(jobs, i, k, t)
     return gpu, place, least
-
-
-@inner
-def put(plan, g, p, j):  # type: ignore[no-untyped-def]
-    """The job at place p of queue g."""
-    for y in range(plan.length[g], p, -1):
-        plan.queue[g, y] = plan.queue[g, y - 1]
-    plan.queue[g, p] = j
-    plan.length[g] += 1
-
-
-@inner
-def take(plan, g, p):  # type: ignore[no-untyped-def]
-    """The job at place p of queue g, which leaves it."""
-    j = plan.queue[g, p]
-    plan.length[g] -= 1
-    for y in range(p, plan.length[g]):
-        plan.queue[g, y] = plan.queue[g, y + 1]
-    return j
 
 
 @inner_allocating

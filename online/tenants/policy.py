@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from ratiobench.formulations.tenants.tables import Jobs
 from ratiobench.instances.tenants.model import IntArray, Job, Public
-from ratiobench.online.tenants.plans import Jobs, Plan, arrange, empty_plan, fill_plan, queues_of, tables_of
+from ratiobench.online.tenants.plans import Plan, arrange, empty_plan, fill_plan, queues_of, tables_of
 from ratiobench.online.tenants.protocol import Queues, View
 
 

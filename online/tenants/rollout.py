@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inner, inner_allocating
-from ratiobench.online.tenants.plans import NEVER, Plan, best_place, cost_at, put, tail_cost, take
+from ratiobench.formulations.tenants.tables import cost_at, put, take
+from ratiobench.online.tenants.plans import NEVER, Plan, best_place, tail_cost
 
 
 @inner_allocating

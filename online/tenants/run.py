@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ratiobench.formulations.tenants.check import check
+from ratiobench.instances.tenants import format as documents
 from ratiobench.instances.tenants.format import FORMAT, parse
-from ratiobench.instances.tenants.model import Instance, freeze
+from ratiobench.instances.tenants.model import Instance
 from ratiobench.online import run as runs
 from ratiobench.online.outcome import OnlineRun, Violation
 from ratiobench.online.referee.simulator import Log
@@ -32,22 +32,7 @@ class TenantsEnvironment(Environment[Instance]):
 
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the jobs (whole ticks, at least one), as an instance of its own."""
-        half = (instance.jobs + 1) // 2
-        while 0 < half < instance.jobs and instance.release[half] == instance.release[half - 1]:
-            half += 1
-        each = (instance.release, instance.deadline, instance.cost_sensitivity, instance.run, instance.iterations)
-        release, deadline, sensitivity, run, iterations = (freeze(column[:half]) for column in each)
-        return replace(
-            instance,
-            release=release,
-            deadline=deadline,
-            cost_sensitivity=sensitivity,
-            run=run,
-            iterations=iterations,
-            tenants=instance.tenants[:half],
-            kinds=instance.kinds[:half],
-            cache={},
-        )
+        return runs.cut_after_half(documents, instance, "jobs", instance.release)
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """The cost, by `ratiobench.formulations.tenants.check`."""

@@ -26,12 +26,13 @@ from math import lcm
 
 import numpy as np
 
+from ratiobench.formulations.tenants.tables import Jobs
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.tenants.model import IntArray, Job, Public
 from ratiobench.online.remarks import Part, Remarks
 from ratiobench.online.tenants.beam import beam
 from ratiobench.online.tenants.bestfirst import NODES, best_first
-from ratiobench.online.tenants.plans import Jobs, Plan
+from ratiobench.online.tenants.plans import Plan
 from ratiobench.online.tenants.policy import Planner
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import Entry, Option, register
