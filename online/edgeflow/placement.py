@@ -50,22 +50,19 @@ def find_ending(planner: Planner, view: View, jobs: Iterable[int]) -> IntArray:
     last = planner.deadline[index]
     if view.until is not None:
         last = np.minimum(last, view.until)
-    found: IntArray = index[planner.edge_end(index) <= last]
-    return found
+    return np.asarray(index[planner.edge_end(index) <= last])
 
 
 def find_remaining_work(planner: Planner, index: IntArray) -> IntArray:
     """GPU seconds of the work that is left, at the smallest level, rounded up."""
     model = planner.model[index]
     slow = np.maximum(planner.speeds[model, 0], 1)
-    found: IntArray = -(-planner.left[index] // slow) * planner.levels[model, 0]
-    return found
+    return np.asarray(-(-planner.left[index] // slow) * planner.levels[model, 0])
 
 
 def _fitting(planner: Planner, jobs: Iterable[int]) -> IntArray:
     index = np.fromiter(jobs, np.int64)
-    found: IntArray = index[planner.edge_speed[planner.model[index]] > 0]
-    return found
+    return np.asarray(index[planner.edge_speed[planner.model[index]] > 0])
 
 
 def exclude_jobs(jobs: Sequence[int], others: Iterable[int]) -> list[int]:

@@ -91,14 +91,12 @@ class Planner:
     def _level_of(self, here: IntArray, view: View) -> IntArray:
         """Position of the present share among the levels; -1 where the job does not run in the cloud."""
         same = (self.levels[self.model[here]] == view.share[:, None]) & (view.place == CLOUD)[:, None]
-        found: IntArray = np.where(same.any(axis=1), same.argmax(axis=1), -1)
-        return found
+        return np.asarray(np.where(same.any(axis=1), same.argmax(axis=1), -1))
 
     def order_jobs(self, jobs: Sequence[int] | IntArray) -> IntArray:
         """By deadline, ties by index."""
         index = np.asarray(jobs, dtype=np.int64)
-        order: IntArray = index[np.lexsort((index, self.deadline[index]))]
-        return order
+        return np.asarray(index[np.lexsort((index, self.deadline[index]))])
 
     def plan(
         self,
@@ -129,16 +127,14 @@ class Planner:
         """Seconds that a start at this place takes now."""
         model, last = self.model[index], self.last[index]
         across = (last != PAUSED) & (last != place)
-        found: IntArray = self.overhead[model] + np.where(across, self.edge_overhead[model], 0)
-        return found
+        return np.asarray(self.overhead[model] + np.where(across, self.edge_overhead[model], 0))
 
     def edge_end(self, index: IntArray) -> IntArray:
         """The second at which each job would end on an edge server from now on; NEVER where it does not fit there."""
         speed = self.edge_speed[self.model[index]]
         on = self.place[index] == EDGE
         begin = np.where(on, np.maximum(self.ready[index], self.second), self.second + self.stall(index, EDGE))
-        found: IntArray = np.where(speed > 0, begin - (-self.left[index] // np.maximum(speed, 1)), NEVER)
-        return found
+        return np.asarray(np.where(speed > 0, begin - (-self.left[index] // np.maximum(speed, 1)), NEVER))
 
 
 def tables(public: Public) -> tuple[IntArray, IntArray, IntArray]:

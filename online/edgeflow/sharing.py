@@ -89,23 +89,6 @@ def restore(gpus, model, at, present, levels):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def repair_levels(order, left, model, rank, speeds):  # type: ignore[no-untyped-def]
-    """An order by remaining time at the first level that is right but for the rounding of doubles; ties by rank."""
-    for j in range(1, len(order)):
-        one = order[j]
-        k = j
-        while k > 0:
-            other = order[k - 1]
-            mine = left[one] * speeds[model[other], 0]
-            yours = left[other] * speeds[model[one], 0]
-            if mine > yours or (mine == yours and rank[one] > rank[other]):
-                break
-            order[k] = other
-            k -= 1
-        order[k] = one
-
-
-@compiled
 def divide(free, left, model, rank, order, at, levels, speeds, top):  # type: ignore[no-untyped-def]
     """AFS: the first level to each job, in this order, then steps until none fits. The number of GPUs left.
 

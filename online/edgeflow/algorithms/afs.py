@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ratiobench.online.edgeflow.planner import tables
 from ratiobench.online.edgeflow.policy import Sharing, column, common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, register
-from ratiobench.online.edgeflow.sharing import divide, repair_levels
+from ratiobench.online.edgeflow.sharing import divide
 
 PRODUCT_LIMIT = 2**62  # Products up to it fit the kernel's integers; Python's take those that may be larger
 
@@ -32,6 +33,8 @@ class Afs(Sharing):
         super().start(public, constants)
         self._tables = tables(public)
         levels, speeds, _ = self._tables
+        slow = np.maximum(1, speeds[:, 0]).tolist()
+        self._scale = [lcm(*slow) // speed for speed in slow]  # times these, times at first levels are whole numbers
         self._fastest = max(1, int(speeds.max(initial=0)))
         self._is_small = self._fastest**2 * int(levels.max(initial=0)) <= PRODUCT_LIMIT
 
@@ -43,24 +46,17 @@ class Afs(Sharing):
         index, left, model = view.index[has], view.left[has], model[has]
         due = column([self.jobs[i].deadline for i in index.tolist()])
         rank = np.argsort(np.lexsort((index, due)))
-        order = np.lexsort((rank, left / speeds[model, 0]))
-        given = (left, model, rank, order, np.full(len(index), -1, np.int64), levels, speeds, top)
+        times = [work * self._scale[m] for work, m in zip(left.tolist(), model.tolist(), strict=True)]
+        order = column(sorted(range(len(times)), key=lambda j: (times[j], rank[j])))
+        given: Sequence[Any] = (left, model, rank, order, np.full(len(index), -1, np.int64), levels, speeds, top)
         if self._is_small and int(left.max(initial=0)) * self._fastest <= PRODUCT_LIMIT:
-            at = _divided(view.gpus, repair_levels, divide, *given)
+            divide(view.gpus, *given)
         else:
-            plain = (getattr(kernel, "py_func", kernel) for kernel in (repair_levels, divide))
-            at = _divided(view.gpus, *plain, *(each.astype(object) for each in given)).astype(np.int64)
+            given = [each.astype(object) for each in given]
+            getattr(divide, "py_func", divide)(view.gpus, *given)
+        at = given[4].astype(np.int64)
         gpus = levels[model, np.maximum(at, 0)].tolist()
         return Answer({i: (CLOUD, gpus[j]) for j, i in enumerate(index.tolist()) if at[j] >= 0})
-
-
-def _divided(
-    gpus: int, sort: Any, share: Any, left: Any, model: Any, rank: Any, order: Any, at: Any, *tables: Any
-) -> Any:
-    """The level of each job, by these two kernels."""
-    sort(order, left, model, rank, tables[1])
-    share(gpus, left, model, rank, order, at, *tables)
-    return at
 
 
 register(
