@@ -20,7 +20,7 @@ from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.tenants import registry
-from ratiobench.online.tenants.algorithms.patent import HEURISTICS
+from ratiobench.online.tenants.algorithms.patent import HEURISTICS, Means
 
 AUDITS = "1"  # Version of all checks. Raise it with every claim that is added and every check whose outcome changes.
 NOTATION = (
@@ -95,7 +95,7 @@ def _admissible(case: Case[Instance]) -> Check:
     """
     instance, run, reference = case
     public, jobs = instance.public(), [instance.job(j) for j in range(instance.jobs)]
-    values = [HEURISTICS[_options(run)["h"]](public, job, 0) for job in jobs]
+    values = [HEURISTICS[_options(run)["h"]](Means(public, job, 0)) for job in jobs]
     least = [min(public.cost(job, k, job.release + r) for k, r in enumerate(job.run)) for job in jobs]
     h, true, unplaced = Fraction(0), 0, []
     if reference.solution is not None:

@@ -47,29 +47,22 @@ class Means:
     def __init__(self, public: Public, job: Job, now: int) -> None:
         gpus = sum(kind.count for kind in public.gpu_types)
         self.run = Fraction(sum(k.count * r for k, r in zip(public.gpu_types, job.run, strict=True)), gpus)
-        self.price = Fraction(sum(kind.count * kind.price for kind in public.gpu_types), gpus)
+        price = Fraction(sum(kind.count * kind.price for kind in public.gpu_types), gpus)
         self.left, self.late = max(1, job.deadline - now), public.late_penalty
-        self.time = (100 - job.cost_sensitivity) * public.theta
-        self.money = job.cost_sensitivity * self.price
+        self.worth = (100 - job.cost_sensitivity) * public.theta + job.cost_sensitivity * price  # of a tick
         self.over = 100 * max(Fraction(0), self.run - self.left)
-
-    def least(self, public: Public, job: Job, now: int) -> int:
-        """On an idle GPU of the best type."""
-        return min(public.cost(job, k, max(now, job.release) + run) for k, run in enumerate(job.run))
+        # On an idle GPU of the best type.
+        self.least = min(public.cost(job, k, max(now, job.release) + run) for k, run in enumerate(job.run))
 
 
 # What a job that is not placed adds to h, 1/100 micro-dollar
-HEURISTICS: Mapping[str, Callable[[Public, Job, int], Fraction | int]] = {
-    "ratio": lambda public, job, now: (lambda x: x.run / x.left * (x.time + x.money))(Means(public, job, now)),
-    "ratio-money": lambda public, job, now: (lambda x: x.run / x.left * (x.time + x.money) * x.run)(
-        Means(public, job, now)
-    ),
-    "slack": lambda public, job, now: (lambda x: x.over + (x.time + x.money) * x.run)(Means(public, job, now)),
-    "slack-late": lambda public, job, now: (lambda x: x.late * x.over + (x.time + x.money) * x.run)(
-        Means(public, job, now)
-    ),
-    "least": lambda public, job, now: Means(public, job, now).least(public, job, now),
-    "zero": lambda public, job, now: 0,
+HEURISTICS: Mapping[str, Callable[[Means], Fraction | int]] = {
+    "ratio": lambda job: job.run / job.left * job.worth,
+    "ratio-money": lambda job: job.run / job.left * job.worth * job.run,
+    "slack": lambda job: job.over + job.worth * job.run,
+    "slack-late": lambda job: job.late * job.over + job.worth * job.run,
+    "least": lambda job: job.least,
+    "zero": lambda job: 0,
 }
 
 
@@ -100,7 +93,7 @@ class Patent(Planner):
         self._batches += 1
         latest = int(plan.free.max()) + int(jobs.run.max(axis=1).sum())
         bound = sum(max(self.public.cost(job, k, latest) for k in range(len(job.run))) for job in view.waiting)
-        rest, scale = scale_values([self._value(self.public, job, view.now) for job in view.waiting], bound)
+        rest, scale = scale_values([self._value(Means(self.public, job, view.now)) for job in view.waiting], bound)
         if self._search == "beam":
             beam(jobs, plan, rest, scale, self._load, self._width)
             return

@@ -18,7 +18,7 @@ from ratiobench.instances.tenants.format import parse
 from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import expected, named, names
-from ratiobench.online.tenants.algorithms.patent import HEURISTICS, LIMIT, scale_values
+from ratiobench.online.tenants.algorithms.patent import HEURISTICS, LIMIT, Means, scale_values
 from ratiobench.online.tenants.run import run
 from tests.support.samples import samples
 from tests.support.strategies.tenants import tenants_documents
@@ -36,7 +36,7 @@ def batches(draw: Any) -> Instance:
 def reference(instance: Instance, h: str, load: bool) -> set[int]:
     """The costs at which a best-first search may end that keeps every state: those of the least F, within 1e-9."""
     public, jobs = instance.public(), [instance.job(j) for j in range(instance.jobs)]
-    values = [Fraction(HEURISTICS[h](public, job, 0)) for job in jobs]
+    values = [Fraction(HEURISTICS[h](Means(public, job, 0))) for job in jobs]
     m = instance.gpus
     start = (Fraction(0), (), (0,) * m, (0,) * m)
     heap: list[Any] = [(0.0, 0, *start)]
