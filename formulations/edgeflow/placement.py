@@ -51,21 +51,18 @@ def empty_schedule(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray
     jobs, cells = problem.jobs, grid.cells
     most = 2 * cells + 8 * jobs + 20 * PIECES
 
-    def steps(values: IntArray) -> IntArray:
-        return np.concatenate([values.astype(np.int64), np.zeros(most + 1 - len(values), np.int64)])
-
-    def each(values: FloatArray) -> FloatArray:
-        return np.concatenate([values, np.zeros(most + 1 - len(values))])
+    def padded(values: np.ndarray) -> np.ndarray:
+        return np.pad(values, (0, most + 1 - len(values)))
 
     positive = lam[lam > 0]
     least = 0.02 * float(positive.mean()) if len(positive) else 1e-9
     return PartialSchedule(
         np.array([cells]),
-        steps(grid.points),
-        steps(np.full(cells, problem.gpus)),
-        steps(grid.servers),
-        each(lam + least),
-        each(mu + 0.1 * least),
+        padded(grid.points),
+        padded(np.full(cells, problem.gpus)),
+        padded(grid.servers),
+        padded(lam + least),
+        padded(mu + 0.1 * least),
         np.zeros(jobs, np.int64),
         np.zeros((jobs, PIECES, 3), np.int64),
         np.zeros(jobs, np.bool_),

@@ -410,9 +410,8 @@ class Search:
 
     def __init__(self, problem: Tables) -> None:
         self.problem = problem
-        names = ("release", "deadline", "weight", "run", "money")
-        columns = [np.array(getattr(problem, name)) for name in names]
-        self.jobs = Jobs._make([*columns, np.int64(problem.late)])
+        columns = (problem.release, problem.deadline, problem.weight, problem.run, problem.money)
+        self.jobs = Jobs(*columns, np.int64(problem.late))
         self.kind = np.array(problem.instance.gpu_type)
         self.unit = max(1, sum(problem.least.tolist()) // problem.jobs)
         self.shape = (problem.instance.gpus, problem.jobs + 1)

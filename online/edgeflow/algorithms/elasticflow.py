@@ -16,14 +16,13 @@ that end there in time, the largest first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.online.edgeflow.admission import ADMITS
 from ratiobench.online.edgeflow.placement import RULES, exclude_jobs
 from ratiobench.online.edgeflow.plan import DROP_FAILED, LEVEL
 from ratiobench.online.edgeflow.planner import Planner, PlanResult
@@ -33,6 +32,25 @@ from ratiobench.online.edgeflow.registry import Entry, Option, register
 from ratiobench.online.edgeflow.sharing import spread
 
 SLOT_LIMIT = 86_400
+Fits = Callable[[Sequence[int]], bool]  # Whether one plan meets these jobs and those admitted before
+
+
+def admit_one_by_one(new: Sequence[Job], fits: Fits) -> list[int]:
+    """In order of arrival: each job that fits beside those before it."""
+    taken: list[int] = []
+    for job in new:
+        if fits([*taken, job.index]):
+            taken.append(job.index)
+    return taken
+
+
+def admit_together(new: Sequence[Job], fits: Fits) -> list[int]:
+    """All or none, as the artifact treats the arrivals of a slot."""
+    jobs = [job.index for job in new]
+    return jobs if jobs and fits(jobs) else []
+
+
+ADMITS = {"one": admit_one_by_one, "batch": admit_together}  # By the value of the option `admit`
 
 
 class ElasticFlow(Sharing):
