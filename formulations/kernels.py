@@ -183,7 +183,8 @@ class LazyKernel:
             overload(function, jit_options={**_INNER, "_nrt": False, "pipeline_class": _inner_compiler()})(chosen)
         only_kernels = {"pipeline_class": _inner_compiler()} if self.targetoptions.items() >= _INNER.items() else {}
         made = njit(**self.targetoptions, **only_kernels)(self.py_func)
-        file = getattr(made._cache, "_cache_file", None)  # numba's index of what it has compiled
+        # Numba's index of what it has compiled; none where NUMBA_DISABLE_JIT leaves the function as it is.
+        file = getattr(getattr(made, "_cache", None), "_cache_file", None)
         if file is not None:
             load = file._load_index
 
