@@ -7,7 +7,7 @@ import gzip
 import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,6 +33,7 @@ JUNK = st.recursive(
 )
 
 
+@cache
 def validator_of(kind: type[Any]) -> Validator:
     """What judges documents by the published schema of a type."""
     data = json.loads(json.dumps(make_schema(kind)))
