@@ -71,7 +71,6 @@ class Cluster:
         self.address = json.loads(file.read_text())["address"]
 
     def close(self) -> None:
-        """End all processes."""
         for process in self.processes:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -87,7 +86,6 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """The cluster of these tests."""
     made = Cluster(tmp_path_factory.mktemp("cluster"))
     yield made
     made.close()

@@ -51,12 +51,10 @@ def found(folder: Path) -> Results:
 
 
 def drawn(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more: Any) -> SuiteFigure:
-    """A figure of this kind over all groups."""
     return make_figure(found, Plot("it", "It", kind, groups, "numbers", **more), ToyFamily())
 
 
 def frame_of(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more: Any) -> pd.DataFrame:
-    """The means of a figure of this kind."""
     return take_means(found, Plot("it", "It", kind, groups, "numbers", **more))
 
 

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.usefixtures("toy")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of the suite `toy`."""
     return made("toy", tmp_path_factory.mktemp("paper"))
 
 

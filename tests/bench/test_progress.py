@@ -94,7 +94,6 @@ def test_what_is_at_work_is_said_after_a_few_seconds_of_silence(now: list[float]
 
 @pytest.mark.parametrize(("seconds", "told"), [(0.4, "0 s"), (99, "99 s"), (100, "1 min 40 s"), (7200, "2.0 h")])
 def test_times_are_told_in_the_unit_that_is_read(seconds: float, told: str) -> None:
-    """Seconds, minutes, hours."""
     assert clock(seconds) == told
 
 

@@ -88,7 +88,6 @@ def read(page: str) -> Sound:
 
 
 def page_of(results: Results) -> str:
-    """The page of these results."""
     family = families()["toy"]
     figures = list_figures(results, family)
     pictures = {picture.name: picture for picture in list_pictures(results, figures)}

@@ -21,7 +21,6 @@ POLICY = "class Never:\n    def start(self, public, constants): pass\n    def de
 
 
 def ratiobench(*words: str, **settings: Any) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **settings.pop("env", {})}
     command = [sys.executable, "-m", "ratiobench", *words]
     return subprocess.run(command, env=environment, text=True, check=False, timeout=120, **settings)

@@ -39,7 +39,6 @@ def optimum_read(reader: str, path: Path) -> float:
 
 
 def contested() -> Iterator[Instance]:
-    """Instances with a positive optimum."""
     for number in range(0, 40, 4):
         instance = contended_instance(number)
         if enumerate_optimum(instance)[0] > 0:

@@ -28,7 +28,6 @@ HERE = "tests.formulations.test_traps"
 
 
 def loaded_solvers() -> list[str]:
-    """The solver packages that this process has imported."""
     return [name for name in ("highspy", "ortools", "pulp", "pyscipopt", "gurobipy") if name in sys.modules]
 
 
@@ -69,7 +68,6 @@ class Truth:
 
 @lru_cache(maxsize=1)
 def truth() -> Truth:
-    """Built once."""
     instance = hard_instance()
     return Truth(model_of(instance), model_of(instance, "printed"), trivial_bound(instance))
 

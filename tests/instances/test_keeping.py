@@ -12,7 +12,6 @@ from ratiobench.instances.io.disk_cache import code_mark, recall, store
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own."""
     monkeypatch.setenv("RATIOBENCH_CACHE", str(tmp_path))
     return tmp_path / "kept"
 

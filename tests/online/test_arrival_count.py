@@ -18,7 +18,6 @@ INSTANCE = named("tiny_contention")
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[ArrivalCount | None]:
-    """All counts, none left out."""
     monkeypatch.setattr(arrival_count, "EVERY", 0.0)
     return []
 

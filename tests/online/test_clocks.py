@@ -38,7 +38,6 @@ class Clock:
         self.done: list[str] = []
 
     def perf_counter(self) -> float:
-        """In place of the module's."""
         return self.now
 
     def takes(self, seconds: float) -> Callable[..., None]:

@@ -63,7 +63,6 @@ def integer_places(value: Any) -> list[Place]:
 
 
 def text_of(place: Place) -> str:
-    """The place as messages name it."""
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place).removeprefix(".")
 
 
@@ -80,8 +79,6 @@ def put(*place: Any) -> Callable[[Any], Change]:
 
 
 def drop(*place: Any) -> Change:
-    """A change that removes a field."""
-
     def change(data: Document) -> None:
         del at(data, place)[place[-1]]
 

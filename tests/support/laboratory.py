@@ -50,7 +50,6 @@ def check_claim(instance: Instance, algorithm: str, name: str) -> Check:
 
 
 def dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
-    """D at exactly these prices."""
     return dual_of(instance).exact(lam, phi).value
 
 

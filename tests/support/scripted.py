@@ -68,5 +68,4 @@ class ScriptedProposer:
         reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
         components_to_update: list[str],
     ) -> dict[str, str]:
-        """The new texts by component."""
         return {name: mutate(candidate[name], self._draws) for name in components_to_update}

@@ -14,7 +14,6 @@ from ratiobench.instances.io.keys import Form, flatten, put
 
 
 def document_of(family: Family, suite: Suite, name: str) -> dict[str, Any]:
-    """The suite, under another name."""
     return {
         "name": name,
         "summary": suite.summary,

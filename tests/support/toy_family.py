@@ -70,7 +70,6 @@ class ToyFamily(Family):
         super().__init__(name, "points", headline="half", whole_values=True)
 
     def parse(self, data: Any, source: str) -> Numbers:
-        """The instance in a document."""
         if not isinstance(data.get("room"), int) or data["room"] < 0:
             raise InputError(source, "room", f"{shorten(data.get('room'))} is not an integer >= 0")
         return Numbers(data["name"], tuple(data["values"]), data["room"])
@@ -132,7 +131,6 @@ class ToyFamily(Family):
         )
 
     def solution_document(self, solution: Any) -> dict[str, Any]:
-        """A solution as JSON values."""
         return {"decisions": list(solution)}
 
     def parse_solution(self, data: Any, source: str) -> tuple[int, ...]:
@@ -208,7 +206,6 @@ class ToyFamily(Family):
         return [half] if names is None else [each for each in (half, third) if each.name in names]
 
     def measures(self, instance: Numbers, run: OnlineRun, checks: Sequence[Check]) -> Mapping[str, Fraction | None]:
-        """What part of everything was taken."""
         return {"share": Fraction(run.welfare, sum(instance.values)) if any(instance.values) else None}
 
     def accounts(self, instance: Numbers, run: OnlineRun) -> Mapping[str, int]:

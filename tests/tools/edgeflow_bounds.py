@@ -145,7 +145,6 @@ def _passes(instance: Instance, document: Document, optimum: int) -> bool:
 
 
 def main() -> None:
-    """Make them, judge them, count."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)

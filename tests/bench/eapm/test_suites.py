@@ -28,7 +28,6 @@ from tools.readme_tables import figure_data
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """What the command printed, as JSON."""
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     return document
 

@@ -56,7 +56,6 @@ def short_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def same(one: SearchResult, other: SearchResult) -> bool:
-    """Whether two searches ended alike."""
     keys = ("claim", "violated", "tries", "left", "right", "score")
     if any(getattr(one, key) != getattr(other, key) for key in keys):
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import date, timedelta
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -16,7 +15,7 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.suite import SWEEP, YESTERDAY, Case, Study, Suite
 from ratiobench.bench.lora import FAMILY
 from ratiobench.bench.lora.measures import accounts, measures
-from ratiobench.bench.lora.paper_suites import ALGORITHMS, PDFTSP, RUNS, TRACE_RUNS, WHICH
+from ratiobench.bench.lora.paper_suites import ALGORITHMS, PDFTSP, WHICH
 from ratiobench.bench.lora.studies import study
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
@@ -102,25 +101,6 @@ def test_the_paper_has_the_printed_programme_and_both_forms_of_its_baselines() -
         assert set(compared) == set(product(ours, {"titan", *baselines}))
         for (_, than), percent in compared.items():
             assert percent == compared["pdftsp", than.partition(":")[0]]
-
-
-def test_every_figure_says_what_its_repetitions_are() -> None:
-    """Consecutive days of a trace, parts that mix traces: what a t-interval over them cannot say."""
-    for name in (*FIGURES, "mechanisms"):
-        suite = SUITES[name]
-        traces = any("trace" in case.recipe["arrivals"] for case in suite.cases)
-        for plot in suite.plots:
-            assert name == "fig13" or (TRACE_RUNS in plot.note) == traces
-    assert RUNS in SUITES["fig12"].plots[0].note
-    days = {trace: [case.recipe["arrivals"]["day"] for case in SUITES["fig7"].cases if case.group == trace]
-            for trace in ("pai", "philly", "helios")}  # fmt: skip
-    for found in days.values():
-        assert [date.fromisoformat(day) - date.fromisoformat(found[0]) for day in found] == [
-            timedelta(days=j) for j in range(5)
-        ]
-    for group in ("40 tasks", "100 tasks", "200 tasks"):
-        mixed = [case.recipe["arrivals"]["trace"] for case in SUITES["fig12"].cases if case.group == group]
-        assert mixed == ["pai", "philly", "helios", "pai", "philly"]
 
 
 def test_the_base_day_is_one_instance_in_every_figure() -> None:

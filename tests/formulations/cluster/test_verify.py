@@ -234,7 +234,6 @@ def _forge(name: str, held: list[tuple[Instance, Document]], number: int) -> boo
 
 @pytest.fixture(scope="module")
 def held() -> list[tuple[Instance, Document]]:
-    """Instances and their certificates."""
     return [_certified(number) for number in range(8)]
 
 

@@ -27,23 +27,14 @@ from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.solution import parse_solution, solution_document
 from ratiobench.online.lora.run import run
 from tests.formulations.lora.test_models import contended_instance
+from tests.support.lora_documents import make_instance
 from tests.support.samples import samples
 
 TOP = 2**40
 
 
 def instance_of(tasks: list[dict[str, Any]], slots: int, node: dict[str, Any], base: int = 0) -> Instance:
-    return parse(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "large",
-            "slots": slots,
-            "slot_seconds": 600,
-            "base_memory_mb": base,
-            "node_types": [{"name": "g", "count": 1} | node],
-            "tasks": [{"vendors": []} | task for task in tasks],
-        }
-    )
+    return make_instance(slots, [node], tasks, base_memory_mb=base)
 
 
 def where_cbc_finds_nothing() -> Instance:

@@ -16,7 +16,6 @@ SACCT = ("JobID", "Submit", "Start", "End", "Elapsed", "State", "ReqTRES", "Time
 
 
 def cluster_of(x: Instance, **given: Any) -> ClusterFile:
-    """The cluster file of an instance."""
     return ClusterFile(pools=[LogPool(pool.name, pool.nodes, pool.gpus) for pool in x.pools], **given)
 
 
@@ -63,7 +62,6 @@ def sacct(rows: Iterator[dict[str, Any]], zone: ZoneInfo | None = None) -> str:
 
 
 def sacct_json(rows: Iterator[dict[str, Any]]) -> str:
-    """Text of `sacct --json`."""
     jobs = []
     for row in rows:
         tres = [{"type": "gres", "name": "gpu", "count": row["gpus"]}, {"type": "node", "count": row["nodes"]}]
@@ -78,7 +76,6 @@ def sacct_json(rows: Iterator[dict[str, Any]]) -> str:
 
 
 def csv(rows: Iterator[dict[str, Any]]) -> str:
-    """A table with our names."""
     names = ("id", "submit", "start", "duration", "limit", "nodes", "gpus", "type", "account", "user", "partition")
     table = [";".join(names)]
     for row in rows:

@@ -160,7 +160,6 @@ def test_what_was_allocated_counts_without_reqtres_and_ties_no_job_to_a_type(tmp
 
 
 def new_job(**given: Any) -> dict[str, Any]:
-    """A job of the JSON."""
     time = {"submission": EIGHT, "start": EIGHT + 60, "end": EIGHT + 90, "limit": 10}
     time |= {key: given.pop(key) for key in tuple(given) if key in ("limit", "suspended", "elapsed", "start")}
     tres = {"allocated": [{"type": "gres", "name": "gpu:a100", "count": 2}], "requested": []}

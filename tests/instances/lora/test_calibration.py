@@ -43,7 +43,6 @@ def document(**changes: Any) -> dict[str, Any]:
 
 
 def write(path: Path, **changes: Any) -> Path:
-    """The same as a file."""
     path.write_text(json.dumps(document(**changes)))
     return path
 

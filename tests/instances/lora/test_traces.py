@@ -37,7 +37,6 @@ RAW = {"pai": "pai_task_table.csv.gz", "philly": "philly.csv.gz", "helios": "clu
 
 @pytest.fixture(scope="module")
 def raw() -> Path:
-    """The folder with the real rows."""
     folder = os.environ.get("RATIOBENCH_DATA")
     if not folder:
         pytest.skip("RATIOBENCH_DATA is not set: no real trace rows here")
@@ -222,7 +221,6 @@ HELIOS_ROWS = [
 
 
 def lines(*rows: str) -> str:
-    """Rows as the text of a file."""
     return "".join(f"{row}\n" for row in rows)
 
 

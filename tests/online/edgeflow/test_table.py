@@ -23,7 +23,6 @@ from tests.support.strategies.edgeflow import tiny_instances
 
 
 def own(instance: Instance, algorithm: Any, game: EdgeflowEnvironment = ENVIRONMENT) -> OnlineRun:
-    """A run in this process."""
     return run_built(game, instance, algorithm, "own", "1", (), "seed")
 
 

@@ -35,6 +35,7 @@ from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.run import run_built
 from tests.support.examples import Examples, optimum_of
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -300,16 +301,15 @@ TOP = 2**40  # The largest number of the format
 @pytest.mark.parametrize("cost", [0, pytest.param(TOP, marks=pytest.mark.nightly), -TOP])
 def test_extreme_figures_do_not_overflow(cost: int) -> None:
     """Rates, memory, bids and costs at the format's limits: every algorithm stays valid and below OPT."""
-    instance = parse(
-        {
-            "format": "ratiobench/lora/1", "name": "extreme", "slots": 3, "slot_seconds": 1, "base_memory_mb": 1,
-            "node_types": [{"name": "a", "count": 1, "compute": TOP, "memory_mb": TOP, "tariff": [0, 0, 0]}],
-            "tasks": [
-                {"arrival": 1, "deadline": 3, "memory_mb": memory, "work": work, "bid": TOP - j,
-                 "rate": [rate], "cost": [[cost, 0, cost]], "vendors": [{"price": TOP * (j % 2), "delay": 0}]}
-                for j, (memory, work, rate) in enumerate([(1, 1, TOP), (TOP - 1, TOP, TOP), (1, TOP, TOP // 2)])
-            ],
-        }
+    instance = make_instance(
+        3,
+        [make_node(TOP, TOP)],
+        [
+            {"memory_mb": memory, "work": work, "bid": TOP - j, "rate": [rate], "cost": [[cost, 0, cost]],
+             "vendors": [{"price": TOP * (j % 2), "delay": 0}]}
+            for j, (memory, work, rate) in enumerate([(1, 1, TOP), (TOP - 1, TOP, TOP), (1, TOP, TOP // 2)])
+        ],
+        base_memory_mb=1,
     )  # fmt: skip
     optimum, _ = enumerate_optimum(instance)
     for variant in VARIANTS:

@@ -249,7 +249,6 @@ def test_points_of_arrival_that_stand_for_several_slots(monkeypatch: pytest.Monk
 
 @pytest.fixture(scope="module")
 def known() -> tuple[Instance, Instance]:
-    """Today and before, both short."""
     return _part("now", 12), _part("past", 20)
 
 

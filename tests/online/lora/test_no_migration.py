@@ -55,7 +55,6 @@ class Moving:
         """Nothing to do."""
 
     def decide(self, task: Task, view: object) -> Decision | None:
-        """A schedule on two nodes, for one of them."""
         return MOVING[task.index]
 
 

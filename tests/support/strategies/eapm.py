@@ -54,7 +54,6 @@ def eapm_documents(
 
 
 def tiny_instances(**limits: int) -> st.SearchStrategy[Instance]:
-    """A validated tiny instance; see `eapm_documents`."""
     return eapm_documents(**limits).map(lambda document: parse(document, "<hypothesis>"))
 
 

@@ -59,5 +59,4 @@ def _job(draw: st.DrawFn, models: list[Document], seconds: int) -> Document:
 
 
 def tiny_instances(**limits: int) -> st.SearchStrategy[Instance]:
-    """A validated tiny instance; see `edgeflow_documents`."""
     return edgeflow_documents(**limits).map(lambda document: parse(document, "<hypothesis>"))

@@ -51,5 +51,4 @@ def tenants_documents(draw: st.DrawFn, max_jobs: int = 4, max_types: int = 2, ma
 
 
 def tiny_instances(**limits: int) -> st.SearchStrategy[Instance]:
-    """A validated tiny instance; see `tenants_documents`."""
     return tenants_documents(**limits).map(lambda document: parse(document, "<hypothesis>"))
