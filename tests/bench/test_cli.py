@@ -1,7 +1,5 @@
 """The commands: names, JSON keys, exit statuses, and one line for everything that cannot be used."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

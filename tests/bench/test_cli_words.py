@@ -1,7 +1,5 @@
 """The words of the command line: help, version, and what was probably meant by a word that is not known."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

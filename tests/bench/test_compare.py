@@ -1,7 +1,5 @@
 """Two result folders side by side: exact differences are named, seconds only beyond noise."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A dask cluster of real processes on loopback: the same tables as a pool, whatever dies on the way."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The figures that suites ask for: their data against the rows of results.csv, and their drawings."""
 
-from __future__ import annotations
-
 import math
 import re
 import statistics

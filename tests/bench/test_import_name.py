@@ -1,7 +1,5 @@
 """One import name, `ratiobench`: no module is loaded twice, and importing a part loads that part alone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

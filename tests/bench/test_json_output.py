@@ -1,7 +1,5 @@
 """Every command prints one JSON document with `--json`, with the keys that docs/reference/json.md names."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

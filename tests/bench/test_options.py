@@ -1,7 +1,5 @@
 """Every option is a parameter of the command's function: the command line has its names, defaults and values."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """What a paper takes from a run (docs/paper.md): a table, tests, figures as files, a line that cites the run."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is told of a run on the way: how far, for how long, what is at work; and that no command is silent for long."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -1,7 +1,5 @@
 """The tables and the page: exact figures in the CSV, one self-contained page that is sound HTML."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

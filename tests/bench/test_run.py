@@ -1,7 +1,5 @@
 """Running suites: the same numbers however it is run, nothing lost or done twice after a kill, failures as rows."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

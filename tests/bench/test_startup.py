@@ -1,7 +1,5 @@
 """The first run: what is compiled, how often, side by side; what is run first."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The command in unusual surroundings: closed streams, a terminal of few characters, no home, no current folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

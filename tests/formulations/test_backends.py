@@ -1,7 +1,5 @@
 """Solver processes: limits, crashes, replacement, and no process left behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """MPS and LP texts: what HiGHS and CBC read from them has our optimum."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Kernels that were compiled by another version of the code: they are compiled anew, and nothing fails."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Traps of the solver stack, pinned: what our wrappers must never pass on."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What every family's file format owes: files read back identical, and whatever is not allowed is one line."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

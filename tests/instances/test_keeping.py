@@ -1,7 +1,5 @@
 """What is kept on disk is read as it was written, or not at all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

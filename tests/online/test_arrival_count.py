@@ -1,7 +1,5 @@
 """How many arrivals of a run are answered: told while it runs, of both simulations of a user's algorithm."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """What is in the seconds of a run, a solve, a piece of work, and in limits: no compilation, no start of a process."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

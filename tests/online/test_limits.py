@@ -1,7 +1,5 @@
 """No row looks better or worse by a limit that it does not tell: every algorithm where its work limit bites."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 

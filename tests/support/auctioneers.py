@@ -1,7 +1,5 @@
 """Anyone's own auctions, by import path; this module must import nothing heavy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ admits these, too, if `cheat` returns True: it has seen, changed or taken what i
 has a higher score than the honest policy, and one that does nothing has the same score.
 """
 
-from __future__ import annotations
-
 import textwrap
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Own policies of family `cluster`: one that keeps the rules, and some that break one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

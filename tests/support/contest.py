@@ -1,7 +1,5 @@
 """What tests of anyone's algorithms share: a small contest, who breaks a rule in it, and who is sound."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ratiobench.formulations.lora.check import check

@@ -3,8 +3,6 @@
 They are run by their import path, in a process of their own; this module must import nothing heavy.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import importlib.util

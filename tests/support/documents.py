@@ -1,7 +1,5 @@
 """Changes of JSON documents, and what every reader of a format owes: what all families' tests of formats share."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import itertools

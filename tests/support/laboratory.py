@@ -1,7 +1,5 @@
 """What tests of the theory share: groups of claims, prices of the dual, breakpoints."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from fractions import Fraction
 from itertools import pairwise

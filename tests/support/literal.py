@@ -1,7 +1,5 @@
 """The main paper's algorithms written down literally, over enumerated schedules and in fractions: the slow twins."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Instances of family `lora` written down in tests: only what is not said here is said there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What tests of mechanisms share: names, instances, prices, and the definition over enumerated schedules."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Mechanisms with one thing done wrong, and a cluster by hand to show it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from fractions import Fraction

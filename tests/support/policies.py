@@ -1,7 +1,5 @@
 """Policies as files, as a program would write them: good ones, failing ones, and ones that cheat."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "policies"

@@ -1,7 +1,5 @@
 """Stand-ins for a language model: they change one number in a policy's text."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re

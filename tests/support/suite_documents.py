@@ -1,7 +1,5 @@
 """Any suite as the document of a file that `ratiobench.bench.family.suite_file` reads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any

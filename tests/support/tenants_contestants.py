@@ -3,8 +3,6 @@
 They are run by their import path, in a process of their own; this module must import nothing heavy.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ It is a second family in every sense but size, and the harness must carry it wit
 hang, raise or cheat stand beside honest ones.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -6,8 +6,6 @@ enough) >= every schedule that `check` finds valid; the certificate is accepted,
 a schedule are judged alike by `check` and `verify`.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import copy

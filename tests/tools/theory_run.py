@@ -7,8 +7,6 @@ the runs. An invariant counts an instance when its check holds there; anything b
 failure that names the instance.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import multiprocessing

@@ -1,7 +1,5 @@
 """A backtest: the answer, the match of replay and log, the page; `import` and `backtest` at the command line."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """EAPM through the commands: its suites, claims and measures, the paper's figures beside ours, the page, one run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Family edgeflow through the harness: suites, claims, measures, time lines and explanations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path

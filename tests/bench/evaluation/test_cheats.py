@@ -1,7 +1,5 @@
 """Cheats against `evaluate`: isolated none gains anything; what each gains without isolation stands in SECURITY.md."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re

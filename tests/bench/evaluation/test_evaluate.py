@@ -1,7 +1,5 @@
 """`evaluate`: scores, the cascade, invalid policies, feedback, isolation, JSON."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

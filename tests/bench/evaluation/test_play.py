@@ -1,7 +1,5 @@
 """`play`: one policy on a list of instances in this process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Theorem 5 and its repaired form: figures against enumeration and the shipped ones, verdicts at every edge."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The paper's claims as checks: verdicts and both sides against the definitions, on random and shipped instances."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Utility curves: every piece against runs at the bids themselves; deficits, and the shipped examples."""
 
-from __future__ import annotations
-
 import csv
 import json
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Extremes of bbar over all covers: Dinkelbach against lists of covers and count vectors, at every sign and size."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The dual value at given prices: the enumerated one, exact whatever the prices, never below OPT."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

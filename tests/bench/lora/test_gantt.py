@@ -1,7 +1,5 @@
 """Gantt charts: blocks against the cells of the solution, and the pictures that commands write."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """Guarantees of the corrected mechanisms: where they hold, where they do not apply, and that the checks can fail."""
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import replace
 from fractions import Fraction

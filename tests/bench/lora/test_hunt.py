@@ -1,7 +1,5 @@
 """The search for counterexamples: exact, repeatable, taken up where it stopped, and confirmed by the audit."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Misreports: the best lie is the best of all reports, and whatever else a mechanism answers to lies."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the paper says of its figures: verdicts from made-up means, and those of the committed run."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The suites of the paper's evaluation: what they share, what their figures need, and the measures beside welfare."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from fractions import Fraction

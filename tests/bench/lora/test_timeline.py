@@ -1,7 +1,5 @@
 """Time lines: why tasks were rejected, against trying every schedule; loads and prices against adding up."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

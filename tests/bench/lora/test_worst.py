@@ -1,7 +1,5 @@
 """The search for an algorithm's worst ratio: honest figures, the same on every run, one process for anyone's own."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Family tenants through the harness: suites, claims, measures and explanations."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

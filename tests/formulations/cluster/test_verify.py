@@ -1,7 +1,5 @@
 """Certificates of clusters cannot be forged, and the checker stands on its own."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import inspect

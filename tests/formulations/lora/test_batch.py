@@ -1,7 +1,5 @@
 """Batches on residual capacities: packings, bounds and programs, against enumeration."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The exact verifier: every constraint violated on purpose is caught and named by its equation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The schedule space of a task against enumeration: cheapest covers, minimal covers, count vectors."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The enumerator: right on cases worked by hand, bounded in size, and the golden values of the shipped instances."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

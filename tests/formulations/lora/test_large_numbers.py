@@ -1,7 +1,5 @@
 """Numbers near the format's limit of 2^40: what solvers say in floating point is no proof until it is checked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

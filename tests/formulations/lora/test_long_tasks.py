@@ -1,7 +1,5 @@
 """Tasks whose tables would be too large: exchanges find what the table says, and so does the checker's split."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from unittest import mock
 

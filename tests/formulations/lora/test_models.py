@@ -1,7 +1,5 @@
 """Every formulation with every installed backend agrees with brute force; the interval is always proved."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Without migration: checker, optimum, bounds, heuristic and commands agree with looking at everything."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

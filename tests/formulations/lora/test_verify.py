@@ -1,7 +1,5 @@
 """The checker of certificates: nothing that was changed passes, and what is wrong is named."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

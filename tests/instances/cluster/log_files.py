@@ -1,7 +1,5 @@
 """Writes a log of an instance and its starts in every format that is read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime

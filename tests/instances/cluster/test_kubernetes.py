@@ -1,7 +1,5 @@
 """Kueue's Workloads, Jobs and Pods: pods that ran, sidecars, slices, gangs, what is left out, bad fields."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The import as a whole: one month in every format, merged logs, the window, names, clocks, the report, the file."""
 
-from __future__ import annotations
-
 import itertools
 from functools import cache
 from pathlib import Path

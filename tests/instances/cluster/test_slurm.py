@@ -1,7 +1,5 @@
 """Slurm's accounting line by line, as text and as JSON: what each odd line becomes, and that a bad one is one error."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The EAPM file format: what is written reads back identical, and whatever is not allowed is one line that names it."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """EAPM's generators: the same integers everywhere, calibrated to the paper's table, paired across recipes."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """The file format of family edgeflow: what is written reads back identical, what is not allowed is one line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Files of measurements of a GPU: their content, broken files, and what recipes make of them."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

@@ -1,7 +1,5 @@
 """The file format: what is written reads back identical, and whatever is not allowed is one line that names it."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

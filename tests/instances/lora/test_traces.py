@@ -1,7 +1,5 @@
 """Arrivals from the traces: shipped days, readers of the public formats, exact rescaling, and real rows if present."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The format of tenants: what is written reads back identical; whatever is not allowed is one line that names it."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

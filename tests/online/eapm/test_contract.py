@@ -1,7 +1,5 @@
 """EAPM's online contract: what an algorithm sees, what the referee books and refuses, and who is caught cheating."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path

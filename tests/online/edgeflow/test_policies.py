@@ -1,7 +1,5 @@
 """The policies of family `edgeflow`: valid everywhere, never above a bound, and each as its rule says."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The referee of family `edgeflow`: against a literal simulator, second by second, and at every edge of its rules."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The search over amounts of work, for tasks with too many count vectors: the schedule that the other search finds."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any

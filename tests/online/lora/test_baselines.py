@@ -1,7 +1,5 @@
 """The baselines against their literal twins: EFT, NTM, greedy, the Eris-style auction, Titan's batches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Anyone's algorithms under the referee: honest ones pass, and whoever breaks a rule is caught and named."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

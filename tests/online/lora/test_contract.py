@@ -1,7 +1,5 @@
 """What every registered algorithm must satisfy, with each of its options; the registry names them all."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

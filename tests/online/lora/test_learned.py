@@ -1,7 +1,5 @@
 """`learned` by its name: history in files, what cannot be history, and the same decisions everywhere."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

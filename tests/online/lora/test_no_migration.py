@@ -1,7 +1,5 @@
 """Online algorithms that keep tasks on one node: the referee's rule, the forms of ours, and the slow twins of some."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

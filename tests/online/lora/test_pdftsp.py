@@ -1,7 +1,5 @@
 """pdFTSP against its literal twin: same F, same schedule, same admissions and charges, in fractions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The processes of anyone's algorithms: limits on time, memory and output, and nothing left behind."""
 
-from __future__ import annotations
-
 import itertools
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """EAPM instances and their documents, small enough to try every placement."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

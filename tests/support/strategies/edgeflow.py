@@ -1,7 +1,5 @@
 """EdgeFlow instances and their documents, small enough to be solved second by second."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

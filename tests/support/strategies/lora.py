@@ -1,7 +1,5 @@
 """Tiny instances of problem P, small enough to try every schedule, and odd documents for its file format."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

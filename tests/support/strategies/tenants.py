@@ -1,7 +1,5 @@
 """Tenants instances and their documents, small enough for brute force."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st
