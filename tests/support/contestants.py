@@ -324,14 +324,6 @@ class WritesToTheTask(Honest):
         return super().decide(task, view)
 
 
-class FakesTheView(Honest):
-    """Believes in a picture of its own, in which all nodes are free."""
-
-    def decide(self, task: Task, view: View) -> Any:
-        free = np.full_like(view.compute, 10**9)
-        return super().decide(task, View(view.slot, free, free, view.tasks))
-
-
 class Raises(Honest):
     def decide(self, task: Task, view: View) -> Any:
         if task.index:
@@ -379,13 +371,6 @@ class HangsInConstructor(Honest):
         time.sleep(3600)
 
 
-class EatsMemory(Honest):
-    def decide(self, task: Task, view: View) -> Any:
-        pieces = []
-        while True:
-            pieces.append(np.ones(2**20))
-
-
 class ReadsData(Honest):
     def decide(self, task: Task, view: View) -> Any:
         try:
@@ -429,16 +414,6 @@ class ReadsTheCommandLine(Honest):
     def __init__(self) -> None:
         with open(f"/proc/{os.getppid()}/cmdline", "rb") as file:
             file.read()
-
-
-class GeneratesTheInstance(Honest):
-    """Makes instances until one has the hash that it was given as a seed."""
-
-    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        from ratiobench.instances.lora.generate import generate
-
-        super().start(public, constants)
-        generate({"kind": "paper", "name": "x", "seed": ["x"], "slots": 12, "tasks": 2, "nodes": {"a100": 1}})
 
 
 class RegeneratesTasks(Honest):
@@ -511,11 +486,6 @@ class Snoops(Honest):
         return None
 
 
-class SearchesMemory(Honest):
-    def decide(self, task: Task, view: View) -> Any:
-        return [each for each in gc.get_objects() if type(each).__name__ == "Instance"] or None
-
-
 class PeeksThroughBase(Honest):
     """Follows the arrays of a task to the table they might be a part of."""
 
@@ -562,22 +532,6 @@ class EveryOtherRun(Honest):
         return super().decide(task, view) if self.odd else None
 
 
-class PatchesTheReferee(Honest):
-    """Replaces the referee's judgement, in the only process that it reaches."""
-
-    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        from ratiobench.formulations.lora import check
-        from ratiobench.online.lora import simulator
-
-        super().start(public, constants)
-        simulator.CapacityState.judge = lambda self, task, answer: answer  # type: ignore[method-assign]
-        check.check = None  # type: ignore[assignment]
-
-    def decide(self, task: Task, view: View) -> Any:
-        slots = range(task.options[0].first, task.deadline + 1)
-        return Decision(task.options[0].vendor, tuple((0, slot) for slot in slots))
-
-
 class WritesToThePipe(Honest):
     """Sends lines of its own where the answers go, past the loop that serves it."""
 
@@ -601,20 +555,6 @@ class WritesToThePipe(Honest):
                 os.write(descriptor, self.line)
             except OSError:
                 continue
-        return None
-
-
-class LiesAtTheEnd(Honest):
-    """Has counts that are none, for which the answer to the last question cannot be read."""
-
-    def decide(self, task: Task, view: View) -> Any:
-        if task.index == 7:
-            for descriptor in range(3, 32):
-                try:
-                    os.write(descriptor, b'{"kind": "answers", "read": [], "answers": [null], "seconds": 0}\n')
-                    os.write(descriptor, b'{"kind": "end", "read": [], "altered": 1, "counts": [], "label": []}\n')
-                except OSError:
-                    continue
         return None
 
 

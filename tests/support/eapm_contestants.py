@@ -103,21 +103,6 @@ class ShrinksTheBag(Honest):
         return super().decide(user, view)
 
 
-class PatchesTheReferee(Honest):
-    """Replaces the referee's judgement, in the only process that it reaches."""
-
-    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        from ratiobench.formulations.eapm import check
-        from ratiobench.online.eapm import simulator
-
-        super().start(public, constants)
-        simulator.Simulator.take = lambda self, index, answer: answer  # type: ignore[method-assign]
-        check.check = None  # type: ignore[assignment]
-
-    def decide(self, user: User, view: View) -> Any:
-        return (0, 0)
-
-
 class ReadsTheFile(Honest):
     """Reads the file that its option names, before it starts."""
 

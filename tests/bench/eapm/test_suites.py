@@ -14,7 +14,7 @@ from ratiobench.bench.cli import main
 from ratiobench.bench.eapm.claims import CLAIMS, audit
 from ratiobench.bench.eapm.measures import measures
 from ratiobench.bench.eapm.suites import ALGORITHMS, READINGS, suites
-from ratiobench.bench.family.registry import families, find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.named import named, path
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
@@ -37,15 +37,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     only = [word for gamma in ("1.05", "1.2", "1.5") for word in ("--only", f"gamma {gamma}, run [01]")]
     assert main(["run", "eapm-table1", *only, "--out", str(out), "--workers", "1", "--quiet"]) == 0
     return out
-
-
-def test_the_family_stands_beside_the_first_one() -> None:
-    """Its own unit and objective; its suites are found by name."""
-    family, suite = find_suite("eapm-table1")
-    assert (family.name, family.unit, family.objective) == ("eapm", "units/s", "profit rate")
-    assert families()["lora"].objective == "welfare"
-    assert len(suite.cases) == 1000
-    assert {"eapm-table1", "eapm-fig2", "eapm-fig3", "eapm-fig4"} <= {each.name for each in family.suites()}
 
 
 def test_every_suite_has_the_papers_sizes() -> None:

@@ -26,6 +26,7 @@ from ratiobench.online.run import list_choices, run_built
 from ratiobench.online.spec import YESTERDAY
 from tests.support import eapm_contestants
 from tests.support.samples import samples
+from tests.support.strategies.eapm import tiny_instances
 
 VARIANTS = [
     f"{entry.name}:{options}" if options else entry.name for entry in entries().values() for options in entry.choices()
@@ -45,28 +46,6 @@ def _instance(users: int = 6, **fields: Any) -> Instance:
                 {"name": "short", "etc_ms": [1, 2], "apc_mw": [5, 2]},
             ],
             "users": [{"type": i % 2, "tasks": 4, "price": 50 + i} | fields for i in range(users)],
-        }
-    )
-
-
-@st.composite
-def tiny(draw: st.DrawFn) -> Instance:
-    """At most three machines and four users with at most three tasks each; prices that do not pay and free energy."""
-    machines = draw(st.integers(1, 3))
-    row = st.lists(st.integers(1, 9), min_size=machines, max_size=machines)
-    powers = st.lists(st.integers(0, 9), min_size=machines, max_size=machines)
-    kinds = draw(st.integers(1, 3))
-    user = st.fixed_dictionaries(
-        {"type": st.integers(0, kinds - 1), "tasks": st.integers(1, 3), "price": st.integers(0, 200)}
-    )
-    return parse(
-        {
-            "format": FORMAT,
-            "name": "tiny",
-            "energy_price": draw(st.integers(0, 3)),
-            "machines": [f"machine {j}" for j in range(machines)],
-            "task_types": [{"name": f"type {k}", "etc_ms": draw(row), "apc_mw": draw(powers)} for k in range(kinds)],
-            "users": draw(st.lists(user, min_size=1, max_size=4)),
         }
     )
 
@@ -114,7 +93,7 @@ def _literal(instance: Instance, decisions: tuple[tuple[int, ...], ...]) -> tupl
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @settings(max_examples=samples(25))
-@given(instance=tiny())
+@given(instance=tiny_instances(max_users=4, max_tasks=3))
 def test_a_run_is_valid_repeatable_and_at_most_opt(variant: str, instance: Instance) -> None:
     """On tiny instances: the referee's and the verifier's figures, a second run, brute force."""
     result = run(instance, variant, prior=instance)
@@ -126,7 +105,7 @@ def test_a_run_is_valid_repeatable_and_at_most_opt(variant: str, instance: Insta
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @settings(max_examples=samples(25))
-@given(instance=tiny(), data=st.data())
+@given(instance=tiny_instances(max_users=4, max_tasks=3), data=st.data())
 def test_decisions_do_not_depend_on_later_arrivals(variant: str, instance: Instance, data: st.DataObject) -> None:
     """With the constants given: later users altered, then cut away."""
     whole = run(instance, variant)
@@ -143,7 +122,7 @@ def test_decisions_do_not_depend_on_later_arrivals(variant: str, instance: Insta
 
 
 @settings(max_examples=samples(50))
-@given(instance=tiny())
+@given(instance=tiny_instances(max_users=4, max_tasks=3))
 def test_the_view_shows_what_the_decisions_so_far_have_led_to(instance: Instance) -> None:
     """Loads and profit before every user, against literal sums; later views leave earlier ones alone."""
     seen: list[tuple[User, View]] = []
@@ -347,7 +326,6 @@ CHEATERS: Mapping[str, tuple[str, int | None]] = {
     "WritesToTheView": ("read-only", 0),
     "WritesToTheUser": ("read-only", 0),
     "ShrinksTheBag": ("read-only", 0),
-    "PatchesTheReferee": ("5", 0),
     "ReadsTheHouse": ("peeks", None),
     "WritesToThePipe": ("protocol", 0),
 }

@@ -203,12 +203,6 @@ def test_an_algorithm_that_is_never_ready_is_a_timeout(instance: Instance, monke
     assert first_violation(instance, "HangsInConstructor")[:2] == ("timeout", None)
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell a process's memory")
-def test_an_algorithm_that_eats_memory_is_killed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolation, "MEMORY_MB", 300)
-    assert first_violation(instance, "EatsMemory")[:2] == ("memory", 0)
-
-
 @pytest.mark.nightly
 def test_a_run_works_inside_a_daemonic_pool_process(instance: Instance) -> None:
     """Cluster workers are daemonic, and those may not have children of the multiprocessing kind."""
