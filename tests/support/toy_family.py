@@ -49,8 +49,6 @@ def _log(what: str) -> None:
 
 @dataclass(frozen=True)
 class _Verified:
-    """What the verification of a solution found."""
-
     valid: bool
     welfare: int
     admitted: int
