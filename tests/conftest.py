@@ -1,7 +1,5 @@
 """Shared set-up: the repository root on the path, and the Hypothesis profile."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

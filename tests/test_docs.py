@@ -1,7 +1,5 @@
 """The check of a certificate in a tutorial is right; `nox -s docs` builds the site, with all notebooks and links."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions that users import describe every keyword, and all examples in docstrings give what they print."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """`tools/perf.py` prints its tables. No test reads a clock."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

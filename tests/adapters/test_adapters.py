@@ -1,7 +1,5 @@
 """Search programs on real evaluations; a scripted change of numbers stands in for a language model."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The examples in `docs/examples` and in docs/evaluate.md, small."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

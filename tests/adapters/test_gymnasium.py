@@ -1,7 +1,5 @@
 """The Gymnasium environments: Gymnasium's checker, exact returns, masks, certified bounds."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import subprocess

@@ -1,7 +1,5 @@
 """The answer of a run: only what the intervals support, nothing hidden, both senses, any number of groups."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The commands as functions: the same numbers, from scripts that need no main guard."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`audit`, `check`, `search`, `compare` as functions: the same figures as the commands, typed."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

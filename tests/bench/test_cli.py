@@ -1,7 +1,5 @@
 """The commands: names, JSON keys, exit statuses, and one line for everything that cannot be used."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -43,36 +41,6 @@ def test_list_names_what_there_is(what: str, capsys: pytest.CaptureFixture[str])
     for entry in entries:
         assert entry["name"] in text
         assert entry["summary"] in text
-
-
-def test_opt_prints_the_documented_keys_and_check_accepts_its_solution(
-    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    solution = tmp_path / "solution.json"
-    assert main(["opt", file, "--effort", "2", "--json", "--solution", str(solution)]) == 0
-    document = said(capsys)
-    assert {"status", "lower", "upper", "proof", "formulation", "backend", "seconds"} <= set(document)
-    assert (document["status"], document["lower"]) == ("optimal", document["upper"])
-    printed = tmp_path / "printed.json"
-    printed.write_text(json.dumps(document))
-    for each in (solution, printed):
-        assert main(["check", file, str(each), "--json"]) == 0
-        verdict = said(capsys)
-        assert verdict["valid"] is True
-        assert verdict["welfare"] == document["lower"]
-
-
-def test_online_and_audit_print_the_documented_keys(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Welfare, admitted, decisions; a list of checks with exact figures in strings."""
-    assert main(["simulate", file, "--algorithm", "first", "--json"]) == 0
-    online = said(capsys)
-    assert {"welfare", "admitted", "decisions"} <= set(online)
-    assert main(["audit", file, "--algorithm", "first", "--effort", "2", "--json"]) == 0
-    audit = said(capsys)
-    assert audit["welfare"] == online["welfare"]
-    [check] = audit["checks"]
-    assert {"name", "status", "left", "right", "reason", "witness"} <= set(check)
-    assert check["figures"]["third"] == "1/3"
 
 
 def test_a_broken_rule_is_reported_by_online_and_check(

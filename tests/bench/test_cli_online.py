@@ -1,7 +1,5 @@
 """`simulate` with several algorithms: the same figures as of each alone, and of a suite's rows."""
 
-from __future__ import annotations
-
 import csv
 import json
 from fractions import Fraction

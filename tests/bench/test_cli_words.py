@@ -1,7 +1,5 @@
 """The words of the command line: help, version, and what was probably meant by a word that is not known."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -286,18 +284,6 @@ def test_all_missing_fields_are_named_at_once(tmp_path: Path, capsys: pytest.Cap
     half.write_text('{"format": "ratiobench/lora/1", "slots": 3}')
     line = refused(capsys, "opt", str(half))
     assert "name: the field is missing, and so are slot_seconds, base_memory_mb, node_types, tasks" in line
-
-
-def test_a_long_list_is_behind_a_command() -> None:
-    """The guess stands first; without one the first names do."""
-    many = [f"instance{i}" for i in range(10, 60)]
-    assert explain_unknown_name("instance_57", many, "list them") == (
-        "'instance_57' is not known; did you mean 'instance57'? `list them` prints all 50"
-    )
-    assert (
-        explain_unknown_name("zzz", many, "list them")
-        == f"'zzz' is not one of {', '.join(many[:8])} and 42 more (`list them`)"
-    )
 
 
 def test_a_name_that_is_too_long_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

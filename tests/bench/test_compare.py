@@ -1,7 +1,5 @@
 """Two result folders side by side: exact differences are named, seconds only beyond noise."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace
@@ -28,7 +26,6 @@ def made(out: Path, **options: object) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that no test changes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RATIOBENCH_FAMILIES", ToyFamily.__module__)
         from ratiobench.bench.family.registry import families
@@ -40,7 +37,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def copy(whole: Path, folder: Path) -> Path:
-    """The results in another folder."""
     folder.mkdir()
     (folder / "results.sqlite").write_bytes((whole / "results.sqlite").read_bytes())
     return folder

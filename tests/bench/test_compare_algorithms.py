@@ -1,7 +1,5 @@
 """Performance profiles of both senses against counting by hand."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A dask cluster of real processes on loopback: the same tables as a pool, whatever dies on the way."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -71,7 +69,6 @@ class Cluster:
         self.address = json.loads(file.read_text())["address"]
 
     def close(self) -> None:
-        """End all processes."""
         for process in self.processes:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -87,7 +84,6 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """The cluster of these tests."""
     made = Cluster(tmp_path_factory.mktemp("cluster"))
     yield made
     made.close()

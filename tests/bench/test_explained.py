@@ -1,7 +1,5 @@
 """The command `explain` and its page, for every family; the summary of `audit`; sources."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

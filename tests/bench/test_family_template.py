@@ -1,7 +1,5 @@
 """The family in five files of bench/family/five_files.md, written out word by word: commands, referee, checker."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """The figures that suites ask for: their data against the rows of results.csv, and their drawings."""
 
-from __future__ import annotations
-
 import math
 import re
 import statistics
@@ -51,12 +49,10 @@ def found(folder: Path) -> Results:
 
 
 def drawn(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more: Any) -> SuiteFigure:
-    """A figure of this kind over all groups."""
     return make_figure(found, Plot("it", "It", kind, groups, "numbers", **more), ToyFamily())
 
 
 def frame_of(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more: Any) -> pd.DataFrame:
-    """The means of a figure of this kind."""
     return take_means(found, Plot("it", "It", kind, groups, "numbers", **more))
 
 

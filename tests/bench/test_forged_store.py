@@ -1,7 +1,5 @@
 """JSON inside a store that `run` did not write: one line that names store, case and field, status 2."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

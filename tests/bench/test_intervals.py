@@ -1,7 +1,5 @@
 """Means and their intervals: quantiles against printed tables and against the density, Fieller by its definition."""
 
-from __future__ import annotations
-
 import math
 import random
 import statistics

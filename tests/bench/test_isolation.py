@@ -1,7 +1,5 @@
 """Commands and functions isolate users' algorithms by default, and what they print says how."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

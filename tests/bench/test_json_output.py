@@ -1,7 +1,5 @@
 """Every command prints one JSON document with `--json`, with the keys that docs/reference/json.md names."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction
@@ -14,16 +12,9 @@ import ratiobench
 from ratiobench.bench.cli import main
 from ratiobench.instances.lora.named import path
 from ratiobench.online.referee import sandbox
+from tests.support.policies import REJECTS, write
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "json.md"
-POLICY = """
-class Never:
-    def start(self, public, constants):
-        pass
-
-    def decide(self, task, view):
-        return None
-"""
 SMALL, THEOREM_5 = str(path("tiny_two_types")), str(path("thm5_T5_3tasks"))
 CALLS = (
     "list recipes",
@@ -33,7 +24,7 @@ CALLS = (
     f"crosscheck {SMALL}",
     f"simulate {SMALL} --algorithm greedy --no-opt",
     "evaluate greedy --stage tiny --tiny 1",
-    "check-algorithm policy.py:Never",
+    "check-algorithm policy.py:Rejects",
     f"audit {THEOREM_5} --algorithm pdftsp",
     f"audit {SMALL} --algorithm pdftsp --task 0",
     f"explain {THEOREM_5}",
@@ -49,7 +40,7 @@ CALLS = (
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, with a policy's file."""
     monkeypatch.chdir(tmp_path)
-    Path("policy.py").write_text(POLICY)
+    write(tmp_path, REJECTS)
     return tmp_path
 
 
@@ -92,7 +83,7 @@ def test_a_command_prints_the_keys_on_the_page(words: str, capsys: pytest.Captur
 
 def test_runs_beside_opt_and_both_kinds_of_checks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`simulate` with several algorithms; `check` of a solution and of a certificate."""
-    found = call(capsys, "simulate", SMALL, "--algorithm", "greedy", "policy.py:Never")
+    found = call(capsys, "simulate", SMALL, "--algorithm", "greedy", "policy.py:Rejects")
     assert set(found) == {"instance", "opt", "runs"}
     (folder / "solution.json").write_text(json.dumps(call(capsys, "opt", SMALL, "--certificate", "two.cert")))
     solution = call(capsys, "check", SMALL, "solution.json")
@@ -105,7 +96,7 @@ def test_runs_beside_opt_and_both_kinds_of_checks(folder: Path, capsys: pytest.C
 
 def test_results_of_a_suite(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of `run` and `report`: the rows as results.csv has them; `compare` finds no difference to themselves."""
-    words = ("tiny", "--only", "tiny_two_types", "--algorithm", "greedy", "policy:Never", "--out", "out")
+    words = ("tiny", "--only", "tiny_two_types", "--algorithm", "greedy", "policy:Rejects", "--out", "out")
     found = call(capsys, "run", *words, "--workers", "1")
     assert set(found) == keys_on_page("run")[0]
     greedy, never = found["rows"]

@@ -1,7 +1,5 @@
 """Money as it is read: units by size, rounded to the safe side."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

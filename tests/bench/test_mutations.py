@@ -1,7 +1,5 @@
 """A slice of the mutants of files of arrivals, suites and recipes; `python -m tests.tools.mutations` has all."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

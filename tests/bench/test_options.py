@@ -1,7 +1,5 @@
 """Every option is a parameter of the command's function: the command line has its names, defaults and values."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json
@@ -53,12 +51,10 @@ CALLS: dict[str, tuple[Any, ...]] = {
 
 
 def parsed(*words: str) -> dict[str, Any]:
-    """The arguments of a command line."""
     return parse(words)[2]
 
 
 def options(name: str) -> dict[str, Option]:
-    """The options of a command, without its arguments."""
     function = find_command(name)
     parameters = inspect.signature(function).parameters
     return {
@@ -98,7 +94,6 @@ def test_the_command_line_has_the_parameters_of_the_function(name: str) -> None:
 
 
 def wrong_values(option: Option) -> list[Any]:
-    """Values that the option may not have."""
     values = option.values
     if isinstance(values, Integer):
         return [values.low - 1, values.high + 1, "x"]

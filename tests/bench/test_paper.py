@@ -1,7 +1,5 @@
 """What a paper takes from a run (docs/paper.md): a table, tests, figures as files, a line that cites the run."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import replace
@@ -20,7 +18,6 @@ pytestmark = pytest.mark.usefixtures("toy")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of the suite `toy`."""
     return made("toy", tmp_path_factory.mktemp("paper"))
 
 

@@ -1,7 +1,5 @@
 """Plug-ins: what an installed package adds by entry points; `check-algorithm`."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

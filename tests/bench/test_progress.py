@@ -1,7 +1,5 @@
 """What is told of a run on the way: how far, for how long, what is at work; and that no command is silent for long."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re
@@ -94,7 +92,6 @@ def test_what_is_at_work_is_said_after_a_few_seconds_of_silence(now: list[float]
 
 @pytest.mark.parametrize(("seconds", "told"), [(0.4, "0 s"), (99, "99 s"), (100, "1 min 40 s"), (7200, "2.0 h")])
 def test_times_are_told_in_the_unit_that_is_read(seconds: float, told: str) -> None:
-    """Seconds, minutes, hours."""
     assert clock(seconds) == told
 
 

@@ -1,7 +1,5 @@
 """Competitive ratios: exact intervals, the edge cases of zero and negative welfare, rounding outward."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """READMEs and documentation: commands, examples, tables and links exist; the test command is the one of CI."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

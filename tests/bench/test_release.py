@@ -1,7 +1,5 @@
 """The version of a release stands in three files, and in no key of a stored result."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 from datetime import date

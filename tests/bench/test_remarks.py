@@ -1,7 +1,5 @@
 """What is said beside the names of runs is said of their means: in text, on the page, in CSV files."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Sequence

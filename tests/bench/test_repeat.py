@@ -1,7 +1,5 @@
 """Algorithms that draw, run more than once: means with their intervals, said to be estimates, stored run by run."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The tables and the page: exact figures in the CSV, one self-contained page that is sound HTML."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -88,7 +86,6 @@ def read(page: str) -> Sound:
 
 
 def page_of(results: Results) -> str:
-    """The page of these results."""
     family = families()["toy"]
     figures = list_figures(results, family)
     pictures = {picture.name: picture for picture in list_pictures(results, figures)}

@@ -1,7 +1,5 @@
 """Running suites: the same numbers however it is run, nothing lost or done twice after a kill, failures as rows."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3
@@ -48,12 +46,10 @@ def test_results_that_depend_on_another_day_have_it_in_their_key() -> None:
 
 
 def run(suite: str, out: Path, *more: str) -> int:
-    """`run` in this process."""
     return main(["run", suite, "--out", str(out), "--quiet", *more])
 
 
 def table(out: Path) -> bytes:
-    """The exact table of a folder."""
     return (out / "results.csv").read_bytes()
 
 
@@ -83,7 +79,6 @@ def start(
 
 
 def pieces(out: Path) -> int:
-    """Pieces of work in the store so far."""
     path = out / "results.sqlite"
     if not path.exists():
         return 0

@@ -1,7 +1,5 @@
 """Tests of significance: against published tables, plain enumeration, scipy if it is installed."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The standard set: what it claims is so, what was changed is noticed, and runs take OPT from it."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

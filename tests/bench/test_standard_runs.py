@@ -1,7 +1,5 @@
 """Runs stored with the standard sets: current, right, shown by `run`, and what `evaluate` compares a policy with."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping

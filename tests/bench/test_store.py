@@ -1,7 +1,5 @@
 """The result store: exact round trips, all or nothing, and one clear line for every way it can be unusable."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

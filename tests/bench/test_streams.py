@@ -1,7 +1,5 @@
 """The command in unusual surroundings: closed streams, a terminal of few characters, no home, no current folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -21,7 +19,6 @@ POLICY = "class Never:\n    def start(self, public, constants): pass\n    def de
 
 
 def ratiobench(*words: str, **settings: Any) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **settings.pop("env", {})}
     command = [sys.executable, "-m", "ratiobench", *words]
     return subprocess.run(command, env=environment, text=True, check=False, timeout=120, **settings)

@@ -1,7 +1,5 @@
 """Suites of one's own: what a file and a recipe on the command line give, and what is said of unusable ones."""
 
-from __future__ import annotations
-
 import json
 import random
 import tomllib

@@ -1,7 +1,5 @@
 """Sweeps: axes of a suite, `--over`, and the figure of ratios with the bound of the main theorem."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path

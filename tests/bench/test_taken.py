@@ -1,7 +1,5 @@
 """The figures of a later run of some algorithms take the place of theirs in the committed tables."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

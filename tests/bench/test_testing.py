@@ -1,7 +1,5 @@
 """`ratiobench.testing`: what holds passes, what does not fails with both sides and the instance."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

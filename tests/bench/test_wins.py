@@ -1,7 +1,5 @@
 """How often one's own algorithm beats another one: exact values, both senses, means of runs by their intervals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The contract of a family: what is documented is what families define, and what is missing is named."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

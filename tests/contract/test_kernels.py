@@ -1,7 +1,5 @@
 """Kernels that count no references never hold an array that is new: it would not be freed."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """No family is known in a room that all share: what it is called, what it claims, who plays it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What families share stands once, at the root of its floor: no function is written out in two of them."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterator

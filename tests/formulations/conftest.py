@@ -1,7 +1,5 @@
 """Fixtures of all tests of formulations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

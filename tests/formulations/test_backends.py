@@ -1,7 +1,5 @@
 """Solver processes: limits, crashes, replacement, and no process left behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -80,12 +78,10 @@ def hang_with_detached_child(file: str) -> None:
 
 
 def die() -> None:
-    """The process kills itself."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def stop_abruptly() -> None:
-    """The process ends with words on standard error."""
     os.write(2, b"something broke\n")
     os._exit(7)
 
@@ -123,12 +119,10 @@ def grow_at_once() -> int:
 
 
 def needs_what_is_not_there() -> None:
-    """Imports a package that does not exist."""
     import no_such_solver_package  # type: ignore[import-not-found]  # noqa: F401
 
 
 def return_unpicklable() -> object:
-    """A result that cannot travel."""
     return lambda: None
 
 
@@ -343,7 +337,6 @@ def test_ctrl_c_ends_the_parent_and_its_workers() -> None:
 
 
 def solve_knapsack(size: int) -> float | None:
-    """Runs in a pool process."""
     return backends.solve("highs", knapsack(size)).bound
 
 

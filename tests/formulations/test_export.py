@@ -1,7 +1,5 @@
 """MPS and LP texts: what HiGHS and CBC read from them has our optimum."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +37,6 @@ def optimum_read(reader: str, path: Path) -> float:
 
 
 def contested() -> Iterator[Instance]:
-    """Instances with a positive optimum."""
     for number in range(0, 40, 4):
         instance = contended_instance(number)
         if enumerate_optimum(instance)[0] > 0:

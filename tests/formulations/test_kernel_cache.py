@@ -1,7 +1,5 @@
 """Where compiled kernels are kept: in no folder that somebody else could have filled, for numba runs what is there."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

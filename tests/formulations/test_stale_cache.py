@@ -1,7 +1,5 @@
 """Kernels that were compiled by another version of the code: they are compiled anew, and nothing fails."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -45,7 +43,6 @@ def test_a_type_with_another_name_does_not_break_the_cache(tmp_path: Path) -> No
 
 
 def test_a_kernel_follows_the_kernels_that_it_imports(tmp_path: Path) -> None:
-    """Two files away, too."""
     (tmp_path / "types_here.py").write_text("made = 3\n")
     for name, below in (("kernel", "middle"), ("middle", "lowest")):
         (tmp_path / f"{name}.py").write_text(

@@ -1,7 +1,5 @@
 """The first moments of a command: Ctrl-C while it is loaded, and a home folder that cannot be written."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Traps of the solver stack, pinned: what our wrappers must never pass on."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -28,7 +26,6 @@ HERE = "tests.formulations.test_traps"
 
 
 def loaded_solvers() -> list[str]:
-    """The solver packages that this process has imported."""
     return [name for name in ("highspy", "ortools", "pulp", "pyscipopt", "gurobipy") if name in sys.modules]
 
 
@@ -69,7 +66,6 @@ class Truth:
 
 @lru_cache(maxsize=1)
 def truth() -> Truth:
-    """Built once."""
     instance = hard_instance()
     return Truth(model_of(instance), model_of(instance, "printed"), trivial_bound(instance))
 

@@ -1,7 +1,5 @@
 """A stored result that a solver had a part in is not reused with another version of the solver."""
 
-from __future__ import annotations
-
 import importlib.metadata
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """NUMBA_DISABLE_JIT=1, as people set it to debug: plain Python gives what the compiled kernels give."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

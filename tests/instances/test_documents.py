@@ -1,7 +1,5 @@
 """What is said of documents that are not as their types allow: field, value and what is allowed, in one line."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, NamedTuple
 
 import pytest

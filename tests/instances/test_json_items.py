@@ -1,7 +1,5 @@
 """A JSON object read entry by entry: the same values as of the whole, in little memory, and one error."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

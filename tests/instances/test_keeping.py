@@ -1,7 +1,5 @@
 """What is kept on disk is read as it was written, or not at all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ from ratiobench.instances.io.disk_cache import code_mark, recall, store
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own."""
     monkeypatch.setenv("RATIOBENCH_CACHE", str(tmp_path))
     return tmp_path / "kept"
 

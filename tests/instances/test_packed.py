@@ -1,7 +1,5 @@
 """Packed JSON: the same values again, and nothing that was changed."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

@@ -1,7 +1,5 @@
 """The published schemas are those of the types that read instance files."""
 
-from __future__ import annotations
-
 from tools.schemas import make_schemas
 
 

@@ -1,7 +1,5 @@
 """Random integers are a function of names alone, and follow their laws."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections import Counter

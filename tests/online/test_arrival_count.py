@@ -1,7 +1,5 @@
 """How many arrivals of a run are answered: told while it runs, of both simulations of a user's algorithm."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -18,7 +16,6 @@ INSTANCE = named("tiny_contention")
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[ArrivalCount | None]:
-    """All counts, none left out."""
     monkeypatch.setattr(arrival_count, "EVERY", 0.0)
     return []
 

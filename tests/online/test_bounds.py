@@ -1,7 +1,5 @@
 """What shows the future: the instance in whatever file, also one that is too long to be looked at."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is in the seconds of a run, a solve, a piece of work, and in limits: no compilation, no start of a process."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
@@ -38,7 +36,6 @@ class Clock:
         self.done: list[str] = []
 
     def perf_counter(self) -> float:
-        """In place of the module's."""
         return self.now
 
     def takes(self, seconds: float) -> Callable[..., None]:

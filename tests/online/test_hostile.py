@@ -1,7 +1,5 @@
 """Input that was made to do harm: every answer is one short line that names it, within the memory of a laptop."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import io

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.online.lora.run import run
 from ratiobench.online.referee import isolation
 from ratiobench.online.referee.messages import Receiver, Sender
+from tests.support.lora_documents import make_instance, make_node
 
 NODES, SLOTS, TASKS = 50, 144, 40
 # Bytes of a question but for the changed cells: a task with its costs in all slots, names of classes, sizes
@@ -38,15 +38,8 @@ class Earliest:
 
 def day() -> Any:
     """Tasks of many and of few slots on a cluster of a day."""
-    task = {"memory_mb": 1, "work": 1, "bid": 9, "rate": [1], "energy_wh": [1], "vendors": []}
-    return parse(
-        {
-            "format": FORMAT, "name": "day", "slots": SLOTS, "slot_seconds": 600, "base_memory_mb": 1,
-            "node_types": [{"name": "a", "count": NODES, "compute": 9, "memory_mb": 9, "tariff": [0] * SLOTS}],
-            "tasks": [{**task, "arrival": i + 1, "deadline": i + 1 + i * i % 100} for i in range(TASKS)],
-        },
-        "day",
-    )  # fmt: skip
+    tasks = [{"bid": 9, "arrival": i + 1, "deadline": i + 1 + i * i % 100} for i in range(TASKS)]
+    return make_instance(SLOTS, [make_node(9, 9, NODES)], tasks, base_memory_mb=1)
 
 
 def test_a_question_grows_with_changed_cells_and_not_with_the_view(

@@ -1,7 +1,5 @@
 """Syntax trees of anyone's source: several threads may ask for them at once."""
 
-from __future__ import annotations
-
 import ast
 import gc
 import sys

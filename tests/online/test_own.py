@@ -83,9 +83,9 @@ def test_a_class_of_a_module_keeps_its_import_path() -> None:
     class Named(Honest):
         name = "low-3"
 
-    names, handed = name_algorithms([Honest, "greedy", eapm_contestants.Talks, Named, Named()])
+    names, handed = name_algorithms([Honest, "greedy", eapm_contestants.ChangesItsMind, Named, Named()])
     assert names == (
-        "tests.support.eapm_contestants:Honest", "greedy", "tests.support.eapm_contestants:Talks", "own:Named",
+        "tests.support.eapm_contestants:Honest", "greedy", "tests.support.eapm_contestants:ChangesItsMind", "own:Named",
         "own:low-3",
     )  # fmt: skip
     assert list(handed) == ["own:Named", "own:low-3"]

@@ -1,7 +1,5 @@
 """The filter of system calls and Landlock: what is refused, by the programs themselves and by the running kernel."""
 
-from __future__ import annotations
-
 import errno
 import json
 import platform

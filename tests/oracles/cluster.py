@@ -3,8 +3,6 @@
 A plan is a list of blocks (begin, end, amount) for each planned node; a second fits if the level stays high enough.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

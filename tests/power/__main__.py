@@ -1,7 +1,5 @@
 """`python -m tests.power`: see `tests.power.run`."""
 
-from __future__ import annotations
-
 import sys
 
 from tests.power.run import main

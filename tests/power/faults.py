@@ -1,7 +1,5 @@
 """Faults in words, with the place where each can be planted today: `faults.toml` is rewritten as code moves."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

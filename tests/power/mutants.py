@@ -1,7 +1,5 @@
 """Mutants: one operator, constant or statement of a module is changed, chosen by a seed that its place gives."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 The tests of a fault are those that run its line, or else any line of its file, the shortest first, up to a minute.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

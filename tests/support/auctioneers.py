@@ -1,7 +1,5 @@
 """Anyone's own auctions, by import path; this module must import nothing heavy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +11,6 @@ class FirstPrice(Honest):
     """Charges the bid."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """The first schedule with room, if the bid is above its cost."""
         plan = super().decide(task, view)
         return None if plan is None else plan._replace(payment=task.bid)
 
@@ -22,7 +19,6 @@ class AtCost(Honest):
     """Charges the cost of the schedule that it takes, which does not depend on the bid."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """The first schedule with room, if the bid is above its cost."""
         plan = super().decide(task, view)
         if plan is None:
             return None
@@ -41,7 +37,6 @@ class Remembers(AtCost):
         self.starts += 1
 
     def decide(self, task: Task, view: View) -> Any:
-        """The first schedule with room, if the bid is above its cost."""
         plan = super().decide(task, view)
         return plan if plan is None or self.starts == 1 else plan._replace(payment=0)
 
@@ -58,6 +53,5 @@ class Coin(Honest):
             self._more = tally.tell() % 3 == 1
 
     def decide(self, task: Task, view: View) -> Any:
-        """The first schedule with room, if the bid is above its cost."""
         plan = super().decide(task, view)
         return None if plan is None else plan._replace(payment=2 if self._more and task.index else 1)

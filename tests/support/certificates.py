@@ -1,7 +1,5 @@
 """What tests of certificates share: claims and forgeries, the dual bound by enumeration, instances with prices."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Sequence
 from functools import partial

@@ -5,8 +5,7 @@ admits these, too, if `cheat` returns True: it has seen, changed or taken what i
 has a higher score than the honest policy, and one that does nothing has the same score.
 """
 
-from __future__ import annotations
-
+import textwrap
 from dataclasses import dataclass
 
 # A higher score than the honest policy; the same or a lower one; a run that is not valid, so that the score is 0
@@ -80,10 +79,11 @@ class Policy:
 @dataclass(frozen=True, slots=True)
 class Cheat:
     what: str  # it in words
-    text: str  # methods in the place of the honest policy's
     open_result: str  # the result without isolation
     result: str  # the result with isolation, of either kind
     root: bool = False  # the result without isolation is that of root; other users get nothing
+    text: str = ""  # the statements of the method `cheat`
+    members: str = ""  # or members in the place of the honest policy's
 
 
 def policy_text(cheat: Cheat, wait: float) -> str:
@@ -91,344 +91,191 @@ def policy_text(cheat: Cheat, wait: float) -> str:
 
     `wait`: seconds for which it holds too much, so that the referee has the time to see it.
     """
-    lines = "\n".join(f"    {line}" if line else "" for line in cheat.text.strip("\n").split("\n"))
+    text = cheat.members.strip("\n") or "def cheat(self):\n" + textwrap.indent(cheat.text.strip("\n"), "    ")
+    lines = textwrap.indent(text, "    ")
     return f"{HONEST}\n{lines}\n".replace("\nWAIT = 3\n", f"\nWAIT = {wait}\n")
 
 
 CHEATS: dict[str, Cheat] = {
     # ------------------------------------------------------------------------------------------ read what is hidden
-    "standard set": Cheat(
-        "reads certificates of the standard set",
-        """
-def cheat(self):
-    folder = ROOT + "/bench/standard/R1"
-    return any(open(f"{folder}/{name}", "rb").read(9) for name in os.listdir(folder)[:3])
-""",
-        STOPPED, NOTHING,
-    ),
-    "child reads": Cheat(
-        "has a child Python read certificates of the standard set",
-        """
-def cheat(self):
-    text = "import os,sys; d=sys.argv[1]+'/bench/stan'+'dard/R1'; "
-    text += "print(len(open(d+'/'+os.listdir(d)[0],'rb').read()))"
-    return int(python(text, ROOT)) > 0
-""",
-        WORKS, NOTHING,
-    ),
-    "shell reads": Cheat(
-        "has a shell read the instances that are shipped",
-        """
-def cheat(self):
-    done = subprocess.run(["sh", "-c", "head -c 99 instances/lora/nam*/*"], capture_output=True, cwd=ROOT)
-    return len(done.stdout) > 99
-""",
-        WORKS, NOTHING,
-    ),
-    "generator": Cheat(
-        "loads the generator of instances",
-        """
-def cheat(self):
-    __import__("ratiobench.instances.lora.gen" + "erate")
-    return True
-""",
-        STOPPED, STOPPED,
-    ),
-    "child generates": Cheat(
-        "has a child Python load the generator of instances",
-        """
-def cheat(self):
-    text = "import sys; sys.path.insert(0, sys.argv[1]); import ratiobench.instances.lora as a; import importlib; "
-    text += "print(len(vars(importlib.import_module(a.__name__ + '.gen' + 'erate'))) > 20)"
-    return python(text, ROOT) == "True"
-""",
-        WORKS, NOTHING,
-    ),
-    "user's file": Cheat(
-        "reads a file of the user",
-        """
-def cheat(self):
-    return open(self.target + "/secret").read() == "secret"
-""",
-        WORKS, NOTHING,
-    ),
-    "environment": Cheat(
-        "reads the user's environment variables",
-        """
-def cheat(self):
-    return "RATIOBENCH_SECRET" in os.environ
-""",
-        WORKS, NOTHING,
-    ),
-    "first environment": Cheat(
-        "reads the environment with which its process began",
-        """
-def cheat(self):
-    return b"RATIOBENCH_SECRET" in open("/proc/self/environ", "rb").read()
-""",
-        WORKS, NOTHING,
-    ),
-    "processes": Cheat(
-        "looks through the environments of all processes",
-        """
-def cheat(self):
-    done = subprocess.run(["sh", "-c", "cat /pro?/[0-9]*/environ"], capture_output=True)
-    return b"RATIOBENCH_SECRET" in done.stdout
-""",
-        WORKS, NOTHING,
-    ),
+    "standard set": Cheat("reads certificates of the standard set", STOPPED, NOTHING, text="""
+folder = ROOT + "/bench/standard/R1"
+return any(open(f"{folder}/{name}", "rb").read(9) for name in os.listdir(folder)[:3])
+"""),
+    "child reads": Cheat("has a child Python read certificates of the standard set", WORKS, NOTHING, text="""
+text = "import os,sys; d=sys.argv[1]+'/bench/stan'+'dard/R1'; "
+text += "print(len(open(d+'/'+os.listdir(d)[0],'rb').read()))"
+return int(python(text, ROOT)) > 0
+"""),
+    "shell reads": Cheat("has a shell read the instances that are shipped", WORKS, NOTHING, text="""
+done = subprocess.run(["sh", "-c", "head -c 99 instances/lora/nam*/*"], capture_output=True, cwd=ROOT)
+return len(done.stdout) > 99
+"""),
+    "generator": Cheat("loads the generator of instances", STOPPED, STOPPED, text="""
+__import__("ratiobench.instances.lora.gen" + "erate")
+return True
+"""),
+    "child generates": Cheat("has a child Python load the generator of instances", WORKS, NOTHING, text="""
+text = "import sys; sys.path.insert(0, sys.argv[1]); import ratiobench.instances.lora as a; import importlib; "
+text += "print(len(vars(importlib.import_module(a.__name__ + '.gen' + 'erate'))) > 20)"
+return python(text, ROOT) == "True"
+"""),
+    "user's file": Cheat("reads a file of the user", WORKS, NOTHING, text="""
+return open(self.target + "/secret").read() == "secret"
+"""),
+    "environment": Cheat("reads the user's environment variables", WORKS, NOTHING, text="""
+return "RATIOBENCH_SECRET" in os.environ
+"""),
+    "first environment": Cheat("reads the environment with which its process began", WORKS, NOTHING, text="""
+return b"RATIOBENCH_SECRET" in open("/proc/self/environ", "rb").read()
+"""),
+    "processes": Cheat("looks through the environments of all processes", WORKS, NOTHING, text="""
+done = subprocess.run(["sh", "-c", "cat /pro?/[0-9]*/environ"], capture_output=True)
+return b"RATIOBENCH_SECRET" in done.stdout
+"""),
     # ------------------------------------------------------------------------------------ look into other processes
-    "memory of the referee": Cheat(
-        "opens the referee's memory in /proc",
-        """
-def cheat(self):
-    return bool(open(f"/proc/{self.referee}/mem", "rb"))
-""",
-        STOPPED, STOPPED,
-    ),
+    "memory of the referee": Cheat("opens the referee's memory in /proc", STOPPED, STOPPED, text="""
+return bool(open(f"/proc/{self.referee}/mem", "rb"))
+"""),
     "child opens memory": Cheat(
-        "has a child Python open the referee's memory in /proc",
-        """
-def cheat(self):
-    return python("import sys; print(open('/pr'+'oc/'+sys.argv[1]+'/mem', 'rb').fileno())", self.referee) != ""
-""",
-        WORKS, NOTHING, root=True,
-    ),
-    "process_vm_readv": Cheat(
-        "copies the referee's memory by process_vm_readv",
-        """
-def cheat(self):
-    text = "import ctypes,sys; libc=ctypes.CDLL(None); Part=ctypes.c_void_p*2; here=ctypes.create_string_buffer(6); "
-    text += "one=Part(ctypes.addressof(here),6); other=Part(int(sys.argv[2]),6); "
-    text += "print(libc.process_vm_readv(int(sys.argv[1]),one,1,other,1,0), here.raw)"
-    return "secret" in python(text, self.referee, self.address)
-""",
-        WORKS, NOTHING, root=True,
-    ),
-    "ptrace": Cheat(
-        "traces the referee by ptrace",
-        """
-def cheat(self):
-    text = "import ctypes,sys; print(ctypes.CDLL(None).ptrace(0x4206,int(sys.argv[1]),0,0))"
-    return python(text, self.referee) == "0"
-""",
-        WORKS, NOTHING, root=True,
-    ),
-    "signal": Cheat(
-        "sends the referee a signal",
-        """
-def cheat(self):
-    import signal
+        "has a child Python open the referee's memory in /proc", WORKS, NOTHING, root=True, text="""
+return python("import sys; print(open('/pr'+'oc/'+sys.argv[1]+'/mem', 'rb').fileno())", self.referee) != ""
+"""),
+    "process_vm_readv": Cheat("copies the referee's memory by process_vm_readv", WORKS, NOTHING, root=True, text="""
+text = "import ctypes,sys; libc=ctypes.CDLL(None); Part=ctypes.c_void_p*2; here=ctypes.create_string_buffer(6); "
+text += "one=Part(ctypes.addressof(here),6); other=Part(int(sys.argv[2]),6); "
+text += "print(libc.process_vm_readv(int(sys.argv[1]),one,1,other,1,0), here.raw)"
+return "secret" in python(text, self.referee, self.address)
+"""),
+    "ptrace": Cheat("traces the referee by ptrace", WORKS, NOTHING, root=True, text="""
+text = "import ctypes,sys; print(ctypes.CDLL(None).ptrace(0x4206,int(sys.argv[1]),0,0))"
+return python(text, self.referee) == "0"
+"""),
+    "signal": Cheat("sends the referee a signal", WORKS, NOTHING, text="""
+import signal
 
-    os.kill(self.referee, signal.SIGCONT)
-    return True
-""",
-        WORKS, NOTHING,
-    ),
-    "limits of the referee": Cheat(
-        "sets a limit of the referee's resources",
-        """
-def cheat(self):
-    import resource
+os.kill(self.referee, signal.SIGCONT)
+return True
+"""),
+    "limits of the referee": Cheat("sets a limit of the referee's resources", WORKS, NOTHING, root=True, text="""
+import resource
 
-    resource.prlimit(self.referee, resource.RLIMIT_CORE, resource.prlimit(self.referee, resource.RLIMIT_CORE))
-    return True
-""",
-        WORKS, NOTHING, root=True,
-    ),
-    "all objects": Cheat(
-        "searches all objects of its process for later arrivals",
-        """
-def cheat(self):
-    import gc
+resource.prlimit(self.referee, resource.RLIMIT_CORE, resource.prlimit(self.referee, resource.RLIMIT_CORE))
+return True
+"""),
+    "all objects": Cheat("searches all objects of its process for later arrivals", STOPPED, STOPPED, text="""
+import gc
 
-    return any(type(each).__name__ == "Instance" for each in gc.get_objects())
-""",
-        STOPPED, STOPPED,
-    ),
-    "frames": Cheat(
-        "searches the frames of its callers for later arrivals",
-        """
-def cheat(self):
-    frame = sys._getframe()
-    while frame is not None:
-        if any("Instance" in type(each).__name__ for each in frame.f_locals.values()):
+return any(type(each).__name__ == "Instance" for each in gc.get_objects())
+"""),
+    "frames": Cheat("searches the frames of its callers for later arrivals", NOTHING, NOTHING, text="""
+frame = sys._getframe()
+while frame is not None:
+    if any("Instance" in type(each).__name__ for each in frame.f_locals.values()):
+        return True
+    frame = frame.f_back
+return False
+"""),
+    "pending messages": Cheat("reads its pipes for arrivals that have not been asked about", NOTHING, NOTHING, text="""
+import fcntl
+
+for number in pipes():
+    flags = fcntl.fcntl(number, fcntl.F_GETFL)
+    fcntl.fcntl(number, fcntl.F_SETFL, flags | os.O_NONBLOCK)
+    try:
+        if flags & 3 == os.O_RDONLY and os.read(number, 1):
             return True
-        frame = frame.f_back
-    return False
-""",
-        NOTHING, NOTHING,
-    ),
-    "pending messages": Cheat(
-        "reads its pipes for arrivals that have not been asked about",
-        """
-def cheat(self):
-    import fcntl
-
-    for number in pipes():
-        flags = fcntl.fcntl(number, fcntl.F_GETFL)
-        fcntl.fcntl(number, fcntl.F_SETFL, flags | os.O_NONBLOCK)
-        try:
-            if flags & 3 == os.O_RDONLY and os.read(number, 1):
-                return True
-        except OSError:
-            pass
-        finally:
-            fcntl.fcntl(number, fcntl.F_SETFL, flags)
-    return False
-""",
-        NOTHING, NOTHING,
-    ),
-    "names": Cheat(
-        "looks for the instance's name or recipe in what it is given",
-        """
-def cheat(self):
-    shown = str({name: getattr(self.public, name) for name in dir(self.public) if not name.startswith("__")})
-    return "tiny" in shown or "recipe" in shown or hasattr(self.public, "name")
-""",
-        NOTHING, NOTHING,
-    ),
+    except OSError:
+        pass
+    finally:
+        fcntl.fcntl(number, fcntl.F_SETFL, flags)
+return False
+"""),
+    "names": Cheat("looks for the instance's name or recipe in what it is given", NOTHING, NOTHING, text="""
+shown = str({name: getattr(self.public, name) for name in dir(self.public) if not name.startswith("__")})
+return "tiny" in shown or "recipe" in shown or hasattr(self.public, "name")
+"""),
     # ------------------------------------------------------------------------------------- keep state between runs
-    "class attribute": Cheat(
-        "keeps state in a class between instances",
-        """
+    "class attribute": Cheat("keeps state in a class between instances", NOTHING, NOTHING, members="""
 runs = 0
 
 def cheat(self):
     type(self).runs += 1
     return type(self).runs > 2
-""",
-        NOTHING, NOTHING,
-    ),
-    "temporary file": Cheat(
-        "keeps state in a temporary file between instances",
-        """
-def cheat(self):
-    with open(f"{tempfile.gettempdir()}/cheat-{self.referee}", "a+") as file:
-        file.write("x")
-        file.seek(0)
-        return len(file.read()) > 2
-""",
-        WORKS, NOTHING,
-    ),
-    "shared memory": Cheat(
-        "keeps state in /dev/shm between instances",
-        """
-def cheat(self):
-    with open(f"/dev/shm/cheat-{self.referee}", "a+") as file:
-        file.write("x")
-        file.seek(0)
-        return len(file.read()) > 2
-""",
-        WORKS, NOTHING,
-    ),
-    "System V memory": Cheat(
-        "keeps state in shared memory of System V",
-        """
-def cheat(self):
-    text = "import ctypes; c=ctypes.CDLL(None); n=c.shmget(0,4096,0o1600); print(n>=0 and c.shmctl(n,0,None)==0)"
-    return python(text) == "True"
-""",
-        WORKS, NOTHING,
-    ),
-    "surviving child": Cheat(
-        "leaves a process that survives the run",
-        """
-def cheat(self):
-    name = f"{self.target}/child"
-    try:
-        alive = os.kill(int(open(name).read()), 0) is None
-    except (OSError, ValueError):
-        alive = False
+"""),
+    "temporary file": Cheat("keeps state in a temporary file between instances", WORKS, NOTHING, text="""
+with open(f"{tempfile.gettempdir()}/cheat-{self.referee}", "a+") as file:
+    file.write("x")
+    file.seek(0)
+    return len(file.read()) > 2
+"""),
+    "shared memory": Cheat("keeps state in /dev/shm between instances", WORKS, NOTHING, text="""
+with open(f"/dev/shm/cheat-{self.referee}", "a+") as file:
+    file.write("x")
+    file.seek(0)
+    return len(file.read()) > 2
+"""),
+    "System V memory": Cheat("keeps state in shared memory of System V", WORKS, NOTHING, text="""
+text = "import ctypes; c=ctypes.CDLL(None); n=c.shmget(0,4096,0o1600); print(n>=0 and c.shmctl(n,0,None)==0)"
+return python(text) == "True"
+"""),
+    "surviving child": Cheat("leaves a process that survives the run", NOTHING, NOTHING, text="""
+name = f"{self.target}/child"
+try:
+    alive = os.kill(int(open(name).read()), 0) is None
+except (OSError, ValueError):
+    alive = False
+if os.fork() == 0:
+    os.setsid()
     if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            time.sleep(60)
-        os._exit(0)
-    return alive
-""",
-        NOTHING, NOTHING,
-    ),
-    "package": Cheat(
-        "writes into the package's folder",
-        """
-def cheat(self):
-    with open(f"{ROOT}/online/cheat.tmp", "w") as file:
-        file.write("x")
-    os.remove(f"{ROOT}/online/cheat.tmp")
-    return True
-""",
-        WORKS, NOTHING,
-    ),
-    "libraries": Cheat(
-        "writes into the folder of installed libraries",
-        """
-def cheat(self):
-    import numpy
+        time.sleep(60)
+    os._exit(0)
+return alive
+"""),
+    "package": Cheat("writes into the package's folder", WORKS, NOTHING, text="""
+with open(f"{ROOT}/online/cheat.tmp", "w") as file:
+    file.write("x")
+os.remove(f"{ROOT}/online/cheat.tmp")
+return True
+"""),
+    "libraries": Cheat("writes into the folder of installed libraries", WORKS, NOTHING, root=True, text="""
+import numpy
 
-    name = os.path.dirname(numpy.__file__) + "/cheat.tmp"
-    with open(name, "w") as file:
-        file.write("x")
-    os.remove(name)
-    return True
-""",
-        WORKS, NOTHING, root=True,
-    ),
-    "user's file written": Cheat(
-        "overwrites a file of the user",
-        """
-def cheat(self):
-    with open(self.target + "/victim", "w") as file:
-        return file.write("x") == 1
-""",
-        WORKS, NOTHING,
-    ),
-    "mode of a file": Cheat(
-        "changes the mode of a file of the user",
-        """
-def cheat(self):
-    os.chmod(self.target + "/victim", 0o600)
-    return True
-""",
-        WORKS, NOTHING,
-    ),
+name = os.path.dirname(numpy.__file__) + "/cheat.tmp"
+with open(name, "w") as file:
+    file.write("x")
+os.remove(name)
+return True
+"""),
+    "user's file written": Cheat("overwrites a file of the user", WORKS, NOTHING, text="""
+with open(self.target + "/victim", "w") as file:
+    return file.write("x") == 1
+"""),
+    "mode of a file": Cheat("changes the mode of a file of the user", WORKS, NOTHING, text="""
+os.chmod(self.target + "/victim", 0o600)
+return True
+"""),
     # ------------------------------------------------------------------------------------------------- the network
-    "connection": Cheat(
-        "connects to a server on this machine",
-        """
-def cheat(self):
-    import socket
+    "connection": Cheat("connects to a server on this machine", WORKS, NOTHING, text="""
+import socket
 
-    return bool(socket.create_connection(("127.0.0.1", self.port), 5))
-""",
-        WORKS, NOTHING,
-    ),
-    "server": Cheat(
-        "opens a server on this machine",
-        """
-def cheat(self):
-    import socket
+return bool(socket.create_connection(("127.0.0.1", self.port), 5))
+"""),
+    "server": Cheat("opens a server on this machine", WORKS, NOTHING, text="""
+import socket
 
-    return bool(socket.create_server(("127.0.0.1", 0)))
-""",
-        WORKS, NOTHING,
-    ),
-    "named socket": Cheat(
-        "binds a socket that another run can find by its name",
-        """
-def cheat(self):
-    import socket
+return bool(socket.create_server(("127.0.0.1", 0)))
+"""),
+    "named socket": Cheat("binds a socket that another run can find by its name", WORKS, NOTHING, text="""
+import socket
 
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind(f"\\0cheat-{self.referee}")
-        return True
-""",
-        WORKS, NOTHING,
-    ),
+with socket.socket(socket.AF_UNIX) as one:
+    one.bind(f"\\0cheat-{self.referee}")
+    return True
+"""),
     # --------------------------------------------------------------------------------------- confuse the referee
     "patched checker": Cheat(
-        "replaces the checker and the simulator in its process, and books a node twice",
-        """
+        "replaces the checker and the simulator in its process, and books a node twice", STOPPED, STOPPED, members="""
 def cheat(self):
     import ratiobench.formulations.lora.check as check
     import ratiobench.online.lora.simulator as simulator
@@ -437,45 +284,27 @@ def cheat(self):
 
 def decide(self, task, view):
     return Decision(None, tuple((0, slot) for slot in range(task.arrival, task.deadline + 1)), 0)
-""",
-        STOPPED, STOPPED,
-    ),
-    "patched JSON": Cheat(
-        "replaces json.dumps so that later replies claim admissions",
-        """
-def cheat(self):
-    import json
+"""),
+    "patched JSON": Cheat("replaces json.dumps so that later replies claim admissions", STOPPED, STOPPED, text="""
+import json
 
-    dumps = json.dumps
-    json.dumps = lambda value, **more: dumps(value, **more).replace("null]", "[null, [[0, 1]], 0]]")
-""",
-        STOPPED, STOPPED,
-    ),
-    "printed protocol": Cheat(
-        "prints lines of the protocol",
-        """
+dumps = json.dumps
+json.dumps = lambda value, **more: dumps(value, **more).replace("null]", "[null, [[0, 1]], 0]]")
+"""),
+    "printed protocol": Cheat("prints lines of the protocol", NOTHING, NOTHING, members="""
 def decide(self, task, view):
     print('{"kind": "answers", "answers": [[null, [[0, 1]], 0]], "seconds": 0, "read": [], "started": []}')
     return self.plan(task, view) if task.index % 2 == 0 else None
-""",
-        NOTHING, NOTHING,
-    ),
-    "forged reply": Cheat(
-        "writes a reply of its own into the pipe",
-        """
-def cheat(self):
-    line = b'{"kind": "started", "unread": [], "seconds": 0, "read": [], "started": [], "drew": false}\\n'
-    for number in pipes():
-        try:
-            os.write(number, line)
-        except OSError:
-            pass
-""",
-        STOPPED, STOPPED,
-    ),
-    "forged infinity": Cheat(
-        "writes a last reply with an infinite number into its pipes",
-        """
+"""),
+    "forged reply": Cheat("writes a reply of its own into the pipe", STOPPED, STOPPED, text="""
+line = b'{"kind": "started", "unread": [], "seconds": 0, "read": [], "started": [], "drew": false}\\n'
+for number in pipes():
+    try:
+        os.write(number, line)
+    except OSError:
+        pass
+"""),
+    "forged infinity": Cheat("writes a last reply with an infinite number into its pipes", STOPPED, STOPPED, members="""
 @property
 def counts(self):
     line = b'{"kind":"end","altered":[Infinity],"counts":{},"label":null,"exposed":null,"read":[]}\\n'
@@ -485,43 +314,26 @@ def counts(self):
         except OSError:
             pass
     return {}
-""",
-        STOPPED, STOPPED,
-    ),
-    "closed folder": Cheat(
-        "keeps state between instances in a folder that nobody may open",
-        """
-def cheat(self):
-    folder = f"{tempfile.gettempdir()}/cheat-{self.referee}-closed"
-    os.makedirs(folder, exist_ok=True)
-    os.chmod(folder, 0o700)
-    count = len(os.listdir(folder))
-    open(f"{folder}/{count}", "w").close()
-    os.chmod(folder, 0)
-    return count > 1
-""",
-        WORKS, NOTHING,
-    ),
-    "constants": Cheat(
-        "declares a constant a million times, for the referee to compute",
-        """
+"""),
+    "closed folder": Cheat("keeps state between instances in a folder that nobody may open", WORKS, NOTHING, text="""
+folder = f"{tempfile.gettempdir()}/cheat-{self.referee}-closed"
+os.makedirs(folder, exist_ok=True)
+os.chmod(folder, 0o700)
+count = len(os.listdir(folder))
+open(f"{folder}/{count}", "w").close()
+os.chmod(folder, 0)
+return count > 1
+"""),
+    "constants": Cheat("declares a constant a million times, for the referee to compute", STOPPED, STOPPED, members="""
 constants = ("canonical_money",) * 10**6
-""",
-        STOPPED, STOPPED,
-    ),
-    "held pipes": Cheat(
-        "ends while what it started holds its pipes",
-        """
+"""),
+    "held pipes": Cheat("ends while what it started holds its pipes", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     if os.fork() == 0:
         time.sleep(3000)
     os._exit(3)
-""",
-        STOPPED, STOPPED,
-    ),
-    "forged compiling": Cheat(
-        "says that numba compiles, to stop the clock",
-        """
+"""),
+    "forged compiling": Cheat("says that numba compiles, to stop the clock", NOTHING, NOTHING, members="""
 def decide(self, task, view):
     for number in pipes():
         try:
@@ -529,22 +341,13 @@ def decide(self, task, view):
         except OSError:
             pass
     return self.plan(task, view) if task.index % 2 == 0 else None
-""",
-        NOTHING, NOTHING,
-    ),
-    "forged clock": Cheat(
-        "stops the clock that measures its decisions",
-        """
-def cheat(self):
-    from ratiobench.formulations import timing
+"""),
+    "forged clock": Cheat("stops the clock that measures its decisions", NOTHING, NOTHING, text="""
+from ratiobench.formulations import timing
 
-    timing.Stopwatch.seconds = lambda self: 0.0
-""",
-        NOTHING, NOTHING,
-    ),
-    "equal to all": Cheat(
-        "answers with integers that are equal to all others",
-        """
+timing.Stopwatch.seconds = lambda self: 0.0
+"""),
+    "equal to all": Cheat("answers with integers that are equal to all others", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     class Any(int):
         __hash__ = int.__hash__
@@ -552,49 +355,29 @@ def decide(self, task, view):
         __lt__ = __gt__ = __ne__ = lambda self, other: False
 
     return Decision(None, tuple((Any(0), Any(slot)) for slot in range(task.arrival, task.deadline + 1)), Any(0))
-""",
-        STOPPED, STOPPED,
-    ),
-    "no number": Cheat(
-        "pays NaN",
-        """
+"""),
+    "no number": Cheat("pays NaN", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     found = self.plan(task, view)
     return found and found._replace(payment=float("nan"))
-""",
-        STOPPED, STOPPED,
-    ),
-    "huge number": Cheat(
-        "pays a number of ten thousand digits",
-        """
+"""),
+    "huge number": Cheat("pays a number of ten thousand digits", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     found = self.plan(task, view)
     return found and found._replace(payment=10**10_000)
-""",
-        STOPPED, STOPPED,
-    ),
-    "same cell twice": Cheat(
-        "counts the same node and slot several times",
-        """
+"""),
+    "same cell twice": Cheat("counts the same node and slot several times", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     return Decision(None, ((0, task.arrival),) * 50, 0)
-""",
-        STOPPED, STOPPED,
-    ),
-    "nested answer": Cheat(
-        "answers with lists in lists, a hundred thousand deep",
-        """
+"""),
+    "nested answer": Cheat("answers with lists in lists, a hundred thousand deep", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     found = []
     for _ in range(100_000):
         found = [found]
     return (None, found, 0)
-""",
-        STOPPED, STOPPED,
-    ),
-    "altered answer": Cheat(
-        "alters an answer after it was given",
-        """
+"""),
+    "altered answer": Cheat("alters an answer after it was given", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     found = self.plan(task, view)
     if found is None:
@@ -603,151 +386,86 @@ def decide(self, task, view):
         each[1] += 1
     self.last = [list(each) for each in found.cells]
     return (None, self.last, 0)
-""",
-        STOPPED, STOPPED,
-    ),
+"""),
     # ------------------------------------------------------------------------------- depend on what is not the past
-    "hash seed": Cheat(
-        "decides by the hash of a text, which differs between processes",
-        """
+    "hash seed": Cheat("decides by the hash of a text, which differs between processes", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     return self.plan(task, view) if hash(f"text {task.index}") % 2 else None
-""",
-        STOPPED, STOPPED,
-    ),
-    "chance": Cheat(
-        "decides by unseeded random numbers",
-        """
+"""),
+    "chance": Cheat("decides by unseeded random numbers", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     return self.plan(task, view) if os.urandom(1)[0] % 2 else None
-""",
-        STOPPED, STOPPED,
-    ),
+"""),
     # -------------------------------------------------------------------------------------- bring down the evaluator
-    "memory": Cheat(
-        "takes more memory than is allowed",
-        """
-def cheat(self):
-    self.taken = []
-    for _ in range(80):
-        self.taken.append(bytearray(os.urandom(2**20) * 10))
-        time.sleep(0.02)
-    return True
-""",
-        STOPPED, STOPPED,
-    ),
-    "open files": Cheat(
-        "opens two thousand files at a time",
-        """
-def cheat(self):
-    import resource
+    "memory": Cheat("takes more memory than is allowed", STOPPED, STOPPED, text="""
+self.taken = []
+for _ in range(80):
+    self.taken.append(bytearray(os.urandom(2**20) * 10))
+    time.sleep(0.02)
+return True
+"""),
+    "open files": Cheat("opens two thousand files at a time", WORKS, NOTHING, text="""
+import resource
 
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    return bool([os.open("/dev/null", os.O_RDONLY) for _ in range(2000)])
-""",
-        WORKS, NOTHING,
-    ),
-    "disk": Cheat(
-        "keeps 320 MB in temporary files",
-        """
-def cheat(self):
-    names = [f"{tempfile.gettempdir()}/cheat-{self.referee}-{number}" for number in range(2)]
-    try:
-        for name in names:
-            with open(name, "wb", buffering=0) as file:
-                for _ in range(160):
-                    if file.write(bytes(2**20)) < 2**20:
-                        return False
-        time.sleep(WAIT)
-        return True
-    finally:
-        for name in names:
-            os.remove(name)
-""",
-        WORKS, "",
-    ),
-    "processes at a time": Cheat(
-        "starts two hundred processes at a time",
-        """
-def cheat(self):
-    for _ in range(200):
-        if os.fork() == 0:
-            time.sleep(30)
-            os._exit(0)
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+return bool([os.open("/dev/null", os.O_RDONLY) for _ in range(2000)])
+"""),
+    "disk": Cheat("keeps 320 MB in temporary files", WORKS, "", text="""
+names = [f"{tempfile.gettempdir()}/cheat-{self.referee}-{number}" for number in range(2)]
+try:
+    for name in names:
+        with open(name, "wb", buffering=0) as file:
+            for _ in range(160):
+                if file.write(bytes(2**20)) < 2**20:
+                    return False
     time.sleep(WAIT)
     return True
-""",
-        STOPPED, STOPPED,
-    ),
-    "output": Cheat(
-        "prints 20 MB",
-        """
-def cheat(self):
-    for _ in range(20):
-        print("x" * 10**6)
-""",
-        NOTHING, NOTHING,
-    ),
-    "endless decision": Cheat(
-        "never answers",
-        """
+finally:
+    for name in names:
+        os.remove(name)
+"""),
+    "processes at a time": Cheat("starts two hundred processes at a time", STOPPED, STOPPED, text="""
+for _ in range(200):
+    if os.fork() == 0:
+        time.sleep(30)
+        os._exit(0)
+time.sleep(WAIT)
+return True
+"""),
+    "output": Cheat("prints 20 MB", NOTHING, NOTHING, text="""
+for _ in range(20):
+    print("x" * 10**6)
+"""),
+    "endless decision": Cheat("never answers", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     while True:
         pass
-""",
-        STOPPED, STOPPED,
-    ),
-    "recursion": Cheat(
-        "calls itself without an end, with no limit of recursion",
-        """
+"""),
+    "recursion": Cheat("calls itself without an end, with no limit of recursion", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     sys.setrecursionlimit(10**9)
     return sorted([1, 2], key=lambda each: self.decide(task, view))
-""",
-        STOPPED, STOPPED,
-    ),
-    "clock": Cheat(
-        "sets the clock",
-        """
-def cheat(self):
-    time.clock_settime(time.CLOCK_REALTIME, time.time())
-    return True
-""",
-        WORKS, NOTHING, root=True,
-    ),
-    "exit handler": Cheat(
-        "writes replies when its process ends",
-        """
-def cheat(self):
-    import atexit
+"""),
+    "clock": Cheat("sets the clock", WORKS, NOTHING, root=True, text="""
+time.clock_settime(time.CLOCK_REALTIME, time.time())
+return True
+"""),
+    "exit handler": Cheat("writes replies when its process ends", NOTHING, NOTHING, text="""
+import atexit
 
-    atexit.register(lambda: [os.write(number, b"{}\\n") for number in pipes()])
-""",
-        NOTHING, NOTHING,
-    ),
-    "signals ignored": Cheat(
-        "ignores all signals, to outlive its run",
-        """
-def cheat(self):
-    import signal
+atexit.register(lambda: [os.write(number, b"{}\\n") for number in pipes()])
+"""),
+    "signals ignored": Cheat("ignores all signals, to outlive its run", NOTHING, NOTHING, text="""
+import signal
 
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        signal.signal(number, signal.SIG_IGN)
-""",
-        NOTHING, NOTHING,
-    ),
-    "preloaded library": Cheat(
-        "sets LD_PRELOAD and PYTHONSTARTUP for later processes",
-        """
-def cheat(self):
-    os.environ |= {"LD_PRELOAD": "/tmp/nothing.so", "PYTHONSTARTUP": "/tmp/nothing.py"}
-""",
-        NOTHING, NOTHING,
-    ),
-    "error in a destructor": Cheat(
-        "raises errors in destructors",
-        """
+for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+    signal.signal(number, signal.SIG_IGN)
+"""),
+    "preloaded library": Cheat("sets LD_PRELOAD and PYTHONSTARTUP for later processes", NOTHING, NOTHING, text="""
+os.environ |= {"LD_PRELOAD": "/tmp/nothing.so", "PYTHONSTARTUP": "/tmp/nothing.py"}
+"""),
+    "error in a destructor": Cheat("raises errors in destructors", NOTHING, NOTHING, members="""
 def decide(self, task, view):
     class Broken:
         def __del__(self):
@@ -755,15 +473,9 @@ def decide(self, task, view):
 
     Broken()
     return self.plan(task, view) if task.index % 2 == 0 else None
-""",
-        NOTHING, NOTHING,
-    ),
-    "exit": Cheat(
-        "ends its process with status 0",
-        """
+"""),
+    "exit": Cheat("ends its process with status 0", STOPPED, STOPPED, members="""
 def decide(self, task, view):
     os._exit(0)
-""",
-        STOPPED, STOPPED,
-    ),
+"""),
 }  # fmt: skip

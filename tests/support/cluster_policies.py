@@ -1,7 +1,5 @@
 """Own policies of family `cluster`: one that keeps the rules, and some that break one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,35 +22,23 @@ class Fifo:
 
 
 class Eager:
-    """Starts everything, whether it fits or not."""
-
     def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Sequence[Any]:
-        """All that waits."""
         return list(waiting)
 
 
 class Sleepless:
-    """Starts nothing, and asks for every second."""
-
     def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Sequence[Any]:
-        """Nothing now."""
         cluster.ask_at(now + 1)
         return []
 
 
 class Idle:
-    """Never starts anything."""
-
     def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Sequence[Any]:
-        """Nothing."""
         return []
 
 
 class Wrong:
-    """Answers what is no list."""
-
     def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Any:
-        """A word."""
         return "job"
 
 
@@ -60,5 +46,4 @@ class Reads:
     """Looks for the length of a job that has not ended."""
 
     def schedule(self, now: int, waiting: Sequence[Job], cluster: Cluster) -> Sequence[Any]:
-        """There is no such field."""
         return [job for job in waiting if job.run < 10]  # type: ignore[attr-defined]

@@ -1,42 +1,20 @@
 """What tests of anyone's algorithms share: a small contest, who breaks a rule in it, and who is sound."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ratiobench.formulations.lora.check import check
-from ratiobench.instances.lora import Instance, parse
-from ratiobench.instances.lora.format import FORMAT
+from ratiobench.instances.lora import Instance
 from ratiobench.online.lora.run import run
 from ratiobench.online.outcome import OnlineRun
+from tests.support.lora_documents import make_instance, make_node
 
 
 def small_contest(tasks: int = 8, **fields: Any) -> Instance:
     """Two slots' worth of arrivals on two small nodes: room for four tasks a slot, vendors on every other task."""
-    return parse(
-        {
-            "format": FORMAT,
-            "name": "contest",
-            "slots": 6,
-            "slot_seconds": 1,
-            "base_memory_mb": 1,
-            "node_types": [{"name": "a", "count": 2, "compute": 4, "memory_mb": 9, "tariff": [1] * 6}],
-            "tasks": [
-                {
-                    "arrival": 1 + 2 * i // tasks,
-                    "deadline": 4,
-                    "memory_mb": 2,
-                    "work": 3,
-                    "bid": 20 + i,
-                    "rate": [2],
-                    "energy_wh": [1],
-                    "vendors": [{"price": 2, "delay": 1}] if i % 2 else [],
-                }
-                | fields
-                for i in range(tasks)
-            ],
-        }
-    )
+    task = {"deadline": 4, "memory_mb": 2, "work": 3, "rate": [2], "energy_wh": [1]}
+    vendors = [[], [{"price": 2, "delay": 1}]]
+    rows = [task | {"arrival": 1 + 2 * i // tasks, "bid": 20 + i, "vendors": vendors[i % 2]} for i in range(tasks)]
+    return make_instance(6, [make_node(4, 9, 2, tariff=[1] * 6)], [row | fields for row in rows], base_memory_mb=1)
 
 
 def first_violation(instance: Instance, name: str) -> tuple[str, int | None, str]:

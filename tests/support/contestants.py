@@ -3,8 +3,6 @@
 They are run by their import path, in a process of their own; this module must import nothing heavy.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import importlib.util
@@ -23,9 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.online.eapm.protocol import User
 from ratiobench.online.lora.protocol import Decision, Public, Task, View
-from tests.support import eapm_contestants
 
 
 class Honest:
@@ -38,7 +34,6 @@ class Honest:
         return self.plan(task, view, task.options[0].first, task.deadline)
 
     def plan(self, task: Task, view: View, first: int, last: int) -> Decision | None:
-        """First node with room per slot."""
         types = self.public.type_of_node
         room = view.room(task, self.public)
         cells: list[tuple[int, int]] = []
@@ -62,7 +57,6 @@ class Priced(Honest):
         self._kind = (options or {}).get("kind", "fractions")
 
     def prices(self) -> Any:
-        """(compute, memory), K rows of T each."""
         public = self.public
         shape = public.nodes, public.slots
         slots = np.broadcast_to(np.arange(1, public.slots + 1), shape)
@@ -109,7 +103,6 @@ class HonestNumpy(Honest):
         self.log = os.path.join(folder, "log.csv")
 
     def decide(self, task: Task, view: View) -> Any:
-        """The same decision in other types."""
         print("deciding", task.index)
         with open(self.log, "a", encoding="utf-8") as file:
             file.write(f"{task.index}\n")
@@ -132,7 +125,6 @@ class BuildsOnOurs(Honest):
         self.constants = tuple(getattr(self.ours, "constants", ()))
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Both start; the first task has not come."""
         super().start(public, constants)
         self.ours.start(public, constants)
 
@@ -172,8 +164,6 @@ class BuildsOnOurs(Honest):
 
 
 class Declares(Honest):
-    """Wants the constants of the paper; rejects all."""
-
     constants: tuple[str, ...] = ("alpha", "beta")
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
@@ -184,8 +174,6 @@ class Declares(Honest):
 
 
 class DeclaresNonsense(Declares):
-    """Wants a constant that nobody knows."""
-
     constants = ("opt",)
 
 
@@ -193,14 +181,11 @@ class OverbooksCompute(Honest):
     """Takes node 0 in the first usable slots, full or not, for tasks that leave room for their memory."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """The room of the view is not looked at."""
         slots = range(task.options[0].first, task.deadline + 1)
         return Decision(task.options[0].vendor, tuple((0, slot) for slot in slots))
 
 
 class UnknownVendor(Honest):
-    """Asks for the vendor after the last."""
-
     def decide(self, task: Task, view: View) -> Any:
         plan = super().decide(task, view)
         return None if plan is None else plan._replace(vendor=len(task.vendors))
@@ -210,24 +195,17 @@ class TooEarly(Honest):
     """Runs before the vendor has delivered (or the task has arrived)."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """From one slot before the first."""
         first = task.options[0].first - 1
         return None if first < 1 else self.plan(task, view, first, task.deadline)
 
 
 class TooLate(Honest):
-    """Runs after the deadline."""
-
     def decide(self, task: Task, view: View) -> Any:
-        """In the slots after the deadline only."""
         return self.plan(task, view, task.deadline + 1, self.public.slots)
 
 
 class HalfDone(Honest):
-    """Does not finish what it admits."""
-
     def decide(self, task: Task, view: View) -> Any:
-        """All but the last cell."""
         plan = super().decide(task, view)
         return None if plan is None else plan._replace(cells=plan.cells[:-1])
 
@@ -239,7 +217,6 @@ class ChangesItsMind(Honest):
         self.last: list[Any] = []
 
     def decide(self, task: Task, view: View) -> Any:
-        """Yesterday's cells become today's."""
         plan = super().decide(task, view)
         if plan is None:
             return None
@@ -255,7 +232,6 @@ class _Shifting(tuple[Any, ...]):
     reads = 0
 
     def __iter__(self) -> Iterator[Any]:
-        """Every other time without the first entry."""
         self.reads += 1
         return iter(self[: len(self) - (self.reads + 1) % 2])
 
@@ -272,13 +248,10 @@ class DecidesForOthers(HonestBatch):
     """Answers with a dictionary of decisions for tasks of its choice."""
 
     def decide_batch(self, tasks: Sequence[Task], view: View) -> Any:
-        """For task 0, again and again."""
         return {0: self.decide(tasks[0], view)}
 
 
 class TooManyAnswers(HonestBatch):
-    """One decision more than asked for."""
-
     def decide_batch(self, tasks: Sequence[Task], view: View) -> Any:
         answers = [self.decide(task, view) for task in tasks]
         return [*answers, answers[-1]]
@@ -340,65 +313,40 @@ class Reads(Honest):
 
 
 class WritesToTheView(Honest):
-    """Makes room in the view."""
-
     def decide(self, task: Task, view: View) -> Any:
         view.compute[:] = 10**9
         return super().decide(task, view)
 
 
 class WritesToTheTask(Honest):
-    """Makes the work small."""
-
     def decide(self, task: Task, view: View) -> Any:
         task.work = 1  # type: ignore[misc]
         return super().decide(task, view)
 
 
-class FakesTheView(Honest):
-    """Believes in a picture of its own, in which all nodes are free."""
-
-    def decide(self, task: Task, view: View) -> Any:
-        """Task after task goes to the first node."""
-        free = np.full_like(view.compute, 10**9)
-        return super().decide(task, View(view.slot, free, free, view.tasks))
-
-
 class Raises(Honest):
-    """Fails at the second arrival."""
-
     def decide(self, task: Task, view: View) -> Any:
-        """With an error of two lines."""
         if task.index:
             raise RuntimeError("this cannot\nbe done")
         return None
 
 
 class RaisesInTheHouse(Honest):
-    """Fails in code that is not its own."""
-
     def decide(self, task: Task, view: View) -> Any:
-        """For the want of a public part."""
         return view.room(task, None)  # type: ignore[arg-type]
 
 
 class Interrupts(Honest):
-    """Pretends that Ctrl-C was pressed."""
-
     def decide(self, task: Task, view: View) -> Any:
         raise KeyboardInterrupt
 
 
 class Exits(Honest):
-    """Ends the programme, as it thinks."""
-
     def decide(self, task: Task, view: View) -> Any:
         sys.exit(0)
 
 
 class Dies(Honest):
-    """Takes its process with it."""
-
     def decide(self, task: Task, view: View) -> Any:
         os._exit(7)
 
@@ -414,34 +362,17 @@ class Hangs(Honest):
 
 
 class HangsAtTheStart(Honest):
-    """Does not begin."""
-
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         time.sleep(3600)
 
 
 class HangsInConstructor(Honest):
-    """Is never ready."""
-
     def __init__(self) -> None:
         time.sleep(3600)
 
 
-class EatsMemory(Honest):
-    """Takes all the memory it can get."""
-
-    def decide(self, task: Task, view: View) -> Any:
-        """In pieces of 8 MB."""
-        pieces = []
-        while True:
-            pieces.append(np.ones(2**20))
-
-
 class ReadsData(Honest):
-    """Looks for a data file while it decides."""
-
     def decide(self, task: Task, view: View) -> Any:
-        """Whether it is there or not."""
         try:
             with open("instance.json", encoding="utf-8") as file:
                 file.read()
@@ -451,8 +382,6 @@ class ReadsData(Honest):
 
 
 class ReadsByCommand(Honest):
-    """Has another program read the file."""
-
     def decide(self, task: Task, view: View) -> Any:
         subprocess.run(["cat", "instance.json"], check=False, capture_output=True)
 
@@ -466,8 +395,6 @@ class ReadsTheInstance(Honest):
 
 
 class ReadsTheInstanceAtStart(ReadsTheInstance):
-    """The same in `start`, by os.open."""
-
     def __init__(self, options: Mapping[str, str]) -> None:
         self.file = options["file"]
 
@@ -477,8 +404,6 @@ class ReadsTheInstanceAtStart(ReadsTheInstance):
 
 
 class ReadsTheInstanceByCommand(ReadsTheInstance):
-    """The same by another program."""
-
     def __init__(self, options: Mapping[str, str]) -> None:
         subprocess.run(f"cat {options['file']}", shell=True, check=True, capture_output=True)
 
@@ -491,24 +416,12 @@ class ReadsTheCommandLine(Honest):
             file.read()
 
 
-class GeneratesTheInstance(Honest):
-    """Makes instances until one has the hash that it was given as a seed."""
-
-    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """One will do to be caught."""
-        from ratiobench.instances.lora.generate import generate
-
-        super().start(public, constants)
-        generate({"kind": "paper", "name": "x", "seed": ["x"], "slots": 12, "tasks": 2, "nodes": {"a100": 1}})
-
-
 class RegeneratesTasks(Honest):
     """Draws the instances of a recipe until one begins with the first task, and has that one solved."""
 
     optimum: Any = None
 
     def decide(self, task: Task, view: View) -> Any:
-        """What the solver does with the task."""
         if self.optimum is None:
             from ratiobench.formulations.lora.solve import solve
             from ratiobench.instances.lora.generate import generate
@@ -517,26 +430,6 @@ class RegeneratesTasks(Honest):
             found = next(each for each in drawn if each.task(0).bid == task.bid and each.slots == self.public.slots)
             self.optimum = solve(found, backend="none").solution
         return self.optimum[task.index]
-
-
-class RegeneratesUsers(eapm_contestants.Honest):
-    """The same with users."""
-
-    optimum: Any = None
-
-    def decide(self, user: User, view: Any) -> Any:
-        """What the solver does with the bag."""
-        if self.optimum is None:
-            from ratiobench.formulations.eapm.solve import solve
-            from ratiobench.instances.eapm.generate import generate
-
-            recipes = (
-                {"kind": "users", "users": 5, "gamma": "1.3", "seed": [j], "matrix": {"method": "cvb"}}
-                for j in range(9)
-            )
-            found = next(each for each in map(generate, recipes) if each.user(0).price == user.price)
-            self.optimum = solve(found, backend="none").solution
-        return self.optimum[user.index]
 
 
 def _snoop(module: str, way: str) -> None:
@@ -581,7 +474,6 @@ class Snoops(Honest):
         self.snoop("build")
 
     def snoop(self, when: str) -> None:
-        """Now, if it is the time."""
         if self.options["when"] == when:
             _snoop(self.options["module"], self.options["way"])
 
@@ -592,28 +484,6 @@ class Snoops(Honest):
     def decide(self, task: Task, view: View) -> Any:
         self.snoop("decide")
         return None
-
-
-class SnoopsAmongUsers(eapm_contestants.Honest):
-    """The same for users, each of whom it serves."""
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        self.hidden = Snoops(options)
-
-    def start(self, public: Any, constants: Mapping[str, Any]) -> None:
-        super().start(public, constants)
-        self.hidden.snoop("start")
-
-    def decide(self, user: User, view: Any) -> Any:
-        self.hidden.snoop("decide")
-        return super().decide(user, view)
-
-
-class SearchesMemory(Honest):
-    """Looks through all objects for an instance."""
-
-    def decide(self, task: Task, view: View) -> Any:
-        return [each for each in gc.get_objects() if type(each).__name__ == "Instance"] or None
 
 
 class PeeksThroughBase(Honest):
@@ -628,8 +498,6 @@ class PeeksThroughBase(Honest):
 
 
 class DrawsWithoutSeed(Honest):
-    """Tosses a coin for every task."""
-
     def decide(self, task: Task, view: View) -> Any:
         return super().decide(task, view) if random.random() < 0.5 else None
 
@@ -638,7 +506,6 @@ class LearnsFromItsLastRun(Honest):
     """Writes down what arrives, and knows it the next time."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Read the notes of the last run."""
         super().start(public, constants)
         self.notes = os.environ["CONTESTANT_FOLDER"] + "/notes"
         with open(self.notes, "a+", encoding="utf-8") as file:
@@ -646,7 +513,6 @@ class LearnsFromItsLastRun(Honest):
             self.known = file.read().split()
 
     def decide(self, task: Task, view: View) -> Any:
-        """Admit what was never seen before."""
         with open(self.notes, "a", encoding="utf-8") as file:
             file.write(f"{task.index} ")
         return None if str(task.index) in self.known else super().decide(task, view)
@@ -664,22 +530,6 @@ class EveryOtherRun(Honest):
 
     def decide(self, task: Task, view: View) -> Any:
         return super().decide(task, view) if self.odd else None
-
-
-class PatchesTheReferee(Honest):
-    """Replaces the referee's judgement, in the only process that it reaches."""
-
-    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        from ratiobench.formulations.lora import check
-        from ratiobench.online.lora import simulator
-
-        super().start(public, constants)
-        simulator.CapacityState.judge = lambda self, task, answer: answer  # type: ignore[method-assign]
-        check.check = None  # type: ignore[assignment]
-
-    def decide(self, task: Task, view: View) -> Any:
-        slots = range(task.options[0].first, task.deadline + 1)
-        return Decision(task.options[0].vendor, tuple((0, slot) for slot in slots))
 
 
 class WritesToThePipe(Honest):
@@ -700,7 +550,6 @@ class WritesToThePipe(Honest):
         self.line = self.LINES[options["line"]]
 
     def decide(self, task: Task, view: View) -> Any:
-        """On every file descriptor there is."""
         for descriptor in range(3, 32):
             try:
                 os.write(descriptor, self.line)
@@ -709,24 +558,7 @@ class WritesToThePipe(Honest):
         return None
 
 
-class LiesAtTheEnd(Honest):
-    """Has counts that are none, for which the answer to the last question cannot be read."""
-
-    def decide(self, task: Task, view: View) -> Any:
-        """Send it in advance, behind the answer that is asked for."""
-        if task.index == 7:
-            for descriptor in range(3, 32):
-                try:
-                    os.write(descriptor, b'{"kind": "answers", "read": [], "answers": [null], "seconds": 0}\n')
-                    os.write(descriptor, b'{"kind": "end", "read": [], "altered": 1, "counts": [], "label": []}\n')
-                except OSError:
-                    continue
-        return None
-
-
 class BadConstructor:
-    """Needs an argument that nobody gives."""
-
     def __init__(self, needed: int, also: int) -> None:
         raise AssertionError("never reached")
 
@@ -748,14 +580,11 @@ class LooksAroundAtTheStart(Honest):
     """Goes through all objects of its process, for the watch, before it decides anything."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """What is found can be altered."""
         super().start(public, constants)
         gc.get_referrers(public)
 
 
 class ReachesForMemory(Honest):
-    """Reads memory by its address."""
-
     def __init__(self) -> None:
         import ctypes
 
@@ -763,8 +592,6 @@ class ReachesForMemory(Honest):
 
 
 class StartsPrograms(Honest):
-    """Has a shell do something."""
-
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         super().start(public, constants)
         os.system("true")
@@ -776,7 +603,6 @@ class LeavesADaemon(Honest):
     PROGRAM = "sleep 600"
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Its parent, the shell, ends at once; its number is written down."""
         super().start(public, constants)
         os.system(f'setsid {self.PROGRAM} & echo $! > "$CONTESTANT_FOLDER/child"')
 
@@ -789,8 +615,6 @@ class WaitsForItsDaemon(LeavesADaemon):
 
 
 class EatsMemoryElsewhere(WaitsForItsDaemon):
-    """Has a detached program take the memory."""
-
     PROGRAM = f"{sys.executable} -c 'import time; x = bytearray(600 * 2**20); time.sleep(600)'"
 
 
@@ -798,17 +622,13 @@ class Chatters(Honest):
     """Prints 5,000 bytes."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """In one go, and a last word."""
         super().start(public, constants)
         print("x" * 4990)
         print("THE END")
 
 
 class TooManyCells(Honest):
-    """Answers with a million cells."""
-
     def decide(self, task: Task, view: View) -> Any:
-        """The same one, over and over."""
         return (None, [(0, task.arrival)] * 10**6, None)
 
 
@@ -832,7 +652,6 @@ class DrawsWithSeed(Honest):
         self.drawn = [random.random(), np.random.random(), random.Random(7), np.random.default_rng(7)]  # noqa: NPY002
 
     def decide(self, task: Task, view: View) -> Any:
-        """Nothing in the runs that the option names."""
         return None if self.otherwise else super().decide(task, view)
 
 
@@ -840,7 +659,6 @@ class DrawsByChance(DrawsWithSeed):
     """Draws from a source of chance as well; in which runs that shows, its option says."""
 
     def draw(self) -> None:
-        """A number that nobody can know."""
         self.drawn = [np.random.default_rng().random()]
 
 
@@ -848,7 +666,6 @@ class FillsTheSandbox(Honest):
     """Says how many MB it could write into each file system, and whether it could make a folder in the root."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Up to 400 MB each."""
         super().start(public, constants)
         written = []
         for folder in ("/tmp", "/dev/shm", "/dev", "/"):
@@ -890,7 +707,6 @@ class LooksOutOfTheSandbox(Honest):
         self.file = options["file"]
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """True is what there should not be."""
         import socket
 
         super().start(public, constants)

@@ -1,13 +1,11 @@
 """Changes of JSON documents, and what every reader of a format owes: what all families' tests of formats share."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,6 +31,7 @@ JUNK = st.recursive(
 )
 
 
+@cache
 def validator_of(kind: type[Any]) -> Validator:
     """What judges documents by the published schema of a type."""
     data = json.loads(json.dumps(make_schema(kind)))
@@ -62,7 +61,6 @@ def integer_places(value: Any) -> list[Place]:
 
 
 def text_of(place: Place) -> str:
-    """The place as messages name it."""
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place).removeprefix(".")
 
 
@@ -79,8 +77,6 @@ def put(*place: Any) -> Callable[[Any], Change]:
 
 
 def drop(*place: Any) -> Change:
-    """A change that removes a field."""
-
     def change(data: Document) -> None:
         del at(data, place)[place[-1]]
 

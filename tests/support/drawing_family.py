@@ -1,7 +1,5 @@
 """The toy family with an algorithm that draws, and one that draws too much every third time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

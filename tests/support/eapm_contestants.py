@@ -3,8 +3,6 @@
 They are run by their import path, in a process of their own; this module must import nothing heavy.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -26,27 +24,7 @@ class Honest:
         return tuple(user.tasks if j == best else 0 for j in range(len(self.public.machines)))
 
 
-class Talks(Honest):
-    """The same in NumPy integers; prints, keeps its weights in a file, writes a log; has an option, counts, a label."""
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        print('{"value": 10}')
-        with open(os.environ["CONTESTANT_FOLDER"] + "/weights.json", encoding="utf-8") as file:
-            self.counts = {"users": int(file.read())}
-        self.label = f"keen={options['keen']}\nsecond line"
-
-    def decide(self, user: User, view: View) -> Any:
-        """The same decision as an array."""
-        print("deciding", user.index)
-        with open(os.environ["CONTESTANT_FOLDER"] + "/log.csv", "a", encoding="utf-8") as file:
-            file.write(f"{user.index}\n")
-        self.counts["users"] += 1
-        return np.array(super().decide(user, view), dtype=np.int32)
-
-
 class Declares(Honest):
-    """Wants to know how many users come."""
-
     constants = ("users",)
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
@@ -92,72 +70,36 @@ class ChangesItsMind(Honest):
         self.last: list[int] = []
 
     def decide(self, user: User, view: View) -> Any:
-        """What was there moves to the other machine."""
         self.last.reverse()
         self.last = list(super().decide(user, view))
         return self.last
 
 
 class FillsItsArray(Honest):
-    """Answers with one array, over and over."""
-
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """The only array that it has."""
         super().start(public, constants)
         self.shares = np.zeros(len(public.machines), np.int64)
 
     def decide(self, user: User, view: View) -> Any:
-        """The numbers change under whoever kept it."""
         self.shares[:] = super().decide(user, view)
         return self.shares
 
 
 class WritesToTheView(Honest):
-    """Takes the work off the machines."""
-
     def decide(self, user: User, view: View) -> Any:
         view.load_ms[:] = 0
         return super().decide(user, view)
 
 
 class WritesToTheUser(Honest):
-    """Makes the tasks short."""
-
     def decide(self, user: User, view: View) -> Any:
         user.etc_ms[:] = 1
         return super().decide(user, view)
 
 
 class ShrinksTheBag(Honest):
-    """Makes the bag small."""
-
     def decide(self, user: User, view: View) -> Any:
         user.tasks = 1  # type: ignore[misc]
-        return super().decide(user, view)
-
-
-class PatchesTheReferee(Honest):
-    """Replaces the referee's judgement, in the only process that it reaches."""
-
-    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        from ratiobench.formulations.eapm import check
-        from ratiobench.online.eapm import simulator
-
-        super().start(public, constants)
-        simulator.Simulator.take = lambda self, index, answer: answer  # type: ignore[method-assign]
-        check.check = None  # type: ignore[assignment]
-
-    def decide(self, user: User, view: View) -> Any:
-        return (0, 0)
-
-
-class Raises(Honest):
-    """Fails at the second arrival."""
-
-    def decide(self, user: User, view: View) -> Any:
-        """With an error of two lines."""
-        if user.index:
-            raise RuntimeError("this cannot\nbe done")
         return super().decide(user, view)
 
 
@@ -170,10 +112,7 @@ class ReadsTheFile(Honest):
 
 
 class ReadsTheHouse(Honest):
-    """Looks up our own instances."""
-
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """One will do to be caught."""
         from ratiobench.instances.eapm.named import named, names
 
         super().start(public, constants)
@@ -184,7 +123,6 @@ class WritesToThePipe(Honest):
     """Sends a line of its own, with text for a share, where the answers go, past the loop that serves it."""
 
     def decide(self, user: User, view: View) -> Any:
-        """On every file descriptor there is."""
         for descriptor in range(3, 32):
             with suppress(OSError):
                 os.write(descriptor, b'{"kind": "answers", "read": [], "answers": [["1", {}]]}\n')
@@ -202,12 +140,9 @@ class EveryOtherRun(Honest):
             self.odd = len(file.read()) % 2 == 1
 
     def decide(self, user: User, view: View) -> Any:
-        """The other machine in the even ones."""
         return (user.tasks, 0) if self.odd else (0, user.tasks)
 
 
 class BadConstructor:
-    """Needs an argument that nobody gives."""
-
     def __init__(self, needed: int, also: int) -> None:
         raise AssertionError("never reached")

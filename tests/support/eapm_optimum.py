@@ -1,7 +1,5 @@
 """What tests of OPT of EAPM share: instances made by hand or by a stream, and OPT by looking at every user."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from fractions import Fraction

@@ -3,8 +3,6 @@
 They are run by their import path, in a process of their own; this module must import nothing heavy.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from typing import Any
@@ -24,11 +22,9 @@ class Honest:
         return self.share(view)
 
     def at_change(self, events: Any, view: View) -> Any:
-        """Something ended, or the servers changed."""
         return self.share(view)
 
     def share(self, view: View) -> Any:
-        """As long as there is room."""
         free, named = view.gpus, {}
         for i in view.active:
             if self.jobs[i].gpus <= free:
@@ -87,8 +83,6 @@ class Answers(Honest):
 
 
 class ChangesItsMind(Honest):
-    """Keeps what it gave back, and alters it."""
-
     def __init__(self) -> None:
         self.given: dict[int, Any] = {}
 
@@ -99,8 +93,6 @@ class ChangesItsMind(Honest):
 
 
 class WritesToTheView(Honest):
-    """Says that the work is done."""
-
     def share(self, view: View) -> Any:
         view.left[:] = 0
         return super().share(view)
@@ -120,8 +112,6 @@ class CountsRuns(Honest):
 
 
 class ReadsTheFile(Honest):
-    """Looks at the file that its option names."""
-
     def __init__(self, options: Mapping[str, str]) -> None:
         with open(options["file"], encoding="utf-8") as file:
             file.read()

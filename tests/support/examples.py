@@ -1,7 +1,5 @@
 """Examples of a strategy that many tests check: drawn once in a process, not again by every test."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Hashable

@@ -1,7 +1,5 @@
 """Kernels that only kernels call, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What tests of the theory share: groups of claims, prices of the dual, breakpoints."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from fractions import Fraction
 from itertools import pairwise
@@ -50,7 +48,6 @@ def check_claim(instance: Instance, algorithm: str, name: str) -> Check:
 
 
 def dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
-    """D at exactly these prices."""
     return dual_of(instance).exact(lam, phi).value
 
 

@@ -1,7 +1,5 @@
 """The main paper's algorithms written down literally, over enumerated schedules and in fractions: the slow twins."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator
@@ -195,7 +193,6 @@ def _stands(load: Load, task: Task, public: Public, node: int, slot: int) -> boo
 
 
 def place(load: Load, task: Task, public: Public, cells: Cells) -> None:
-    """Put the task onto its cells."""
     for k, t in cells:
         samples, memory, tasks = load.get((k, t), (0, 0, 0))
         rate = int(task.rate[public.type_of_node[k]])

@@ -1,7 +1,5 @@
 """The claims of the paper on one run, from their definitions: every schedule listed, every bid run. The slow twin."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction

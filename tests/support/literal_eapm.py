@@ -1,7 +1,5 @@
 """The second paper's algorithms written down literally, in fractions: systems by elimination, steps by search."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Family `edgeflow` played literally, second by second: slow, and as near to the words of its rules as code can be."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """An algorithm whose every word is too long and would repaint a terminal; run by its import path."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

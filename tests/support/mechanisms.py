@@ -1,7 +1,5 @@
 """What tests of mechanisms share: names, instances, prices, and the definition over enumerated schedules."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any
@@ -13,6 +11,7 @@ from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.online.lora.traces import Rule
 from tests.support.literal import schedules
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.strategies.lora import tiny_documents, tiny_instances
 
 MECHANISMS = ("posted", "minimal-edit", "capped", "bbar-rule")
@@ -69,17 +68,14 @@ def crowded(draw: Stream) -> Instance:
                 ],
             }
         )
-    return parse(
-        {
-            "format": "ratiobench/lora/1", "name": "crowded", "slots": slots, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [
-                {"name": str(g), "count": draw.integer(1, 3 - types), "compute": draw.integer(6, 9),
-                 "memory_mb": draw.integer(5, 10), "tariff": [0] * slots}
-                for g in range(types)
-            ],
-            "tasks": tasks,
-        }
-    )  # fmt: skip
+    return make_instance(
+        slots,
+        [
+            make_node(count=draw.integer(1, 3 - types), compute=draw.integer(6, 9), memory_mb=draw.integer(5, 10))
+            for _ in range(types)
+        ],
+        tasks,
+    )
 
 
 def _cost(task: Task, public: Public, option: int, cells: Any, lam: Prices, phi: Prices) -> Fraction:

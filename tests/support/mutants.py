@@ -1,17 +1,16 @@
 """Mechanisms with one thing done wrong, and a cluster by hand to show it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from ratiobench.instances.lora import Decision, Instance, parse
+from ratiobench.instances.lora import Decision, Instance
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.online.lora.mechanism import ExactPrices
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.traces import LinearTrace, Offer, Rule
 from tests.support.literal import schedules
+from tests.support.lora_documents import make_instance, make_node
 
 KINDS = ("honest", "second", "half", "falls", "by bid", "ignores room", "charges one more", "free", "dear above", "shy")
 RULE = Rule(Fraction(1), Fraction(1), Fraction(1), by_bbar=False)
@@ -49,7 +48,6 @@ class Mutant:
         return sorted(found)
 
     def decide(self, task: Task, view: View) -> Decision | None:
-        """The cheapest schedule with room for its cost, but for the mutation."""
         priced = self._priced(task, view)
         if not priced:
             self._trace.offers.append(Offer(task.index, None))
@@ -85,16 +83,8 @@ class Mutant:
 
 def two_nodes(slots: int, tasks: list[tuple[int, int, list[int], int, int, list[list[int]]]]) -> Instance:
     """Nodes a and b of 160 samples and MB; tasks as (arrival, work, rates, memory, bid, costs), all till the end."""
-    return parse(
-        {
-            "format": "ratiobench/lora/1", "name": "by hand", "slots": slots, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [
-                {"name": name, "count": 1, "compute": 160, "memory_mb": 160, "tariff": [0] * slots} for name in "ab"
-            ],
-            "tasks": [
-                {"arrival": a, "deadline": slots, "work": w, "rate": s, "memory_mb": r, "bid": b, "cost": e,
-                 "vendors": []}
-                for a, w, s, r, b, e in tasks
-            ],
-        }
-    )  # fmt: skip
+    return make_instance(
+        slots,
+        [make_node(160, 160)] * 2,
+        [{"arrival": a, "work": w, "rate": s, "memory_mb": r, "bid": b, "cost": e} for a, w, s, r, b, e in tasks],
+    )

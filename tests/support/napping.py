@@ -1,7 +1,5 @@
 """Pieces of work that take as long as they are told to, of which a part is getting ready."""
 
-from __future__ import annotations
-
 import time
 
 from ratiobench.formulations.timing import excluded_from_timing

@@ -1,7 +1,5 @@
 """Parameters of which `nox -s tests` takes some."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

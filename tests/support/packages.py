@@ -1,7 +1,5 @@
 """A package with entry points, installed by pip into a folder of its own, without a network."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import subprocess

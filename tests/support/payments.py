@@ -1,7 +1,5 @@
 """What tests of payments share: verdicts by name, reports, and what a task gets in a run of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The family in five files of bench/family/five_files.md, as a user would write it: a package `queue_family`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

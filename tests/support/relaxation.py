@@ -1,7 +1,5 @@
 """Bounds by the relaxation over cells, computed in the worker process of HiGHS: no test loads a solver by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows of results made by hand."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

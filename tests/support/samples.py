@@ -1,7 +1,5 @@
 """How many random examples a test takes: a third of all; with `pytest --thorough` (`nox -s thorough`) all of them."""
 
-from __future__ import annotations
-
 LEAST = 10  # No sample is made smaller than this
 thorough = False  # Whether the tests take all examples; set when pytest starts, before any test is imported
 

@@ -1,7 +1,5 @@
 """Stand-ins for a language model: they change one number in a policy's text."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re
@@ -68,5 +66,4 @@ class ScriptedProposer:
         reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
         components_to_update: list[str],
     ) -> dict[str, str]:
-        """The new texts by component."""
         return {name: mutate(candidate[name], self._draws) for name in components_to_update}

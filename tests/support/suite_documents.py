@@ -1,7 +1,5 @@
 """Any suite as the document of a file that `ratiobench.bench.family.suite_file` reads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -14,7 +12,6 @@ from ratiobench.instances.io.keys import Form, flatten, put
 
 
 def document_of(family: Family, suite: Suite, name: str) -> dict[str, Any]:
-    """The suite, under another name."""
     return {
         "name": name,
         "summary": suite.summary,

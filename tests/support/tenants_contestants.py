@@ -3,8 +3,6 @@
 They are run by their import path, in a process of their own; this module must import nothing heavy.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,7 +30,6 @@ class Batched(Honest):
     """The same, once a tick, in arrays."""
 
     def decide_batch(self, jobs: Sequence[Any], view: Any) -> list[Any]:
-        """None for all but the last."""
         return [*(None for _ in jobs[1:]), [np.array(queue, dtype=np.int64) for queue in self.decide(jobs[-1], view)]]
 
 
@@ -63,31 +60,22 @@ class Answers(Honest):
 
 
 class Restarts(Honest):
-    """Names a job that has started."""
-
     def decide(self, job: Any, view: Any) -> Any:
         return [[0], [each.index for each in view.waiting if each.index]]
 
 
 class Forgets(Honest):
-    """Leaves the last job out."""
-
     def decide(self, job: Any, view: Any) -> Any:
         return [[i for i in queue if i != 3] for queue in super().decide(job, view)]
 
 
 class Silent(Honest):
-    """Never answers."""
-
     def decide(self, job: Any, view: Any) -> Any:
         return None
 
 
 class Alters(Honest):
-    """Alters its answers afterwards."""
-
     def decide(self, job: Any, view: Any) -> Any:
-        """The list of the first job grows."""
         answer = super().decide(job, view)
         if job.index == 0:
             self.first = answer
@@ -97,19 +85,13 @@ class Alters(Honest):
 
 
 class Gambles(Honest):
-    """Draws from a source without a seed."""
-
     def decide(self, job: Any, view: Any) -> Any:
-        """One queue has all, at random."""
         queues: list[list[int]] = [[] for _ in view.free]
         queues[random.SystemRandom().randrange(len(queues))] = [each.index for each in view.waiting]
         return queues
 
 
 class Writes(Honest):
-    """Tries to write what it is shown."""
-
     def decide(self, job: Any, view: Any) -> Any:
-        """The free ticks are read-only."""
         view.free[0] = 0
         return super().decide(job, view)

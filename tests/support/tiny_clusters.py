@@ -1,7 +1,5 @@
 """Tiny random clusters: pools, gangs, running jobs, closed nodes, waiting jobs; small enough to enumerate."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ratiobench.instances.cluster.format import parse

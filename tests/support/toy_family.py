@@ -4,8 +4,6 @@ It is a second family in every sense but size, and the harness must carry it wit
 hang, raise or cheat stand beside honest ones.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -51,8 +49,6 @@ def _log(what: str) -> None:
 
 @dataclass(frozen=True)
 class _Verified:
-    """What the verification of a solution found."""
-
     valid: bool
     welfare: int
     admitted: int
@@ -70,7 +66,6 @@ class ToyFamily(Family):
         super().__init__(name, "points", headline="half", whole_values=True)
 
     def parse(self, data: Any, source: str) -> Numbers:
-        """The instance in a document."""
         if not isinstance(data.get("room"), int) or data["room"] < 0:
             raise InputError(source, "room", f"{shorten(data.get('room'))} is not an integer >= 0")
         return Numbers(data["name"], tuple(data["values"]), data["room"])
@@ -132,7 +127,6 @@ class ToyFamily(Family):
         )
 
     def solution_document(self, solution: Any) -> dict[str, Any]:
-        """A solution as JSON values."""
         return {"decisions": list(solution)}
 
     def parse_solution(self, data: Any, source: str) -> tuple[int, ...]:
@@ -208,7 +202,6 @@ class ToyFamily(Family):
         return [half] if names is None else [each for each in (half, third) if each.name in names]
 
     def measures(self, instance: Numbers, run: OnlineRun, checks: Sequence[Check]) -> Mapping[str, Fraction | None]:
-        """What part of everything was taken."""
         return {"share": Fraction(run.welfare, sum(instance.values)) if any(instance.values) else None}
 
     def accounts(self, instance: Numbers, run: OnlineRun) -> Mapping[str, int]:

@@ -3,8 +3,6 @@
 Processes of a run import `tests.support.toy_family`, which does without pytest and the command line.
 """
 
-from __future__ import annotations
-
 import atexit
 import shutil
 import tempfile

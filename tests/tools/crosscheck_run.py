@@ -4,8 +4,6 @@ Each instance is solved by `crosscheck` and by `solve` with every pair of formul
 instances of any kind by `solve`. At last `solve` prices all tasks of an instance by exchanges, as it prices long ones.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from ratiobench.formulations.lora.crosscheck import crosscheck

@@ -6,8 +6,6 @@ enough) >= every schedule that `check` finds valid; the certificate is accepted,
 a schedule are judged alike by `check` and `verify`.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import copy
@@ -145,7 +143,6 @@ def _passes(instance: Instance, document: Document, optimum: int) -> bool:
 
 
 def main() -> None:
-    """Make them, judge them, count."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)

@@ -4,8 +4,6 @@
 not as it should be what came of it; a slice of it is in `tests/online/edgeflow/test_policies.py`.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import time

@@ -5,8 +5,6 @@ it should be what came of it. What must hold: exit status 0 or 2; of 2 one line 
 that names the file or the recipe, and nothing written.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import gzip

@@ -1,7 +1,5 @@
 """The claims over the shipped instances with their smallest witnesses: a second path to the tables of the READMEs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ costs at least OPT; exact methods give OPT; a certificate is accepted, and one w
 refused where it claims what its prices do not prove.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ the theorem allows (`theorem_h_account`); no set of announced tasks that fits a 
 (`theorem_h_omega`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -7,8 +7,6 @@ fits a node weighs no more than Omega (`theorem_pool_omega`). The other theorems
 units (`theorem_a1`), no costs and slack windows (`theorem_s` at price 0, `theorem_s2` in the mean over prices).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction

@@ -6,8 +6,6 @@ in every state; the theorem's bound at random multipliers; the mean bound of hin
 mean of the estimator with one inner day. Part of `nox -s theory`; a sample runs in the tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product

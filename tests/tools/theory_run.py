@@ -7,8 +7,6 @@ the runs. An invariant counts an instance when its check holds there; anything b
 failure that names the instance.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import multiprocessing
@@ -199,7 +197,6 @@ def _chunk(number: int) -> Counter[str]:
 
 
 def main() -> None:
-    """Run and print the counts."""
     parser = argparse.ArgumentParser(description="Every invariant on at least so many exact random instances.")
     parser.add_argument("--count", type=int, default=10_000, help="instances per invariant (10000)")
     parser.add_argument("--first", type=int, default=0, help="number of the first instance, in whole parts of 200 (0)")

@@ -1,7 +1,5 @@
 """A backtest: the answer, the match of replay and log, the page; `import` and `backtest` at the command line."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -34,7 +32,6 @@ def month(days: int = 14, load: int = 95) -> Instance:
 
 
 def with_log(instance: Instance, starts: IntArray) -> Instance:
-    """The instance with these starts as its log."""
     return replace(instance, jobs=replace(instance.jobs, logged=freeze(starts)), cache={})
 
 
@@ -106,7 +103,6 @@ class InProcess(Executor):
         self.workers = workers
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """The result of the call."""
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future

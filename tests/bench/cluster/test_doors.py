@@ -1,7 +1,5 @@
 """Own policies of family `cluster` through every command that takes one, `explain`, and schedules as SWF."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Family `cluster` behind the common commands: opt, check, crosscheck, simulate with own policies, suites."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Figures of schedules against brute force, changes of a what-if, shares of the possible gain."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

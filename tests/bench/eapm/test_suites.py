@@ -1,7 +1,5 @@
 """EAPM through the commands: its suites, claims and measures, the paper's figures beside ours, the page, one run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from fractions import Fraction
@@ -16,7 +14,7 @@ from ratiobench.bench.cli import main
 from ratiobench.bench.eapm.claims import CLAIMS, audit
 from ratiobench.bench.eapm.measures import measures
 from ratiobench.bench.eapm.suites import ALGORITHMS, READINGS, suites
-from ratiobench.bench.family.registry import families, find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.named import named, path
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
@@ -28,7 +26,6 @@ from tools.readme_tables import figure_data
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """What the command printed, as JSON."""
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     return document
 
@@ -40,15 +37,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     only = [word for gamma in ("1.05", "1.2", "1.5") for word in ("--only", f"gamma {gamma}, run [01]")]
     assert main(["run", "eapm-table1", *only, "--out", str(out), "--workers", "1", "--quiet"]) == 0
     return out
-
-
-def test_the_family_stands_beside_the_first_one() -> None:
-    """Its own unit and objective; its suites are found by name."""
-    family, suite = find_suite("eapm-table1")
-    assert (family.name, family.unit, family.objective) == ("eapm", "units/s", "profit rate")
-    assert families()["lora"].objective == "welfare"
-    assert len(suite.cases) == 1000
-    assert {"eapm-table1", "eapm-fig2", "eapm-fig3", "eapm-fig4"} <= {each.name for each in family.suites()}
 
 
 def test_every_suite_has_the_papers_sizes() -> None:

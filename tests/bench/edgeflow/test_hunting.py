@@ -1,7 +1,5 @@
 """The search for small instances on which a claim of edgeflow falls."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The tables of the family's README are made from committed figures, which are those of the code's suites."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Family edgeflow through the harness: suites, claims, measures, time lines and explanations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +15,7 @@ from ratiobench.bench.edgeflow.measures import MEASURES, measures
 from ratiobench.bench.edgeflow.suites import ALGORITHMS, OPTIONS, published_group, suites
 from ratiobench.bench.edgeflow.timeline import REASONS, STEPS, timeline
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.registry import families, find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.theory.claim import Case
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.edgeflow.solve import solve
@@ -36,19 +34,6 @@ from ratiobench.online.outcome import OnlineRun
 def _checks(instance: Instance, algorithm: str) -> dict[str, Check]:
     reference = solve(instance, "auto", "auto", 1, 0.0, None)
     return {each.name: each for each in audit(instance, run(instance, algorithm), reference)}
-
-
-def test_the_family() -> None:
-    """Its unit, and suites that are found by name."""
-    family, suite = find_suite("edgeflow-trace1")
-    assert (family.name, family.unit, family.objective, family.whole_values) == ("edgeflow", "jobs", "met", True)
-    assert len(suite.cases) == 15
-    assert {suite.name for suite in family.suites()} == {
-        "edgeflow-trace1", "edgeflow-philly", "edgeflow-ablation", "edgeflow-edge", "edgeflow-load", "edgeflow-slots",
-        "edgeflow-named", "elasticflow-published", "standard-edgeflow",
-    }  # fmt: skip
-    assert family.measure_names == MEASURES
-    assert set(dict(families()["edgeflow"].traces())) >= {"pai", "philly", "t4"}
 
 
 @pytest.mark.parametrize("suite", suites(), ids=lambda suite: suite.name)

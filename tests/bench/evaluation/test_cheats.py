@@ -1,7 +1,5 @@
 """Cheats against `evaluate`: isolated none gains anything; what each gains without isolation stands in SECURITY.md."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re
@@ -114,7 +112,6 @@ def outcome(name: str, way: str, target: Path) -> tuple[str, str]:
 
 
 def expected(name: str, way: str) -> tuple[str, ...]:
-    """What may come of a cheat."""
     cheat = CHEATS[name]
     if way != NO_ISOLATION:
         return (cheat.result,) if cheat.result else (NOTHING, STOPPED)
@@ -158,7 +155,6 @@ def test_security_lists_every_cheat_with_what_it_gains() -> None:
 
 
 def table() -> str:
-    """The table in SECURITY.md."""
     lines = ["| the policy | without isolation | isolated |", "|---|---|---|"]
     for cheat in CHEATS.values():
         alone = cheat.open_result + " (as root)" * cheat.root
@@ -233,7 +229,7 @@ def cheat(self):
         os.chdir("d")
     time.sleep(600)
 """
-    found = evaluated(policy_text(Cheat("", nest, "", ""), 0), target, budget=60)
+    found = evaluated(policy_text(Cheat("", "", "", members=nest), 0), target, budget=60)
     assert "folders in its temporary folder are more than" in found.reason
     assert not list(tmp_path.glob("ratiobench-run-*"))
 
@@ -252,7 +248,7 @@ def cheat(self):
         file.flush()
     time.sleep(600)
 """
-    found = evaluated(policy_text(Cheat("", hide, "", ""), 0), target, budget=60)
+    found = evaluated(policy_text(Cheat("", "", "", members=hide), 0), target, budget=60)
     assert "disk: more than 4 MB" in found.reason
 
 
@@ -270,7 +266,7 @@ def decide(self, task, view):
                 pass
         time.sleep(0.01)
 """
-    found = evaluated(policy_text(Cheat("", compiles, "", ""), 0), target, budget=2)
+    found = evaluated(policy_text(Cheat("", "", "", members=compiles), 0), target, budget=2)
     assert found.time_limited
 
 
@@ -281,7 +277,7 @@ def test_all_runs_on_an_instance_share_the_budget(target: Path, monkeypatch: pyt
 def cheat(self):
     time.sleep(2)
 """
-    found = evaluated(policy_text(Cheat("", sleeps, "", ""), 0), target, budget=3)
+    found = evaluated(policy_text(Cheat("", "", "", members=sleeps), 0), target, budget=3)
     assert found.time_limited
     assert not any(result.state == "ok" for result in found.results)
 
@@ -298,7 +294,7 @@ def cheat(self):
     subprocess.Popen([sys.executable, "-c", text])
     time.sleep(600)
 """
-    found = evaluated(policy_text(Cheat("", leave, "", ""), 0), target, budget=60)
+    found = evaluated(policy_text(Cheat("", "", "", members=leave), 0), target, budget=60)
     assert "memory: more than 600 MB" in found.reason
 
 

@@ -1,7 +1,5 @@
 """`evaluate`: scores, the cascade, invalid policies, feedback, isolation, JSON."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +14,7 @@ from ratiobench.bench.evaluation.result import grade
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.standard import read_set
 from ratiobench.instances.io.errors import InputError
-from tests.support.policies import CRASHES, EXAMPLES, LOOKS, OVERBOOKS, PEEKS, REJECTS, REMEMBERS, SLEEPS, STAYS, write
+from tests.support.policies import CRASHES, EXAMPLES, OVERBOOKS, PEEKS, REJECTS, SLEEPS, write
 
 FEW: dict[str, Any] = {"tiny": 3, "stage": ("tiny",)}
 
@@ -201,15 +199,6 @@ def test_what_cannot_be_evaluated_is_an_error() -> None:
     ):
         with pytest.raises(InputError):
             rb.evaluate(policy, **FEW, **options)
-
-
-@pytest.mark.usefixtures("isolated")
-@pytest.mark.parametrize("text", [REMEMBERS, LOOKS, STAYS])
-def test_a_run_in_a_sandbox_finds_nothing_of_other_runs(tmp_path: Path, text: str) -> None:
-    """No file, memory, process or environment of an earlier run, and nothing of the standard set."""
-    found = rb.evaluate(write(tmp_path, text), isolate=True, **FEW)
-    assert found.valid, found.reason
-    assert found.isolated
 
 
 @pytest.mark.usefixtures("isolated")

@@ -1,7 +1,5 @@
 """`play`: one policy on a list of instances in this process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +24,11 @@ class Rejects:
 
 
 class Overbooks(Rejects):
-    """Takes a node that does not exist."""
-
     def decide(self, task: Any, view: Any) -> Any:
         return Decision(None, ((99, task.arrival),), 0)
 
 
 class Fails(Rejects):
-    """Fails at its first decision."""
-
     def decide(self, task: Any, view: Any) -> Any:
         raise KeyError("mine")
 

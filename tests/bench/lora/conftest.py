@@ -1,7 +1,5 @@
 """Fixtures of the tests of claims."""
 
-from __future__ import annotations
-
 import pytest
 
 from ratiobench.online.lora.registry import REGISTRY, Entry, Option

@@ -1,7 +1,5 @@
 """Theorem 5 and its repaired form: figures against enumeration and the shipped ones, verdicts at every edge."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -22,6 +20,7 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 from tests.support.literal import schedules
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -295,17 +294,9 @@ def test_canonical_units_over_observed_schedules_are_labelled() -> None:
 
 def test_a_negative_cost_leaves_part_a_alone() -> None:
     """K = T = 1, two tasks (1,1,1,2), the second with e = -100: F_2 = 98 > 0 on a full cell."""
-    instance = parse(
-        {
-            "format": "ratiobench/lora/1", "name": "negative", "slots": 1, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [{"name": "a", "count": 1, "compute": 1, "memory_mb": 1000, "tariff": [0]}],
-            "tasks": [
-                {"arrival": 1, "deadline": 1, "memory_mb": 1000, "work": 1, "bid": 2, "rate": [1], "cost": [[cost]],
-                 "vendors": []}
-                for cost in (0, -100)
-            ],
-        }
-    )  # fmt: skip
+    instance = make_instance(
+        1, [make_node(1, 1000)], [{"memory_mb": 1000, "bid": 2, "cost": [[cost]]} for cost in (0, -100)]
+    )
     result = run(instance, "pdftsp")
     assert [offer.value for offer in _trace(result).offers] == [2, 98]
     assert (result.admitted, result.counts) == (1, {"positive_f": 2, "dropped": 1})

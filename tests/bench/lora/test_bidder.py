@@ -1,7 +1,5 @@
 """One bidder alone: its best bid, its lies, and its curve, with or without the offers."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """The paper's claims as checks: verdicts and both sides against the definitions, on random and shipped instances."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction
@@ -32,6 +30,7 @@ from tests.support.literal import in_gigabytes, run_pdftsp
 from tests.support.literal_claims import Menu, algorithm1, failing_in_theorem5, net_cost, verdicts
 from tests.support.literal_claims import Verdict as Said
 from tests.support.literal_claims import constants as largest_ratios
+from tests.support.lora_documents import make_document, make_instance, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 from tests.tools.survey import Settled, shipped_cases, survey
@@ -221,17 +220,8 @@ def test_a_tie_that_doubles_break_is_a_tie() -> None:
     """lambda = 1/3, phi = 2/3 after task 0: F = 4 - 2/3 - 10/3 = 0 of task 1, then and later; doubles say > 0."""
     lam, phi = Fraction(7, 3) * Fraction(1, 7), Fraction(7, 3) * Fraction(2, 7)
     assert 4 - 2 * lam - 5 * phi == 0 < 4 - (2 * float(lam) + 5 * float(phi))
-    instance = parse(
-        {
-            "format": "ratiobench/lora/1", "name": "tie", "slots": 1, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [{"name": "a", "count": 1, "compute": 7, "memory_mb": 7, "tariff": [0]}],
-            "tasks": [
-                {"arrival": 1, "deadline": 1, "memory_mb": r, "work": s, "rate": [s], "bid": bid, "cost": [[0]],
-                 "vendors": []}
-                for r, s, bid in [(2, 1, 7), (5, 2, 4)]
-            ],
-        }
-    )  # fmt: skip
+    tasks = [{"memory_mb": r, "work": s, "rate": [s], "bid": bid} for r, s, bid in [(2, 1, 7), (5, 2, 4)]]
+    instance = make_instance(1, [make_node(7, 7)], tasks)
     case = _case(instance, "pdftsp:alpha=1,beta=1,units=given", 7)
     assert case.trace is not None
     assert (case.trace.lam, case.trace.phi) == ({(0, 1): lam}, {(0, 1): phi})
@@ -365,19 +355,8 @@ ITEMS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, ma
 
 def _one_slot(capacity: int, items: list[tuple[int, int]]) -> Instance:
     """The knapsack as problem (4): one node, one slot, memory for all."""
-    return parse(
-        {
-            "format": "ratiobench/lora/1", "name": "knapsack", "slots": 1, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [
-                {"name": "a", "count": 1, "compute": capacity, "memory_mb": len(items), "tariff": [0]}
-            ],
-            "tasks": [
-                {"arrival": 1, "deadline": 1, "memory_mb": 1, "work": weight, "rate": [weight], "bid": value,
-                 "energy_wh": [0], "vendors": []}
-                for weight, value in items
-            ],
-        }
-    )  # fmt: skip
+    tasks = [{"work": weight, "rate": [weight], "bid": value} for weight, value in items]
+    return make_instance(1, [make_node(capacity, len(items))], tasks)
 
 
 @settings(max_examples=samples(60), deadline=None)
@@ -395,19 +374,9 @@ def test_theorem_2s_subproblem_contains_the_min_knapsack(items: list[tuple[int, 
     """One task on n nodes in n slots, node j cheap in slot j alone: it pays the least cost of items that reach B."""
     n, demand = len(items), data.draw(st.integers(1, sum(w for w, _ in items)))
     dear = 1 + sum(c for _, c in items)
-    instance = parse(
-        {
-            "format": "ratiobench/lora/1", "name": "min-knapsack", "slots": n, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [
-                {"name": f"g{j}", "count": 1, "compute": 9, "memory_mb": 1, "tariff": [0] * n} for j in range(n)
-            ],
-            "tasks": [
-                {"arrival": 1, "deadline": n, "memory_mb": 1, "work": demand, "rate": [w for w, _ in items],
-                 "bid": 1000, "vendors": [],
-                 "cost": [[c if t == j else dear for t in range(n)] for j, (_, c) in enumerate(items)]}
-            ],
-        }
-    )  # fmt: skip
+    cost = [[c if t == j else dear for t in range(n)] for j, (_, c) in enumerate(items)]
+    task = {"work": demand, "rate": [w for w, _ in items], "bid": 1000, "cost": cost}
+    instance = make_instance(n, [make_node(9, 1)] * n, [task])
     sets = [[item for j, item in enumerate(items) if chosen >> j & 1] for chosen in range(1 << n)]
     least = min(sum(c for _, c in chosen) for chosen in sets if sum(w for w, _ in chosen) >= demand)
     for search in ("exact", "printed"):
@@ -446,24 +415,15 @@ def test_what_cannot_be_followed_is_undecided_and_no_excuse(algorithm: str) -> N
 
 def test_a_valuation_within_rounding_of_the_cost_proves_no_gain() -> None:
     """A task of valuation 7 and bid 100 costs 7, or a little less: fractions say 7 > c, doubles 7 = c."""
-    task = {
-        "arrival": 1,
-        "deadline": 1,
-        "memory_mb": 2,
-        "work": 2,
-        "bid": 4,
-        "rate": [2],
-        "cost": [[0, 0]],
-        "vendors": [],
-    }
-    data = {
-        "format": "ratiobench/lora/1", "name": "near", "slots": 2, "slot_seconds": 1, "base_memory_mb": 0,
-        "node_types": [{"name": "a", "count": 1, "compute": 4, "memory_mb": 4, "tariff": [0, 0]}],
-        "tasks": [
+    task = {"deadline": 1, "memory_mb": 2, "work": 2, "bid": 4, "rate": [2]}
+    data = make_document(
+        2,
+        [make_node(4, 4)],
+        [
             task | {"memory_mb": 1},
             task | {"deadline": 2, "memory_mb": 2, "rate": [1], "bid": 100, "cost": [[3, 0]], "valuation": 7},
         ],
-    }  # fmt: skip
+    )
     for alpha in ("2", "1.99999999999999999", "2.00000000000000001"):
         for valuation in range(5, 12):
             data["tasks"][1]["valuation"] = valuation  # type: ignore[index]

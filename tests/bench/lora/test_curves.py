@@ -1,7 +1,5 @@
 """Utility curves: every piece against runs at the bids themselves; deficits, and the shipped examples."""
 
-from __future__ import annotations
-
 import csv
 import json
 from fractions import Fraction
@@ -27,6 +25,7 @@ from ratiobench.online.lora.run import run
 from tests.support.laboratory import breakpoints, check_claim
 from tests.support.literal import in_gigabytes
 from tests.support.literal_claims import Menu, algorithm1, constants, lie_pays, paid, utility
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -186,17 +185,14 @@ def test_a_higher_bid_loses_when_alpha_comes_from_the_bids() -> None:
 
 def _hand(tasks: list[tuple[int, int, int, int, int, list[int]]], size: int) -> Instance:
     """One node of `size` samples and MB, two slots; tasks as (arrival, deadline, rate and work, memory, bid, costs)."""
-    return parse(
-        {
-            "format": "ratiobench/lora/1", "name": "by hand", "slots": 2, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [{"name": "a", "count": 1, "compute": size, "memory_mb": size, "tariff": [0, 0]}],
-            "tasks": [
-                {"arrival": a, "deadline": d, "rate": [s], "work": s, "memory_mb": r, "bid": b, "cost": [e],
-                 "vendors": []}
-                for a, d, s, r, b, e in tasks
-            ],
-        }
-    )  # fmt: skip
+    return make_instance(
+        2,
+        [make_node(size, size)],
+        [
+            {"arrival": a, "deadline": d, "rate": [s], "work": s, "memory_mb": r, "bid": b, "cost": [e]}
+            for a, d, s, r, b, e in tasks
+        ],
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The days before a day, in suites: what an algorithm named with `prior=history` may have learned from."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

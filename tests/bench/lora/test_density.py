@@ -1,7 +1,5 @@
 """Extremes of bbar over all covers: Dinkelbach against lists of covers and count vectors, at every sign and size."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 
@@ -11,8 +9,9 @@ from hypothesis import strategies as st
 from ratiobench.bench.lora.theory.basis.density import Menu, Totals, find_bbar_range, menus
 from ratiobench.formulations.lora.covering.schedules import minimal_covers
 from ratiobench.instances.io.fields import LIMIT
-from ratiobench.instances.lora import Instance, parse
+from ratiobench.instances.lora import Instance
 from tests.support.literal import schedules
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -56,7 +55,6 @@ def _wide_instances(draw: st.DrawFn) -> Instance:
         row = st.lists(st.integers(low, 9), min_size=slots, max_size=slots)
         tasks.append(
             {
-                "arrival": 1,
                 "deadline": draw(st.integers(2, slots)),
                 "memory_mb": draw(st.integers(1, 9)),
                 "work": draw(st.integers(1, 40)) * draw(st.sampled_from([1, scale])),
@@ -69,16 +67,7 @@ def _wide_instances(draw: st.DrawFn) -> Instance:
                 ],
             }
         )
-    return parse(
-        {
-            "format": "ratiobench/lora/1", "name": "wide", "slots": slots, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [
-                {"name": str(g), "count": 1, "compute": 9 * scale, "memory_mb": 9, "tariff": [0] * slots}
-                for g in range(types)
-            ],
-            "tasks": tasks,
-        }
-    )  # fmt: skip
+    return make_instance(slots, [make_node(9 * scale, 9)] * types, tasks)
 
 
 @settings(max_examples=samples(300), deadline=None)
@@ -128,17 +117,7 @@ def _value(menu: Menu, cover: Totals, sign: int, theta: Fraction, memory: Fracti
 def test_ratios_that_doubles_cannot_tell_apart_are_told_apart() -> None:
     """(2^40 - 1)/2^40, (2^40 - 2)/(2^40 - 1), and a third that doubles take for one of them."""
     tops = [(LIMIT - 1, LIMIT), (LIMIT - 2, LIMIT - 1), (LIMIT - 3, LIMIT - 2)]
-    instance = parse(
-        {
-            "format": "ratiobench/lora/1", "name": "close", "slots": 1, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [{"name": "a", "count": 1, "compute": LIMIT, "memory_mb": 1, "tariff": [0]}],
-            "tasks": [
-                {"arrival": 1, "deadline": 1, "memory_mb": 1, "work": 1, "bid": bid, "rate": [rate], "cost": [[0]],
-                 "vendors": []}
-                for bid, rate in tops
-            ],
-        }
-    )  # fmt: skip
+    instance = make_instance(1, [make_node(LIMIT, 1)], [{"bid": bid, "rate": [rate]} for bid, rate in tops])
     memory = Fraction(1, 2**60)
     wanted = [bid / (rate + memory) for bid, rate in tops]
     assert len({float(value) for value in wanted}) < len(tops)
@@ -147,20 +126,9 @@ def test_ratios_that_doubles_cannot_tell_apart_are_told_apart() -> None:
 
 def test_a_day_of_wide_windows_has_its_extremes_too() -> None:
     """144 slots and 4 types: 10^8 count vectors, some hundreds below M."""
-    tasks = [
-        {"arrival": 1, "deadline": 144, "memory_mb": 2, "work": 50 + j, "bid": 900, "rate": [7, 11, 13, 17],
-         "energy_wh": [1, 2, 3, 4], "vendors": []}
-        for j in range(3)
-    ]  # fmt: skip
-    instance = parse(
-        {
-            "format": "ratiobench/lora/1", "name": "day", "slots": 144, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [
-                {"name": str(g), "count": 1, "compute": 17, "memory_mb": 2, "tariff": [1] * 144} for g in range(4)
-            ],
-            "tasks": tasks,
-        }
-    )  # fmt: skip
+    task = {"memory_mb": 2, "bid": 900, "rate": [7, 11, 13, 17], "energy_wh": [1, 2, 3, 4]}
+    tasks = [task | {"work": 50 + j} for j in range(3)]
+    instance = make_instance(144, [make_node(17, 2, tariff=[1] * 144)] * 4, tasks)
     found = find_bbar_range(instance, Fraction(1), Fraction(1))
     # Least: all 144 slots on the dearest type. Largest: 51 = 17 + 17 + 17 for 12, or 13 + 13 + 13 + 13 > 51 for more.
     assert found is not None

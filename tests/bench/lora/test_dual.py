@@ -1,7 +1,5 @@
 """The dual value at given prices: the enumerated one, exact whatever the prices, never below OPT."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest
@@ -10,11 +8,12 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.lora.theory.basis.dual import TAUS, Dual, best_schedule, dual_of
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
-from ratiobench.instances.lora import Instance, parse
+from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import expected, named, names
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from tests.support.laboratory import dual_value, near_dual_value
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.mechanisms import Prices, cheapest_by_enumeration, priced_instances
 from tests.support.samples import samples
 
@@ -56,23 +55,7 @@ def test_the_dual_is_the_enumerated_one_and_never_below_opt(priced: tuple[Instan
 @pytest.mark.parametrize(("price", "tau"), [(5, "3/2"), (10, "1"), (20, "1/2"), (40, "1/4"), (1280, "1/128"), (0, "0")])
 def test_the_best_multiple_of_the_prices_is_found(price: int, tau: str) -> None:
     """Three tasks worth 10 on a cell for one of them: D = 30 - 2 tau price down to 10, where tau price = 10."""
-    task = {
-        "arrival": 1,
-        "deadline": 1,
-        "memory_mb": 1,
-        "work": 1,
-        "rate": [1],
-        "bid": 10,
-        "cost": [[0]],
-        "vendors": [],
-    }
-    instance = parse(
-        {
-            "format": "ratiobench/lora/1", "name": "one cell", "slots": 1, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [{"name": "a", "count": 1, "compute": 1, "memory_mb": 3, "tariff": [0]}],
-            "tasks": [task] * 3,
-        }
-    )  # fmt: skip
+    instance = make_instance(1, [make_node(1, 3)], [{"bid": 10}] * 3)
     best = Fraction(tau)
     prices = {(0, 1): Fraction(price)} if price else {}
     assert dual_of(instance).rescale(prices, {}) == (best, 30 - 2 * best * price)

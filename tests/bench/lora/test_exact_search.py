@@ -1,7 +1,5 @@
 """The search of all instances of a bounded size, against a plain enumeration, and its bounds on random instances."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise, product

@@ -1,7 +1,5 @@
 """What an explanation says of a run is what the run did: schedules, prices, reduced costs, decisions, the claim."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Gantt charts: blocks against the cells of the solution, and the pictures that commands write."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
@@ -24,26 +22,18 @@ from ratiobench.instances.io.files import line_of, write_text
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.online.lora.run import run
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
 
 def cluster(*tasks: dict[str, Any], nodes: tuple[int, ...] = (2,), slots: int = 8) -> Instance:
     """Tasks that take a whole node each, one sample per slot; what is not said is bid 10, no energy."""
-    common = {"arrival": 1, "deadline": slots, "memory_mb": 1, "work": 1, "bid": 10, "vendors": []}
-    return parse(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "cluster",
-            "slots": slots,
-            "slot_seconds": 600,
-            "base_memory_mb": 0,
-            "node_types": [
-                {"name": f"<g{g}>", "count": count, "compute": 1, "memory_mb": 1, "tariff": [1] * slots}
-                for g, count in enumerate(nodes)
-            ],
-            "tasks": [common | {"rate": [1] * len(nodes), "energy_wh": [0] * len(nodes)} | task for task in tasks],
-        }
+    return make_instance(
+        slots,
+        [make_node(1, 1, count, tariff=[1] * slots, name=f"<g{g}>") for g, count in enumerate(nodes)],
+        [{"bid": 10} | task for task in tasks],
+        slot_seconds=600,
     )
 
 

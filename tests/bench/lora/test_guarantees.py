@@ -1,7 +1,5 @@
 """Guarantees of the corrected mechanisms: where they hold, where they do not apply, and that the checks can fail."""
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import replace
 from fractions import Fraction
@@ -27,6 +25,7 @@ from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run import run_built
 from tests.support.laboratory import guarantees
 from tests.support.literal import in_gigabytes
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.mechanisms import (
     CANONICAL,
     MECHANISMS,
@@ -267,15 +266,9 @@ def test_the_checks_can_fail() -> None:
 @given(scale=st.sampled_from([2**16, 2**20, 2**23]), bids=st.lists(st.integers(1, 30), min_size=1, max_size=4))
 def test_a_run_in_doubles_violates_no_theorem_by_rounding(name: str, scale: int, bids: list[int]) -> None:
     """Much memory and small bids: prices near 2^-40, at which D was once computed next to them and found too large."""
-    task = {"arrival": 1, "deadline": 2, "memory_mb": scale, "work": 2, "rate": [3], "vendors": [], "energy_wh": [0]}
-    node = {"name": "a", "count": 1, "compute": 7, "memory_mb": scale, "tariff": [1, 1]}
-    instance = parse(
-        {
-            "format": "ratiobench/lora/1", "name": "memory", "slots": 2, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [node],
-            "tasks": [task | {"bid": bid, "memory_mb": scale // (1 + i)} for i, bid in enumerate(bids)],
-        }
-    )  # fmt: skip
+    task = {"memory_mb": scale, "work": 2, "rate": [3]}
+    tasks = [task | {"bid": bid, "memory_mb": scale // (1 + i)} for i, bid in enumerate(bids)]
+    instance = make_instance(2, [make_node(7, scale)], tasks)
     optimum, _ = enumerate_optimum(instance)
     exact = _checks(instance, run(instance, f"{name}{',' if ':' in name else ':'}arith=exact"), optimum)
     rounded = _checks(instance, run(instance, f"{name}{',' if ':' in name else ':'}arith=float"), optimum)
@@ -285,13 +278,7 @@ def test_a_run_in_doubles_violates_no_theorem_by_rounding(name: str, scale: int,
 
 def test_the_smallest_run_in_doubles_that_was_called_a_violation() -> None:
     """One task on a node of 128 GB, both sides equal: 422/43 by either arithmetic."""
-    document_ = {
-        "format": "ratiobench/lora/1", "name": "x", "slots": 2, "slot_seconds": 600, "base_memory_mb": 0,
-        "node_types": [{"name": "g0", "count": 1, "compute": 7, "memory_mb": 131072, "tariff": [1, 1]}],
-        "tasks": [{"arrival": 1, "deadline": 2, "memory_mb": 131072, "work": 2, "bid": 4, "rate": [3], "vendors": [],
-                   "energy_wh": [0]}],
-    }  # fmt: skip
-    instance = parse(document_)
+    instance = make_instance(2, [make_node(7, 131072)], [{"memory_mb": 131072, "work": 2, "bid": 4, "rate": [3]}])
     exact = _checks(instance, run(instance, "bbar-rule:arith=exact"), 4)["theorem_c"]
     assert (exact.status, exact.left, exact.right) == (Verdict.HOLDS, Fraction(422, 43), Fraction(422, 43))
     assert _checks(instance, run(instance, "bbar-rule:arith=float"), 4)["theorem_c"].status is not Verdict.VIOLATED

@@ -1,7 +1,5 @@
 """The search for counterexamples: exact, repeatable, taken up where it stopped, and confirmed by the audit."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -56,7 +54,6 @@ def short_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def same(one: SearchResult, other: SearchResult) -> bool:
-    """Whether two searches ended alike."""
     keys = ("claim", "violated", "tries", "left", "right", "score")
     if any(getattr(one, key) != getattr(other, key) for key in keys):
         return False

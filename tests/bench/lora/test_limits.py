@@ -1,7 +1,5 @@
 """Theorems N1 and N3: closed forms against linear programmes and brute force, their instances, the command."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

@@ -1,7 +1,5 @@
 """Theorem I: a bound on every policy that does not know the future, on its hand case and on random laws of days."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Misreports: the best lie is the best of all reports, and whatever else a mechanism answers to lies."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -29,6 +27,7 @@ from ratiobench.online.lora.run import run
 from tests.support.laboratory import check_claim
 from tests.support.literal import in_gigabytes
 from tests.support.literal_claims import constants, every_lie, lie_pays
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.mechanisms import crowded
 from tests.support.mutants import Mutant, two_nodes
 from tests.support.nightly import one_in
@@ -200,19 +199,14 @@ Row = tuple[tuple[int, int], int, list[int], int, list[list[int]], int]
 def _three_nodes(rows: list[Row], middle: int = 5) -> Instance:
     """Nodes a, b and c of 4 samples and 9 MB (b: `middle`)."""
     slots = len(rows[0][4][0])
-    return parse(
-        {
-            "format": "ratiobench/lora/1", "name": "three", "slots": slots, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [
-                {"name": name, "count": 1, "compute": 4, "memory_mb": size, "tariff": [0] * slots}
-                for name, size in (("a", 9), ("b", middle), ("c", 9))
-            ],
-            "tasks": [
-                {"arrival": arrival, "deadline": deadline, "memory_mb": 1, "work": work, "rate": rates, "bid": bid,
-                 "cost": cost, "vendors": [{"price": fee, "delay": 0}]}
-                for (arrival, deadline), work, rates, bid, cost, fee in rows
-            ],
-        }
+    return make_instance(
+        slots,
+        [make_node(4, size) for size in (9, middle, 9)],
+        [
+            {"arrival": arrival, "deadline": deadline, "work": work, "rate": rates, "bid": bid, "cost": cost,
+             "vendors": [{"price": fee, "delay": 0}]}
+            for (arrival, deadline), work, rates, bid, cost, fee in rows
+        ],
     )  # fmt: skip
 
 
@@ -467,7 +461,6 @@ def test_a_run_that_ends_in_no_valid_run_is_skipped_and_counted(mutants: None, m
 
 
 def test_a_long_day_is_too_long_to_probe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By decisions, not by seconds."""
     monkeypatch.setattr(truthfulness, "ALLOWANCE", 3)
     instance = named("tiny_two_types")
     check = checks_of_payments(instance, run(instance, "eris"))["truthful_bid"]

@@ -1,7 +1,5 @@
 """Mutants of a mechanism must not pass: each is caught, by a lie that pays or a fact that breaks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction

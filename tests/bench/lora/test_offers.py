@@ -1,7 +1,5 @@
 """Offers that are found again by compiled tables: the very costs, facts and doubts of the search in Python."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

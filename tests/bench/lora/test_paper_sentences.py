@@ -1,7 +1,5 @@
 """What the paper says of its figures: verdicts from made-up means, and those of the committed run."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pandas as pd
@@ -10,7 +8,7 @@ import pytest
 from ratiobench.bench.lora import FAMILY
 from ratiobench.bench.lora.suites import suites
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
-from ratiobench.instances.lora.format import FORMAT, parse
+from tests.support.lora_documents import make_instance, make_node
 from tools.known_opt import from_ratios, from_reached, solve_linear
 from tools.paper_sentences import (
     COLUMNS,
@@ -174,21 +172,8 @@ def test_overbidding_gains_as_often_as_the_readme_says() -> None:
 
 def test_a_bid_of_15_at_an_expense_of_10_gains_5_as_in_figure_10() -> None:
     """Two tasks, a slot, a node of 2 samples and 2 GB: the first one, of bid 10, leaves both prices at 5 a unit."""
-    task = {
-        "arrival": 1, "deadline": 1, "memory_mb": 1000, "work": 1, "rate": [1], "energy_wh": [0], "vendors": [],
-    }  # fmt: skip
-    instance = parse(
-        {
-            "format": FORMAT,
-            "name": "figure 10",
-            "slots": 1,
-            "slot_seconds": 600,
-            "base_memory_mb": 1000,
-            "node_types": [{"name": "a", "count": 1, "compute": 2, "memory_mb": 3000, "tariff": [0]}],
-            "tasks": [task | {"bid": 10}, task | {"bid": 15}],
-        },
-        "figure 10",
-    )
+    tasks = [{"memory_mb": 1000, "bid": bid} for bid in (10, 15)]
+    instance = make_instance(1, [make_node(2, 3000)], tasks, base_memory_mb=1000)
     for search in ("exact", "printed"):
         played = FAMILY.run(instance, f"pdftsp:search={search},units=paper,alpha=2,beta=1/500")
         curve = utility_curve(instance, played, 1)

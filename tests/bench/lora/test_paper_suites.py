@@ -1,12 +1,8 @@
 """The suites of the paper's evaluation: what they share, what their figures need, and the measures beside welfare."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
-from datetime import date, timedelta
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import pytest
@@ -16,7 +12,6 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.suite import SWEEP, YESTERDAY, Case, Study, Suite
 from ratiobench.bench.lora import FAMILY
 from ratiobench.bench.lora.measures import accounts, measures
-from ratiobench.bench.lora.paper_suites import ALGORITHMS, PDFTSP, RUNS, TRACE_RUNS, WHICH
 from ratiobench.bench.lora.studies import study
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
@@ -71,56 +66,6 @@ def test_the_paper_has_at_most_110_days_and_every_figure_five_runs() -> None:
         assert {groups.count(group) for group in groups} == {5}
     parts = [case for name in (*FIGURES, "fig10", "fig11") for case in SUITES[name].cases]
     assert [content(case.recipe) for case in paper.cases] == [content(case.recipe) for case in parts]
-
-
-def test_the_paper_has_the_printed_programme_and_both_forms_of_its_baselines() -> None:
-    """Algorithm 2 in every figure; EFT and NTM as the paper words them (admit=all) and with an eye to the bid."""
-    informed = [name for name in ALGORITHMS if "prior=" in name]
-    assert (
-        "pdftsp", "pdftsp:search=printed", "pdftsp:units=given", "pdftsp:units=canonical", *informed,
-        "titan", "eft", "ntm", "eft:admit=all", "ntm:admit=all", "greedy",
-    ) == ALGORITHMS  # fmt: skip
-    baselines = {"eft", "ntm", "eft:admit=all", "ntm:admit=all"}
-    ours = set(PDFTSP)
-    swept = {case.name for case in SUITES["sweep"].axes[0].small}
-    for case in SUITES["quick"].cases:
-        readings = ours if case.group != "day" else {"pdftsp"}  # the day's others are in `paper`
-        assert case.name in swept or baselines | readings <= set(case.algorithms)
-    assert all(baselines <= set(case.algorithms) for case in SUITES["leaderboard"].cases)
-    for name in ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "fig12", "fig13"):
-        assert all({*ALGORITHMS} <= set(case.algorithms) for case in SUITES[name].cases)
-        [plot] = SUITES[name].plots
-        assert not plot.algorithms or ours <= set(plot.algorithms)
-        assert WHICH in plot.note
-        assert name == "fig13" or "eft:admit=all" in plot.note
-    for name in ("fig10", "fig11"):
-        assert WHICH in SUITES[name].plots[0].note
-        assert any("search=printed" in each.algorithm for case in SUITES[name].cases for each in case.studies)
-    for name in ("fig4", "fig8"):
-        [plot] = SUITES[name].plots
-        compared = {(figure.algorithm, figure.than): figure.percent for figure in plot.printed}
-        assert set(compared) == set(product(ours, {"titan", *baselines}))
-        for (_, than), percent in compared.items():
-            assert percent == compared["pdftsp", than.partition(":")[0]]
-
-
-def test_every_figure_says_what_its_repetitions_are() -> None:
-    """Consecutive days of a trace, parts that mix traces: what a t-interval over them cannot say."""
-    for name in (*FIGURES, "mechanisms"):
-        suite = SUITES[name]
-        traces = any("trace" in case.recipe["arrivals"] for case in suite.cases)
-        for plot in suite.plots:
-            assert name == "fig13" or (TRACE_RUNS in plot.note) == traces
-    assert RUNS in SUITES["fig12"].plots[0].note
-    days = {trace: [case.recipe["arrivals"]["day"] for case in SUITES["fig7"].cases if case.group == trace]
-            for trace in ("pai", "philly", "helios")}  # fmt: skip
-    for found in days.values():
-        assert [date.fromisoformat(day) - date.fromisoformat(found[0]) for day in found] == [
-            timedelta(days=j) for j in range(5)
-        ]
-    for group in ("40 tasks", "100 tasks", "200 tasks"):
-        mixed = [case.recipe["arrivals"]["trace"] for case in SUITES["fig12"].cases if case.group == group]
-        assert mixed == ["pai", "philly", "helios", "pai", "philly"]
 
 
 def test_the_base_day_is_one_instance_in_every_figure() -> None:

@@ -1,7 +1,5 @@
 """Payments of any mechanism: critical values and verdicts against every lie, run by the referee."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What audits say of the payments of `learned` and `guarded`: the bid is settled, arrival and memory are not."""
 
-from __future__ import annotations
-
 import pytest
 
 from ratiobench.bench.family.checks import Check, Verdict

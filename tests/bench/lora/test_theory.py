@@ -1,7 +1,5 @@
 """A sample of `nox -s theory`: every proved claim, on instances of which each proof's assumptions hold on many."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Time lines: why tasks were rejected, against trying every schedule; loads and prices against adding up."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import re
@@ -21,21 +19,17 @@ from ratiobench.instances.lora.format import document, parse
 from ratiobench.instances.lora.model import Instance, ScheduleKind, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.run import run
+from tests.support.lora_documents import make_document, make_node
 from tests.support.samples import samples
 
 ALGORITHMS = ("greedy", "pdftsp", "eft")
-CROWDED = {
-    "format": "ratiobench/lora/1",
-    "name": "crowded",
-    "slots": 4,
-    "slot_seconds": 600,
-    "base_memory_mb": 1,
-    "node_types": [
-        {"name": "fast", "count": 1, "compute": 5, "memory_mb": 6, "tariff": [0, 0, 0, 0]},
-        {"name": "slow", "count": 2, "compute": 3, "memory_mb": 4, "tariff": [0, 1, 0, 2]},
-    ],
-    "tasks": [],
-}
+CROWDED = make_document(
+    4,
+    [make_node(5, 6, name="fast"), make_node(3, 4, 2, name="slow", tariff=[0, 1, 0, 2])],
+    [],
+    base_memory_mb=1,
+    slot_seconds=600,
+)
 
 
 def crowded(seed: int) -> Instance:

@@ -1,7 +1,5 @@
 """Theorem 5 in tables: the verdict on its inequality, and beside it which assumptions of its proof fail."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sqlite3

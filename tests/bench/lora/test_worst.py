@@ -1,7 +1,5 @@
 """The search for an algorithm's worst ratio: honest figures, the same on every run, one process for anyone's own."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace
@@ -50,7 +48,6 @@ class Broken:
 
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with algorithms of one's own."""
     (tmp_path / "counted_mine.py").write_text(MINE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -1,7 +1,5 @@
 """The README's tables are those of the committed runs, which are of whole suites."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

@@ -1,15 +1,12 @@
 """Family tenants through the harness: suites, claims, measures and explanations."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.registry import families, find_suite
-from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.tenants.claims import CLAIMS, audit
 from ratiobench.bench.tenants.explanation import explain, gantt
 from ratiobench.bench.tenants.measures import MEASURES, measures
@@ -25,18 +22,6 @@ from ratiobench.online.tenants.run import ENVIRONMENT, run
 
 def _checks(instance: Instance, algorithm: str) -> dict[str, Check]:
     return {each.name: each for each in audit(instance, run(instance, algorithm), solve(instance))}
-
-
-def test_the_family() -> None:
-    """Least is best, costs are whole, a dollar is 10^8 of them; suites are found by name."""
-    family, suite = find_suite("tenants-small")
-    assert (family.name, family.sense, family.objective) == ("tenants", Sense.LEAST, "cost")
-    assert family.whole_values
-    assert family.dollars == Fraction(1, 10**8)
-    assert len(suite.cases) == 60
-    names = {f"tenants-{name}" for name in ("small", "batch", "online", "wishes", "params", "named")}
-    assert {suite.name for suite in families()["tenants"].suites()} == {*names, "standard-tenants"}
-    assert family.measure_names == MEASURES
 
 
 @pytest.mark.parametrize("suite", suites(), ids=lambda suite: suite.name)

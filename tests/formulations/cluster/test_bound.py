@@ -1,7 +1,5 @@
 """No prices prove more than OPT: tiny instances, all kinds of prices, against an enumeration of orders and nodes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Intervals of clusters: all formulations agree on tiny instances; settings do what they say."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sets of started jobs hold an optimum, and what is left out is bounded: tiny logs without nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Certificates of clusters cannot be forged, and the checker stands on its own."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import inspect
@@ -234,7 +232,6 @@ def _forge(name: str, held: list[tuple[Instance, Document]], number: int) -> boo
 
 @pytest.fixture(scope="module")
 def held() -> list[tuple[Instance, Document]]:
-    """Instances and their certificates."""
     return [_certified(number) for number in range(8)]
 
 

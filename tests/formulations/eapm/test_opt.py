@@ -1,7 +1,5 @@
 """EAPM offline: solvers against brute force, exact bounds, exported models."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

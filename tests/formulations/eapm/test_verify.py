@@ -1,7 +1,5 @@
 """Certificates of EAPM: they cannot be forged, and the checker is right by brute force."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The exact check of schedules of edgeflow: every rule, and every edge case of the family's description."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

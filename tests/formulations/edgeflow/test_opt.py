@@ -1,7 +1,5 @@
 """Edgeflow offline: bounds and schedules against brute force, properties of the bound, exported models."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Certificates of edgeflow: they cannot be forged, and what is claimed is recomputed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

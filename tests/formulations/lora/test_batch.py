@@ -1,7 +1,5 @@
 """Batches on residual capacities: packings, bounds and programs, against enumeration."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -18,10 +16,10 @@ from ratiobench.formulations.lora.heuristic import improve, insertion
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.pooled import CellCounts, Supply
 from ratiobench.instances.io.seeds import Stream
-from ratiobench.instances.lora import Instance, parse
-from ratiobench.instances.lora.format import FORMAT
+from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.run import ENVIRONMENT, run
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -107,15 +105,13 @@ def test_any_prices_prove_a_bound(instance: Instance, seed: int) -> None:
 
 def test_large_numbers_make_no_tiny_batch_modest() -> None:
     """A solver's bound on rows of numbers beyond 2^22 is refused; patterns of a node are small numbers."""
-    node = {"name": "n", "count": 1, "compute": 402_653_187, "memory_mb": 167_772_164, "tariff": [1]}
     rows = [(81_570_696, 41_141_837, 23, 50_401_878, 0), (166_106_341, 172_732_998, 11, 399_667_132, 2)]
     tasks = [
-        {"arrival": 1, "deadline": 1, "memory_mb": memory, "work": work, "bid": bid, "rate": [rate],
-         "energy_wh": [energy], "vendors": []}
+        {"memory_mb": memory, "work": work, "bid": bid, "rate": [rate], "energy_wh": [energy]}
         for memory, work, bid, rate, energy in rows
-    ]  # fmt: skip
-    head = {"format": FORMAT, "name": "large", "slots": 1, "slot_seconds": 600, "base_memory_mb": 3}
-    instance = parse({**head, "node_types": [node], "tasks": tasks})
+    ]
+    node = make_node(402_653_187, 167_772_164, tariff=[1])
+    instance = make_instance(1, [node], tasks, base_memory_mb=3)
     result = run(instance, "titan")
     assert (result.label, result.welfare) == (f"titan (HiGHS {installed_version('highs')})", 23)
 

@@ -1,7 +1,5 @@
 """The bound of a certificate: it contains the optimum, and is the dual value by enumeration and by the optimiser."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Certificates that branch: the checker against lists of all schedules and patterns, and forgeries of trees."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Certificates from `opt` to `check`: written, read back, and refused in one line."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import importlib

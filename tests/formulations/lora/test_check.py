@@ -1,7 +1,5 @@
 """The exact verifier: every constraint violated on purpose is caught and named by its equation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +10,9 @@ from hypothesis import strategies as st
 from ratiobench.formulations.lora.check import check
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora import Instance, parse
-from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.solution import Decision, Solution
 from tests.support.literal import Cells, schedules
+from tests.support.lora_documents import make_document, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -28,25 +26,14 @@ def _task(**fields: Any) -> dict[str, Any]:
 
 def _document(**fields: Any) -> dict[str, Any]:
     """Nodes 0 (type a), 1 and 2 (type b), 3 (type c, where rates are 0 except for task 2)."""
-    return {
-        "format": FORMAT,
-        "name": "check",
-        "slots": 5,
-        "slot_seconds": 1,
-        "base_memory_mb": 1,
-        "node_types": [
-            {"name": "a", "count": 1, "compute": 5, "memory_mb": 9, "tariff": [1, 2, 3, 4, 5]},
-            {"name": "b", "count": 2, "compute": 9, "memory_mb": 5, "tariff": [5, 4, 3, 2, 1]},
-            {"name": "c", "count": 1, "compute": 4, "memory_mb": 5, "tariff": [0, 0, 0, 0, 0]},
-        ],
-        "tasks": [
-            _task(),
-            _task(
-                arrival=2, vendors=[{"price": 7, "delay": 1}, {"price": 5, "delay": 2}], valuation=60, rate=[2, 3, 0]
-            ),
-            _task(arrival=2, rate=[2, 2, 4], energy_wh=[0, 0, 3], deadline=5),
-        ],
-    } | fields
+    nodes = [make_node(5, 9, tariff=[1, 2, 3, 4, 5]), make_node(9, 5, 2, tariff=[5, 4, 3, 2, 1]), make_node(4, 5)]
+    vendors = [{"price": 7, "delay": 1}, {"price": 5, "delay": 2}]
+    tasks = [
+        _task(),
+        _task(arrival=2, vendors=vendors, valuation=60, rate=[2, 3, 0]),
+        _task(arrival=2, rate=[2, 2, 4], energy_wh=[0, 0, 3], deadline=5),
+    ]
+    return make_document(5, nodes, tasks, base_memory_mb=1) | fields
 
 
 # Task 0: slots 1, 2 on node 0 (costs 1, 2); task 1: vendor 0 (7), slots 3, 4 on node 1 (costs 6, 4); task 2: node 2, 3.

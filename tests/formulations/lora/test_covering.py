@@ -1,7 +1,5 @@
 """The schedule space of a task against enumeration: cheapest covers, minimal covers, count vectors."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
@@ -23,9 +21,9 @@ from ratiobench.formulations.lora.covering.schedules import (
 )
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.seeds import Stream
-from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from tests.support.literal import Cells, schedules
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -177,19 +175,7 @@ def test_count_vectors_are_those_that_can_matter(rates: list[int], work: int, wi
 
 def test_the_lower_node_comes_first_also_across_types() -> None:
     """Rates 1 and 3, work 4, two slots at no cost: node 0 then node 1, not the other way round and not node 1 twice."""
-    task = {"arrival": 1, "deadline": 2, "memory_mb": 1, "work": 4, "bid": 9, "rate": [1, 3], "energy_wh": [0, 0]}
-    node = {"count": 1, "compute": 3, "memory_mb": 2, "tariff": [0, 0]}
-    instance = parse(
-        {
-            "format": FORMAT,
-            "name": "across",
-            "slots": 2,
-            "slot_seconds": 1,
-            "base_memory_mb": 0,
-            "node_types": [node | {"name": name} for name in "ab"],
-            "tasks": [task | {"vendors": []}],
-        }
-    )
+    instance = make_instance(2, [make_node(3, 2)] * 2, [{"work": 4, "bid": 9, "rate": [1, 3]}])
     everywhere = np.ones((2, 2), np.bool_)
     first = np.array([[0, 0], [1, 1]])
     cover = cheapest_cover(instance.task(0), instance.public(""), np.zeros((2, 2), np.int64), everywhere, first)
@@ -228,30 +214,12 @@ def test_the_window_holds_exactly_the_usable_slots(instance: Instance) -> None:
 def test_enormous_values_stay_exact() -> None:
     """At the limits of the format (2^40 per cell cost, 2^40 rates) sums are those of Python's integers."""
     slots = 300
-    instance = parse(
-        {
-            "format": FORMAT,
-            "name": "huge",
-            "slots": slots,
-            "slot_seconds": 1,
-            "base_memory_mb": 0,
-            "node_types": [
-                {"name": "g", "count": 1, "compute": LIMIT, "memory_mb": LIMIT, "tariff": [0] * slots} for _ in range(2)
-            ],
-            "tasks": [
-                {
-                    "arrival": 1,
-                    "deadline": slots,
-                    "memory_mb": LIMIT,
-                    "work": LIMIT,
-                    "bid": LIMIT,
-                    "rate": [LIMIT // 256, LIMIT // 256 + 1],
-                    "cost": [[LIMIT - t for t in range(slots)], [LIMIT] * slots],
-                    "vendors": [{"price": LIMIT, "delay": 0}],
-                }
-            ],
-        }
-    )
+    fields = dict.fromkeys(("memory_mb", "work", "bid"), LIMIT) | {
+        "rate": [LIMIT // 256, LIMIT // 256 + 1],
+        "cost": [[LIMIT - t for t in range(slots)], [LIMIT] * slots],
+        "vendors": [{"price": LIMIT, "delay": 0}],
+    }
+    instance = make_instance(slots, [make_node(LIMIT, LIMIT)] * 2, [fields])
     task, public = instance.task(0), instance.public("")
     everywhere = np.ones(task.cost.shape, np.bool_)
     cover = cheapest_cover(task, public, task.cost, everywhere, np.array([[0], [1]]) + np.zeros_like(task.cost))

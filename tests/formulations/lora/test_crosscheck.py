@@ -1,7 +1,5 @@
 """`crosscheck`: solvers agree with brute force on tiny instances, and a solver's wrong word is shown as such."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

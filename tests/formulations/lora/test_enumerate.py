@@ -1,7 +1,5 @@
 """The enumerator: right on cases worked by hand, bounded in size, and the golden values of the shipped instances."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,8 @@ from ratiobench.formulations.lora.models import enumerate as enumerate_module
 from ratiobench.formulations.lora.models.enumerate import TASK_LIMIT, enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import Proof
-from ratiobench.instances.lora import Decision, Instance, parse, read
+from ratiobench.instances.lora import Decision, Instance, read
+from tests.support.lora_documents import make_instance, make_node
 
 NAMED = Path(ratiobench.instances.lora.__file__).with_name("named")
 BOUNDS = NAMED / "bounds.json"
@@ -22,18 +21,8 @@ BOUNDS = NAMED / "bounds.json"
 
 def instance_of(tasks: list[dict[str, Any]], slots: int = 3, count: int = 1, compute: int = 2) -> Instance:
     """Tasks on one node type with tariff 1; a task's fields override a plain one's."""
-    plain = {"arrival": 1, "deadline": slots, "memory_mb": 1, "work": 1, "bid": 10, "rate": [1], "energy_wh": [1]}
-    return parse(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "by hand",
-            "slots": slots,
-            "slot_seconds": 600,
-            "base_memory_mb": 0,
-            "node_types": [{"name": "g", "count": count, "compute": compute, "memory_mb": 9, "tariff": [1] * slots}],
-            "tasks": [plain | {"vendors": []} | task for task in tasks],
-        }
-    )
+    plain = {"bid": 10, "energy_wh": [1]}
+    return make_instance(slots, [make_node(compute, 9, count, tariff=[1] * slots)], [plain | task for task in tasks])
 
 
 def test_all_schedules_of_a_task_are_listed_also_those_that_are_no_minimal_covers() -> None:
@@ -90,7 +79,6 @@ def test_the_proof_names_its_source() -> None:
 
 
 def bounds() -> dict[str, Any]:
-    """The stored golden values."""
     data: dict[str, Any] = json.loads(BOUNDS.read_text())
     return data
 

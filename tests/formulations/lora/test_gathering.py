@@ -1,7 +1,5 @@
 """Free room is gathered without a change in what runs, and a search that gathers fills it."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

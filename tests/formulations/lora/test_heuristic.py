@@ -1,7 +1,5 @@
 """The search for solutions and prices: what comes out is feasible and worth what it says, whatever the machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Numbers near the format's limit of 2^40: what solvers say in floating point is no proof until it is checked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -21,29 +19,20 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import best_alone, solve, trivial_bound
 from ratiobench.formulations.report import Proof, Termination
-from ratiobench.instances.eapm import parse as parse_eapm
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.solution import parse_solution, solution_document
 from ratiobench.online.lora.run import run
 from tests.formulations.lora.test_models import contended_instance
+from tests.support.eapm_optimum import small
+from tests.support.lora_documents import make_instance
 from tests.support.samples import samples
 
 TOP = 2**40
 
 
 def instance_of(tasks: list[dict[str, Any]], slots: int, node: dict[str, Any], base: int = 0) -> Instance:
-    return parse(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "large",
-            "slots": slots,
-            "slot_seconds": 600,
-            "base_memory_mb": base,
-            "node_types": [{"name": "g", "count": 1} | node],
-            "tasks": [{"vendors": []} | task for task in tasks],
-        }
-    )
+    return make_instance(slots, [node], tasks, base_memory_mb=base)
 
 
 def where_cbc_finds_nothing() -> Instance:
@@ -211,12 +200,8 @@ def test_a_bound_that_a_later_solution_refutes_is_dropped(monkeypatch: pytest.Mo
 
 def test_bounds_on_a_rate_are_dropped_alike() -> None:
     """EAPM: bounds that a better solution refutes go, the least one that it does not refute stands."""
-    document = {
-        "format": "ratiobench/eapm/1", "name": "two", "energy_price": 1, "machines": ["a", "b"],
-        "task_types": [{"name": "t", "etc_ms": [3, 5], "apc_mw": [7, 4]}],
-        "users": [{"type": 0, "tasks": 9, "price": 900}],
-    }  # fmt: skip
-    problem = aggregate_users(parse_eapm(document))
+    kinds, users = [{"name": "t", "etc_ms": [3, 5], "apc_mw": [7, 4]}], [{"type": 0, "tasks": 9, "price": 900}]
+    problem = aggregate_users(small(kinds, users, ["a", "b"]))
     best, solution = enumerate_eapm(problem.instance)
     run = eapm_solve._Run(problem, "highs", Clock())
     run.bound(best * 3, Proof.TRIVIAL)

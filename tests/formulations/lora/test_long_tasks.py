@@ -1,7 +1,5 @@
 """Tasks whose tables would be too large: exchanges find what the table says, and so does the checker's split."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from unittest import mock
 
@@ -18,9 +16,10 @@ from ratiobench.formulations.lora.certificate import Certificate
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import Steps, verify
 from ratiobench.instances.io.seeds import Stream
-from ratiobench.instances.lora.format import content_hash, parse
+from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 
 UNIT = 2**10
@@ -131,12 +130,8 @@ def solve_long_tasks() -> None:
 def test_short_tasks_in_wide_windows_take_few_steps(types: int) -> None:
     """A task of a few cells that has thousands of slots to choose from, and electricity that earns money in some."""
     slots = 8_000
-    node = {"count": 1, "compute": 20, "memory_mb": 9, "tariff": [-1] * 3 + [0] * (slots - 3)}
-    task = {"arrival": 1, "deadline": slots, "memory_mb": 1, "work": 50, "bid": 5, "rate": [7, 10][:types]}
-    instance = parse(
-        {"format": "ratiobench/lora/1", "name": "wide", "slots": slots, "slot_seconds": 1, "base_memory_mb": 1,
-         "node_types": [node | {"name": name} for name in "ab"[:types]],
-         "tasks": [task | {"energy_wh": [1] * types, "vendors": []}] * 10}
-    )  # fmt: skip
+    node = make_node(20, 9, tariff=[-1] * 3 + [0] * (slots - 3))
+    task = {"work": 50, "bid": 5, "rate": [7, 10][:types], "energy_wh": [1] * types}
+    instance = make_instance(slots, [node] * types, [task] * 10, base_memory_mb=1)
     nothing = ((0,) * slots,) * types
     assert checker.dual_bound(instance, 1, nothing, nothing, ()) == 10 * (5 + 3)

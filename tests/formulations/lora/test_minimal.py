@@ -1,7 +1,5 @@
 """The minimal covers of all tasks at once: those of each task alone; one by one where tables might be large."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

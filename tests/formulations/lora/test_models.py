@@ -1,7 +1,5 @@
 """Every formulation with every installed backend agrees with brute force; the interval is always proved."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -26,11 +24,12 @@ from ratiobench.formulations.lora.solve import choose, formulations, solve
 from ratiobench.formulations.report import UNLIMITED, Proof, Status, Termination
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import Stream
-from ratiobench.instances.lora import Decision, Instance, parse
+from ratiobench.instances.lora import Decision, Instance
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import ScheduleKind
 from ratiobench.instances.lora.named import named
 from tests.support.examples import on_examples
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -68,25 +67,19 @@ def contended_instance(number: int) -> Instance:
             }
         )
     low = -3 if draw(0, 2) == 0 else 0
-    return parse(
-        {
-            "format": "ratiobench/lora/1",
-            "name": f"contended {number}",
-            "slots": slots,
-            "slot_seconds": 600,
-            "base_memory_mb": 1,
-            "node_types": [
-                {
-                    "name": f"g{g}",
-                    "count": draw(1, 2) if types == 1 else 1,
-                    "compute": draw(3, 6),
-                    "memory_mb": draw(4, 7),
-                    "tariff": [draw(low, 3) for _ in range(slots)],
-                }
-                for g in range(types)
-            ],
-            "tasks": tasks,
-        }
+    return make_instance(
+        slots,
+        [
+            make_node(
+                count=draw(1, 2) if types == 1 else 1,
+                compute=draw(3, 6),
+                memory_mb=draw(4, 7),
+                tariff=[draw(low, 3) for _ in range(slots)],
+            )
+            for g in range(types)
+        ],
+        tasks,
+        base_memory_mb=1,
     )
 
 
@@ -237,19 +230,8 @@ def test_each_constraint_matters(formulation: str, patterns: tuple[str, ...]) ->
 
 def earning_instance() -> Instance:
     """A task that is not worth its cells, of which some earn money, one of them where its rate is 0."""
-    cell = {"name": "g", "count": 1, "compute": 4, "memory_mb": 4, "tariff": [0, 0]}
-    task = {"arrival": 1, "deadline": 2, "memory_mb": 1, "work": 4, "bid": 0, "rate": [2, 0]}
-    return parse(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "earning",
-            "slots": 2,
-            "slot_seconds": 600,
-            "base_memory_mb": 0,
-            "node_types": [cell, cell],
-            "tasks": [task | {"cost": [[-5, 99], [0, -200]], "vendors": [{"price": 0, "delay": 0}]}],
-        }
-    )
+    task = {"work": 4, "bid": 0, "rate": [2, 0], "cost": [[-5, 99], [0, -200]], "vendors": [{"price": 0, "delay": 0}]}
+    return make_instance(2, [make_node(4, 4)] * 2, [task])
 
 
 def test_literal_reading_differs_where_a_rate_is_zero_or_a_cost_negative() -> None:
@@ -267,28 +249,7 @@ def test_literal_reading_differs_where_a_rate_is_zero_or_a_cost_negative() -> No
 def one_task_instance(bid: int, cost: list[list[int]], work: int = 1) -> Instance:
     """One task on one node of compute 4, rate 2, as many slots as costs."""
     slots = len(cost[0])
-    return parse(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "one",
-            "slots": slots,
-            "slot_seconds": 600,
-            "base_memory_mb": 0,
-            "node_types": [{"name": "g", "count": 1, "compute": 4, "memory_mb": 4, "tariff": [0] * slots}],
-            "tasks": [
-                {
-                    "arrival": 1,
-                    "deadline": slots,
-                    "memory_mb": 1,
-                    "work": work,
-                    "bid": bid,
-                    "rate": [2],
-                    "cost": cost,
-                    "vendors": [],
-                }
-            ],
-        }
-    )
+    return make_instance(slots, [make_node(4, 4)], [{"work": work, "bid": bid, "rate": [2], "cost": cost}])
 
 
 @pytest.mark.parametrize(("formulation", "backend"), PAIRS)
@@ -313,28 +274,13 @@ def test_auto_never_builds_a_node_level_model_of_a_large_day(monkeypatch: pytest
 
 def crowded_instance(tasks: int, count: int, slots: int, work: int = 20) -> Instance:
     """Equal tasks that want all slots of nodes that hold two of them at a time."""
-    return parse(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "crowded",
-            "slots": slots,
-            "slot_seconds": 600,
-            "base_memory_mb": 0,
-            "node_types": [{"name": "g", "count": count, "compute": 5, "memory_mb": 99, "tariff": [1] * slots}],
-            "tasks": [
-                {
-                    "arrival": 1,
-                    "deadline": slots,
-                    "memory_mb": 1,
-                    "work": work + i % 7,
-                    "bid": 500 + 13 * (i * i % 11),
-                    "rate": [2],
-                    "energy_wh": [1 + i % 5],
-                    "vendors": [],
-                }
-                for i in range(tasks)
-            ],
-        }
+    return make_instance(
+        slots,
+        [make_node(5, 99, count, tariff=[1] * slots)],
+        [
+            {"work": work + i % 7, "bid": 500 + 13 * (i * i % 11), "rate": [2], "energy_wh": [1 + i % 5]}
+            for i in range(tasks)
+        ],
     )
 
 
@@ -427,22 +373,11 @@ def hard_instance() -> Instance:
             "bid": draw(1000, 9000),
             "rate": [draw(8, 20) * 50],
             "energy_wh": [draw(50, 150)],
-            "vendors": [],
         }
         for arrival in sorted(draw(1, 18) for _ in range(40))
     ]
-    node = {"name": "g", "count": 2, "compute": 1600, "memory_mb": 48, "tariff": [draw(1, 3) for _ in range(slots)]}
-    return parse(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "hard",
-            "slots": slots,
-            "slot_seconds": 600,
-            "base_memory_mb": 3,
-            "node_types": [node],
-            "tasks": tasks,
-        }
-    )
+    node = make_node(1600, 48, 2, tariff=[draw(1, 3) for _ in range(slots)])
+    return make_instance(slots, [node], tasks, base_memory_mb=3)
 
 
 def test_a_limit_in_work_gives_the_same_figures_every_time() -> None:
@@ -552,20 +487,14 @@ def test_any_solution_is_feasible_in_tight_after_renumbering_nodes(instance: Ins
 def test_huge_integers_do_not_break_the_interval(backend: str) -> None:
     """Values near 2^40, where one sample decides: whatever a tolerance lets pass, the verification catches."""
     top = 2**40
-    document = {
-        "format": "ratiobench/lora/1",
-        "name": "huge",
-        "slots": 2,
-        "slot_seconds": 600,
-        "base_memory_mb": 0,
-        "node_types": [{"name": "g", "count": 1, "compute": top - 1, "memory_mb": top, "tariff": [1, 1]}],
-        "tasks": [
-            {"arrival": 1, "deadline": 2, "memory_mb": top // 2, "work": top // 2, "bid": top - i,
-             "rate": [top // 2], "energy_wh": [top // 4], "vendors": []}
+    instance = make_instance(
+        2,
+        [make_node(top - 1, top, tariff=[1, 1])],
+        [
+            {"memory_mb": top // 2, "work": top // 2, "bid": top - i, "rate": [top // 2], "energy_wh": [top // 4]}
             for i in range(3)
         ],
-    }  # fmt: skip
-    instance = parse(document)
+    )
     optimum, _ = enumerate_optimum(instance)
     report = solve(instance, backend=backend)
     assert report.lower <= optimum <= report.upper

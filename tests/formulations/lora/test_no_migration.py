@@ -1,7 +1,5 @@
 """Without migration: checker, optimum, bounds, heuristic and commands agree with looking at everything."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from ratiobench.instances.lora.format import document
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import ScheduleKind
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import of_sample, samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -35,23 +34,12 @@ def swap() -> Instance:
 
     With migration it takes what is left and OPT is 5 + 5 + 7; on one node it displaces one of the others.
     """
-    task = {"arrival": 1, "memory_mb": 1, "energy_wh": [0, 0], "vendors": []}
-    node = {"count": 1, "compute": 1, "memory_mb": 1, "tariff": [0, 0]}
-    return parse(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "swap",
-            "slots": 2,
-            "slot_seconds": 600,
-            "base_memory_mb": 0,
-            "node_types": [node | {"name": "a"}, node | {"name": "b"}],
-            "tasks": [
-                task | {"deadline": 1, "work": 1, "bid": 5, "rate": [1, 0]},
-                task | {"deadline": 2, "work": 2, "bid": 7, "rate": [1, 1]},
-                task | {"arrival": 2, "deadline": 2, "work": 1, "bid": 5, "rate": [0, 1]},
-            ],
-        }
-    )
+    tasks: list[dict[str, Any]] = [
+        {"deadline": 1, "bid": 5, "rate": [1, 0]},
+        {"work": 2, "bid": 7},
+        {"arrival": 2, "bid": 5, "rate": [0, 1]},
+    ]
+    return make_instance(2, [make_node(1, 1)] * 2, tasks)
 
 
 MOVING = (Decision(None, ((0, 1),)), Decision(None, ((1, 1), (0, 2))), Decision(None, ((1, 2),)))

@@ -1,7 +1,5 @@
 """Annealing with overloads: what comes out is feasible, no worse than what went in, and the same again."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

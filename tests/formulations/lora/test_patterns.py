@@ -1,7 +1,5 @@
 """Patterns, mixtures and packings against brute force and against a linear programme solved by HiGHS."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Facets and the relaxation over cells of single tasks: against lists of all sets and schedules."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

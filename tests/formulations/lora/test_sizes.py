@@ -1,7 +1,5 @@
 """The table of the page on formulations: names, solvers and formulas of sizes against models that are built."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Programs of all tasks in some cells, and certificates of small instances."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

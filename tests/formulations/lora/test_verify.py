@@ -1,7 +1,5 @@
 """The checker of certificates: nothing that was changed passes, and what is wrong is named."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re
@@ -45,6 +43,7 @@ from tests.support.certificates import (
     refused,
     resealed,
 )
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import of_sample, samples
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -484,22 +483,11 @@ def test_the_first_thing_wrong_is_named() -> None:
 )
 def test_each_constraint_is_checked_by_itself(decision: Decision, problem: str) -> None:
     """A task of rate 2 and a vendor, beside one of rate 4 in slot 3 of the same node of 5 samples per slot."""
-    task = {"deadline": 3, "memory_mb": 1, "bid": 9, "energy_wh": [0, 0]}
-    node = {"compute": 5, "memory_mb": 9, "count": 1, "tariff": [0] * 4}
-    instance = parse_instance(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "two tasks",
-            "slots": 4,
-            "slot_seconds": 600,
-            "base_memory_mb": 1,
-            "node_types": [node | {"name": "a"}, node | {"name": "b"}],
-            "tasks": [
-                task | {"arrival": 1, "work": 2, "rate": [2, 0], "vendors": [{"price": 1, "delay": 1}]},
-                task | {"arrival": 3, "work": 4, "rate": [4, 4], "vendors": []},
-            ],
-        }
-    )
+    tasks: list[dict[str, Any]] = [
+        {"deadline": 3, "work": 2, "bid": 9, "rate": [2, 0], "vendors": [{"price": 1, "delay": 1}]},
+        {"arrival": 3, "deadline": 3, "work": 4, "bid": 9, "rate": [4, 4]},
+    ]
+    instance = make_instance(4, [make_node(5, 9)] * 2, tasks, base_memory_mb=1)
     solution = (decision, Decision(None, ((0, 3),)))
     assert check(instance, solution).valid == (not problem)
     if problem:
@@ -534,19 +522,8 @@ def test_what_would_take_the_checker_for_ever_is_refused(monkeypatch: pytest.Mon
 def test_small_files_do_not_keep_the_checker_busy_for_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     """24 KB of instance and 60 KB of certificate that would take 6,000,000,000 steps; the refusal says the numbers."""
     slots = 4_000
-    node = {"count": 1, "compute": 250_000, "memory_mb": 9, "tariff": [0] * slots}
-    task = {"arrival": 1, "deadline": slots, "memory_mb": 1, "work": 500_000, "bid": 5, "rate": [1, 499, 250_000]}
-    instance = parse_instance(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "long",
-            "slots": slots,
-            "slot_seconds": 1,
-            "base_memory_mb": 1,
-            "node_types": [node | {"name": name} for name in "abc"],
-            "tasks": [task | {"energy_wh": [0, 0, 0], "vendors": []}],
-        }
-    )
+    task = {"work": 500_000, "bid": 5, "rate": [1, 499, 250_000]}
+    instance = make_instance(slots, [make_node(250_000, 9)] * 3, [task], base_memory_mb=1)
     nothing = ((0,) * slots,) * 3
     proof = Certificate(content_hash(instance), 1, nothing, nothing, (), 5, 0, (None,))
     assert re.fullmatch(

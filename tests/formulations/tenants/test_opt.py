@@ -1,7 +1,5 @@
 """Tenants offline: exact methods against brute force, the dual bound, local search, models, and solve."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations, product
 from math import comb, factorial

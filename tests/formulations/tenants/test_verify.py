@@ -1,7 +1,5 @@
 """Certificates of tenants: they cannot be forged, and plain Python and NumPy say the same."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial

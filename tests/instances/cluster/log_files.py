@@ -1,7 +1,5 @@
 """Writes a log of an instance and its starts in every format that is read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -16,7 +14,6 @@ SACCT = ("JobID", "Submit", "Start", "End", "Elapsed", "State", "ReqTRES", "Time
 
 
 def cluster_of(x: Instance, **given: Any) -> ClusterFile:
-    """The cluster file of an instance."""
     return ClusterFile(pools=[LogPool(pool.name, pool.nodes, pool.gpus) for pool in x.pools], **given)
 
 
@@ -63,7 +60,6 @@ def sacct(rows: Iterator[dict[str, Any]], zone: ZoneInfo | None = None) -> str:
 
 
 def sacct_json(rows: Iterator[dict[str, Any]]) -> str:
-    """Text of `sacct --json`."""
     jobs = []
     for row in rows:
         tres = [{"type": "gres", "name": "gpu", "count": row["gpus"]}, {"type": "node", "count": row["nodes"]}]
@@ -78,7 +74,6 @@ def sacct_json(rows: Iterator[dict[str, Any]]) -> str:
 
 
 def csv(rows: Iterator[dict[str, Any]]) -> str:
-    """A table with our names."""
     names = ("id", "submit", "start", "duration", "limit", "nodes", "gpus", "type", "account", "user", "partition")
     table = [";".join(names)]
     for row in rows:

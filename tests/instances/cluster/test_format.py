@@ -1,7 +1,5 @@
 """The instance file of family `cluster`: round trip, identity, one-line errors; the generated months."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Kueue's Workloads, Jobs and Pods: pods that ran, sidecars, slices, gangs, what is left out, bad fields."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -16,7 +14,6 @@ GPU = "nvidia.com/gpu"
 
 
 def at(hour: int, minute: int = 0) -> str:
-    """A time of the first of March."""
     return f"2026-03-01T{hour:02d}:{minute:02d}:00Z"
 
 
@@ -26,17 +23,14 @@ def template(asked: dict[str, Any], key: str = "requests", **spec: Any) -> dict[
 
 
 def condition(kind: str, since: str | None, status: str = "True") -> dict[str, Any]:
-    """A condition."""
     return {"type": kind, "status": status, "lastTransitionTime": since, "reason": "r", "message": ""}
 
 
 def named(name: str, **labels: str) -> dict[str, Any]:
-    """Metadata."""
     return {"name": name, "namespace": "ns", "creationTimestamp": at(8), "labels": labels}
 
 
 def pods(count: int, gpus: object = "2", name: str = "main", **given: Any) -> dict[str, Any]:
-    """A set of pods of a workload."""
     return {"name": name, "count": count, "template": template({GPU: gpus})} | given
 
 
@@ -133,7 +127,6 @@ def batch(name: str, **given: Any) -> dict[str, Any]:
 
 
 def pod(name: str, start: str, end: str, gpus: object = 2, **labels: str) -> dict[str, Any]:
-    """A pod that ran."""
     ended = {"state": {"terminated": {"finishedAt": end}}}
     status = {"phase": "Failed", "conditions": [condition("PodScheduled", start)], "containerStatuses": [ended]}
     return {"kind": "Pod", "metadata": named(name, **labels), "status": status} | template({GPU: gpus})

@@ -1,7 +1,5 @@
 """The import as a whole: one month in every format, merged logs, the window, names, clocks, the report, the file."""
 
-from __future__ import annotations
-
 import itertools
 from functools import cache
 from pathlib import Path
@@ -59,7 +57,6 @@ NODES = ClusterFile(pools=[LogPool("p", 1, 8)])
 
 
 def load(folder: Path, *texts: str, cluster: ClusterFile = NODES, skip_bad: bool = False) -> tuple[Instance, Report]:
-    """Import logs of sacct."""
     paths = [folder / f"{i}.log" for i in range(len(texts))]
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text, errors="surrogateescape")
@@ -174,7 +171,6 @@ def test_the_window_and_what_runs_and_waits_at_its_beginning(tmp_path: Path) -> 
     ],
 )
 def test_a_name_that_matches_nothing_is_refused(given: dict[str, object], message: str, tmp_path: Path) -> None:
-    """And nothing is written."""
     (tmp_path / "0.log").write_text(lines("1 100 0 50 COMPLETED 1"))
     cluster = {"pools": [{"name": "p", "nodes": 1, "gpus": 8}]} | given
     (tmp_path / "c.toml").write_text(_toml(cluster))
@@ -185,8 +181,6 @@ def test_a_name_that_matches_nothing_is_refused(given: dict[str, object], messag
 
 
 def _toml(table: dict[str, object]) -> str:
-    """TOML with everything inline."""
-
     def text(value: object) -> str:
         if isinstance(value, dict):
             return "{" + ", ".join(f"{key} = {text(inside)}" for key, inside in value.items()) + "}"

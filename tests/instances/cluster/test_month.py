@@ -1,7 +1,5 @@
 """A generated month of known truth: its log, imported from every format, has its counts and replays to its starts."""
 
-from __future__ import annotations
-
 import gzip
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recipes: jobs of public traces as they are shipped."""
 
-from __future__ import annotations
-
 import gzip
 import os
 from pathlib import Path

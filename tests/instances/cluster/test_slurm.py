@@ -1,7 +1,5 @@
 """Slurm's accounting line by line, as text and as JSON: what each odd line becomes, and that a bad one is one error."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -160,7 +158,6 @@ def test_what_was_allocated_counts_without_reqtres_and_ties_no_job_to_a_type(tmp
 
 
 def new_job(**given: Any) -> dict[str, Any]:
-    """A job of the JSON."""
     time = {"submission": EIGHT, "start": EIGHT + 60, "end": EIGHT + 90, "limit": 10}
     time |= {key: given.pop(key) for key in tuple(given) if key in ("limit", "suspended", "elapsed", "start")}
     tres = {"allocated": [{"type": "gres", "name": "gpu:a100", "count": 2}], "requested": []}

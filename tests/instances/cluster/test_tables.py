@@ -1,7 +1,5 @@
 """Logs in the Standard Workload Format and in CSV, line by line."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The parts of waits against their definition second by second, and against the figures of the KTH log."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

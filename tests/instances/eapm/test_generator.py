@@ -1,7 +1,5 @@
 """EAPM's generators: the same integers everywhere, calibrated to the paper's table, paired across recipes."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -188,12 +186,10 @@ def test_fast_machines_draw_more_power() -> None:
 
 
 def seeded(seed: int) -> Source:
-    """The calibrated source of a seed."""
     return Source("table1", (seed,))
 
 
 def make(**matrix: Any) -> Matrices:
-    """The matrices of a recipe's key `matrix`."""
     return matrices(read_source(Values("recipe", SOURCE_KEYS, {"matrix": matrix})))
 
 
@@ -493,7 +489,6 @@ def test_free_energy_has_no_energy_ratio() -> None:
 
 
 def splits(tasks: int, machines: int) -> Iterator[tuple[int, ...]]:
-    """Every way to place a bag."""
     if machines == 1:
         yield (tasks,)
         return

@@ -1,7 +1,5 @@
 """Recipes of family edgeflow: the same instance everywhere, what a recipe says, what it cannot say."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of measurements of a GPU: their content, broken files, and what recipes make of them."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random
@@ -43,7 +41,6 @@ def document(**changes: Any) -> dict[str, Any]:
 
 
 def write(path: Path, **changes: Any) -> Path:
-    """The same as a file."""
     path.write_text(json.dumps(document(**changes)))
     return path
 

@@ -1,7 +1,5 @@
 """Parametric families: the shipped counterexamples are members, and what the theory says of every L comes out."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The generator `paper`: the same file everywhere, the paper's laws, and loads that contend."""
 
-from __future__ import annotations
-
 import copy
 import json
 import statistics

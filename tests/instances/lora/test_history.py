@@ -1,7 +1,5 @@
 """Days joined to one instance: nothing of a task changes but when it is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The shipped instances: what they cover, and their figures recomputed from the definitions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from fractions import Fraction

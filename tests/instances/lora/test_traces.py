@@ -1,7 +1,5 @@
 """Arrivals from the traces: shipped days, readers of the public formats, exact rescaling, and real rows if present."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json
@@ -37,7 +35,6 @@ RAW = {"pai": "pai_task_table.csv.gz", "philly": "philly.csv.gz", "helios": "clu
 
 @pytest.fixture(scope="module")
 def raw() -> Path:
-    """The folder with the real rows."""
     folder = os.environ.get("RATIOBENCH_DATA")
     if not folder:
         pytest.skip("RATIOBENCH_DATA is not set: no real trace rows here")
@@ -222,7 +219,6 @@ HELIOS_ROWS = [
 
 
 def lines(*rows: str) -> str:
-    """Rows as the text of a file."""
     return "".join(f"{row}\n" for row in rows)
 
 

@@ -1,7 +1,5 @@
 """Slots of other lengths than ten minutes, and several days: what must be exact is exact."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Recipes of tenants: the same instance on any machine, laws that are what they say, and shipped instances."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random small logs with every part of the model."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

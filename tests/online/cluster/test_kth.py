@@ -3,8 +3,6 @@
 `RATIOBENCH_DATA` names a folder with `logs/kth_sp2.swf.gz`; no row of the log is in this project.
 """
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from pathlib import Path

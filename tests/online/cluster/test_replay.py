@@ -1,7 +1,5 @@
 """The replay against the second simulator, on random logs and by hand; own policies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any

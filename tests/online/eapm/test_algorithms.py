@@ -1,7 +1,5 @@
 """The online algorithms of EAPM against literal twins, and what the better one promises."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import combinations

@@ -1,7 +1,5 @@
 """EAPM's online contract: what an algorithm sees, what the referee books and refuses, and who is caught cheating."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -16,20 +14,19 @@ from ratiobench.formulations.eapm.check import check
 from ratiobench.formulations.eapm.enumerate import enumerate_optimum
 from ratiobench.instances.eapm import Instance, Public, User, content_hash, document, parse, write
 from ratiobench.instances.eapm.format import FORMAT
-from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.model import profit_rate
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.eapm.protocol import View
-from ratiobench.online.eapm.registry import REGISTRY, Entry, Option, algorithms, canonical, entries
+from ratiobench.online.eapm.registry import Entry, Option, algorithms, canonical, entries
 from ratiobench.online.eapm.registry import parse as parse_name
 from ratiobench.online.eapm.run import ENVIRONMENT, run
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import isolation
-from ratiobench.online.referee.isolation import require_buildable
 from ratiobench.online.run import list_choices, run_built
 from ratiobench.online.spec import YESTERDAY
 from tests.support import eapm_contestants
 from tests.support.samples import samples
+from tests.support.strategies.eapm import tiny_instances
 
 VARIANTS = [
     f"{entry.name}:{options}" if options else entry.name for entry in entries().values() for options in entry.choices()
@@ -49,28 +46,6 @@ def _instance(users: int = 6, **fields: Any) -> Instance:
                 {"name": "short", "etc_ms": [1, 2], "apc_mw": [5, 2]},
             ],
             "users": [{"type": i % 2, "tasks": 4, "price": 50 + i} | fields for i in range(users)],
-        }
-    )
-
-
-@st.composite
-def tiny(draw: st.DrawFn) -> Instance:
-    """At most three machines and four users with at most three tasks each; prices that do not pay and free energy."""
-    machines = draw(st.integers(1, 3))
-    row = st.lists(st.integers(1, 9), min_size=machines, max_size=machines)
-    powers = st.lists(st.integers(0, 9), min_size=machines, max_size=machines)
-    kinds = draw(st.integers(1, 3))
-    user = st.fixed_dictionaries(
-        {"type": st.integers(0, kinds - 1), "tasks": st.integers(1, 3), "price": st.integers(0, 200)}
-    )
-    return parse(
-        {
-            "format": FORMAT,
-            "name": "tiny",
-            "energy_price": draw(st.integers(0, 3)),
-            "machines": [f"machine {j}" for j in range(machines)],
-            "task_types": [{"name": f"type {k}", "etc_ms": draw(row), "apc_mw": draw(powers)} for k in range(kinds)],
-            "users": draw(st.lists(user, min_size=1, max_size=4)),
         }
     )
 
@@ -118,7 +93,7 @@ def _literal(instance: Instance, decisions: tuple[tuple[int, ...], ...]) -> tupl
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @settings(max_examples=samples(25))
-@given(instance=tiny())
+@given(instance=tiny_instances(max_users=4, max_tasks=3))
 def test_a_run_is_valid_repeatable_and_at_most_opt(variant: str, instance: Instance) -> None:
     """On tiny instances: the referee's and the verifier's figures, a second run, brute force."""
     result = run(instance, variant, prior=instance)
@@ -130,7 +105,7 @@ def test_a_run_is_valid_repeatable_and_at_most_opt(variant: str, instance: Insta
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @settings(max_examples=samples(25))
-@given(instance=tiny(), data=st.data())
+@given(instance=tiny_instances(max_users=4, max_tasks=3), data=st.data())
 def test_decisions_do_not_depend_on_later_arrivals(variant: str, instance: Instance, data: st.DataObject) -> None:
     """With the constants given: later users altered, then cut away."""
     whole = run(instance, variant)
@@ -147,7 +122,7 @@ def test_decisions_do_not_depend_on_later_arrivals(variant: str, instance: Insta
 
 
 @settings(max_examples=samples(50))
-@given(instance=tiny())
+@given(instance=tiny_instances(max_users=4, max_tasks=3))
 def test_the_view_shows_what_the_decisions_so_far_have_led_to(instance: Instance) -> None:
     """Loads and profit before every user, against literal sums; later views leave earlier ones alone."""
     seen: list[tuple[User, View]] = []
@@ -280,8 +255,8 @@ def test_choices_are_every_combination_of_listed_options() -> None:
         ("tests.no_such_module:Honest", "there is no module 'tests.no_such_module'"),
         ("tests.support.eapm_contestants:Nobody", "AttributeError"),
         ("tests.support.eapm_contestants:BadConstructor", "TypeError"),
-        ("tests.support.eapm_contestants:Talks:keen", "is not key=value"),
-        ("tests.support.eapm_contestants:Talks:keen=1,keen=2", "given twice"),
+        ("tests.support.eapm_contestants:Answers:odd", "is not key=value"),
+        ("tests.support.eapm_contestants:Answers:odd=1,odd=2", "given twice"),
         ("tests.support.eapm_contestants:Declares", "declares the constant 'users'"),
     ],
 )
@@ -289,12 +264,6 @@ def test_what_does_not_exist_is_an_input_error(instance: Instance, name: str, wo
     with pytest.raises(InputError, match=words) as caught:
         run(instance, name)
     assert "\n" not in str(caught.value)
-
-
-def test_what_cannot_be_built_is_found_before_any_work() -> None:
-    with pytest.raises(InputError, match="has no attribute"):
-        require_buildable(REGISTRY, "tests.support.eapm_contestants:Nobody")
-    require_buildable(REGISTRY, "tests.support.eapm_contestants:Honest")
 
 
 def test_every_algorithm_warms_up() -> None:
@@ -351,28 +320,12 @@ def test_an_honest_algorithm_passes(instance: Instance) -> None:
     assert canonical(result.algorithm) == f"{result.algorithm} version {result.version}"
 
 
-def test_printing_own_files_and_options_are_honest(
-    instance: Instance, folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """What it prints goes to the error stream, its weights are read before the start, its label stands behind."""
-    (folder / "weights.json").write_text("3")
-    result = run(instance, "tests.support.eapm_contestants:Talks:keen=yes")
-    _obeys(instance, result)
-    assert result.label == "tests.support.eapm_contestants:Talks:keen=yes (keen=yes second line)"
-    assert result.counts == {"users": 9}
-    printed = capfd.readouterr()
-    assert printed.out == ""
-    assert '{"value": 10}\ndeciding 0\n' in printed.err
-
-
 CHEATERS: Mapping[str, tuple[str, int | None]] = {
     "ChangesItsMind": ("changed decision", 0),
     "FillsItsArray": ("changed decision", 0),
     "WritesToTheView": ("read-only", 0),
     "WritesToTheUser": ("read-only", 0),
     "ShrinksTheBag": ("read-only", 0),
-    "PatchesTheReferee": ("5", 0),
-    "Raises": ("error", 1),
     "ReadsTheHouse": ("peeks", None),
     "WritesToThePipe": ("protocol", 0),
 }
@@ -393,42 +346,6 @@ def test_reading_the_instance_before_the_start_is_peeking(instance: Instance, tm
     rule, _, detail = _caught(instance, f"ReadsTheFile:file={tmp_path / file}")
     assert rule == "peeks"
     assert file in detail
-
-
-def test_another_instance_may_be_read_before_the_start(instance: Instance, tmp_path: Path) -> None:
-    write(_instance(4), tmp_path / "yesterday.json")
-    _obeys(instance, run(instance, f"tests.support.eapm_contestants:ReadsTheFile:file={tmp_path / 'yesterday.json'}"))
-
-
-def test_drawing_the_instance_once_more_is_peeking() -> None:
-    """A recipe, matched by the first user; the solver's solution would be the decisions."""
-    instance = generate({"kind": "users", "users": 5, "gamma": "1.3", "seed": [3], "matrix": {"method": "cvb"}})
-    first = run(instance, "tests.support.contestants:RegeneratesUsers").violations[0]
-    assert (first.rule, first.task) == ("peeks", 0)
-    assert "ratiobench.instances.eapm.generate" in first.detail
-
-
-@pytest.mark.parametrize("module", ["ratiobench.instances.eapm.matrices", "ratiobench.bench.eapm.suites"])
-@pytest.mark.parametrize("way", ["importlib", "source"])
-@pytest.mark.parametrize("when", ["build", "start", "decide"])
-def test_what_makes_instances_is_out_of_bounds(instance: Instance, when: str, way: str, module: str) -> None:
-    """Loaded or read at any time: the module is named, or the package that it is in."""
-    result = run(instance, f"tests.support.contestants:SnoopsAmongUsers:when={when},way={way},module={module}")
-    first = result.violations[0]
-    assert (first.rule, first.task) == ("peeks", 0 if when == "decide" else None)
-    assert (module if ".instances." in module else "ratiobench.bench") in first.detail
-
-
-def test_an_algorithms_file_may_not_import_what_makes_instances(
-    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from ratiobench.instances.eapm.workload import ORDERS\nfrom tests.support.eapm_contestants import Honest\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    first = run(instance, "mine:Honest").violations[0]
-    assert (first.rule, first.task) == ("peeks", None)
-    assert "ratiobench.instances.eapm.workload" in first.detail
 
 
 def test_algorithms_and_solvers_of_ours_may_be_used(

@@ -1,7 +1,5 @@
 """Anyone's own policy of family `edgeflow`: in a process of its own, asked at every event, caught when it cheats."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

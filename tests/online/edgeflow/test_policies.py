@@ -1,7 +1,5 @@
 """The policies of family `edgeflow`: valid everywhere, never above a bound, and each as its rule says."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys
@@ -266,9 +264,6 @@ def test_no_policy_uses_a_piece_that_goes_on_as_two() -> None:
                 assert (one.end, *one[2:]) != (other.start, *other[2:]) or one.place == EDGE
 
 
-def _shares(jobs: list[tuple[int, int, int, int]], gpus: int) -> Instance:
-    """Jobs (submit, deadline, work, requested GPUs) of the model of `make`, without stalls."""
-    model = {"name": "m", "speed": [[1, 10], [2, 18], [4, 30]], "edge_speed": 0, "overhead_s": 0, "edge_overhead_s": 0}
-    rows = [{"submit": a, "deadline": b, "model": "m", "work": w, "gpus": g} for a, b, w, g in jobs]
-    top = {"format": FORMAT, "name": "t", "cloud": {"gpus": gpus, "node_gpus": 8}, "edge": []}
-    return parse({**top, "models": [model], "jobs": rows})
+def _shares(jobs: list[tuple[int, ...]], gpus: int) -> Instance:
+    """Jobs (submit, deadline, work, requested GPUs) without stalls."""
+    return make(jobs, gpus, edge_speed=0, overhead_s=0, edge_overhead_s=0)

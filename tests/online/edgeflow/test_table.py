@@ -1,7 +1,6 @@
 """The referee of family `edgeflow`: against a literal simulator, second by second, and at every edge of its rules."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -23,20 +22,20 @@ from tests.support.strategies.edgeflow import tiny_instances
 
 
 def own(instance: Instance, algorithm: Any, game: EdgeflowEnvironment = ENVIRONMENT) -> OnlineRun:
-    """A run in this process."""
     return run_built(game, instance, algorithm, "own", "1", (), "seed")
 
 
-def make(jobs: list[tuple[int, ...]], **given: Any) -> Instance:
-    """Jobs (submit, deadline, work) of one model: 10, 18 and 30 milli-iterations a second on 1, 2, 4 GPUs."""
-    model = {"name": "m", "speed": [[1, 10], [2, 18], [4, 30]], "edge_speed": 5, "overhead_s": 2, "edge_overhead_s": 3}
+def make(
+    jobs: list[tuple[int, ...]], gpus: int = 4, edge: Sequence[tuple[int, int, int]] = (), **model: int
+) -> Instance:
+    """Jobs (submit, deadline, work[, GPUs]) of one model: 10, 18 and 30 milli-iterations a second on 1, 2, 4 GPUs."""
+    kind = {"name": "m", "speed": [[1, 10], [2, 18], [4, 30]], "edge_speed": 5, "overhead_s": 2, "edge_overhead_s": 3}
     rows = [
-        {"submit": submit, "deadline": deadline, "model": "m", "work": work, "gpus": 1}
-        for submit, deadline, work in jobs
+        dict(zip(("submit", "deadline", "work", "gpus"), (*job, 1)[:4], strict=True)) | {"model": "m"} for job in jobs
     ]
-    edge = [{"from": a, "to": b, "servers": n} for a, b, n in given.get("edge", [])]
-    top = {"format": FORMAT, "name": "t", "cloud": {"gpus": given.get("gpus", 4), "node_gpus": 8}, "edge": edge}
-    return parse({**top, "models": [model], "jobs": rows})
+    windows = [{"from": a, "to": b, "servers": n} for a, b, n in edge]
+    top = {"format": FORMAT, "name": "t", "cloud": {"gpus": gpus, "node_gpus": 8}, "edge": windows}
+    return parse({**top, "models": [kind | model], "jobs": rows})
 
 
 class Script(Honest):

@@ -1,7 +1,5 @@
 """The search over amounts of work, for tasks with too many count vectors: the schedule that the other search finds."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any
@@ -10,9 +8,9 @@ import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.online.lora.run import run as play
 from ratiobench.online.lora.search import additive
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 
 Case = tuple[Any, ...]
@@ -64,18 +62,10 @@ def test_both_searches_find_the_same_schedule(case: Case) -> None:
 
 def test_minutes_on_three_types_of_nodes() -> None:
     """A job of eighteen hours in its window of twenty: greedy has the cheapest schedule."""
-    data = {
-        "format": FORMAT, "name": "minutes", "slots": 1200, "slot_seconds": 60, "base_memory_mb": 0,
-        "node_types": [
-            {"name": name, "count": 1, "compute": compute, "memory_mb": 9, "tariff": [1] * 1200}
-            for name, compute in (("new", 1200), ("mid", 960), ("old", 600))
-        ],
-        "tasks": [
-            {"arrival": 1, "deadline": 1200, "memory_mb": 1, "work": 1200 * 1080, "bid": 10**9,
-             "rate": [1200, 960, 600], "energy_wh": [3, 2, 1], "vendors": []},
-        ],
-    }  # fmt: skip
-    run = play(parse(data), "greedy")
+    rates = [1200, 960, 600]
+    task = {"work": 1200 * 1080, "bid": 10**9, "rate": rates, "energy_wh": [3, 2, 1]}
+    instance = make_instance(1200, [make_node(rate, 9, tariff=[1] * 1200) for rate in rates], [task])
+    run = play(instance, "greedy")
     assert run.valid
     assert run.decisions[0] is not None
     # 1.0 x + 0.8 y + 0.5 z >= 1080 with x + y + z <= 1200 at 3 x + 2 y + z, the least there is.

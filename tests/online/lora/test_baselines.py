@@ -1,7 +1,5 @@
 """The baselines against their literal twins: EFT, NTM, greedy, the Eris-style auction, Titan's batches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -15,7 +13,6 @@ from ratiobench.formulations.backends import BackendResult, installed_version
 from ratiobench.formulations.lora import batch
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora import Instance, content_hash, document, parse
-from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.named import named
@@ -38,6 +35,7 @@ from tests.support.literal import (
     run_eris,
     run_greedy,
 )
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -103,18 +101,7 @@ def test_eris_in_doubles_agrees_where_integers_would_overflow() -> None:
 
 def _single(tasks: list[dict[str, Any]], **node: int) -> Instance:
     """One node, one slot; tasks of one sample and one MB at no cost unless they say otherwise."""
-    plain = {"arrival": 1, "deadline": 1, "memory_mb": 1, "work": 1, "rate": [1], "energy_wh": [0], "vendors": []}
-    return parse(
-        {
-            "format": "ratiobench/lora/1",
-            "name": "single",
-            "slots": 1,
-            "slot_seconds": 1,
-            "base_memory_mb": 3,
-            "node_types": [{"name": "a", "count": 1, "compute": 100, "memory_mb": 12, "tariff": [0]} | node],
-            "tasks": [plain | task for task in tasks],
-        }
-    )
+    return make_instance(1, [make_node(100, 12) | node], tasks, base_memory_mb=3)
 
 
 def test_eris_loads_a_base_model_per_task() -> None:
@@ -215,19 +202,13 @@ def test_the_programs_alone_find_the_best_answer(instance: Instance) -> None:
 def _pack(sizes: list[int], bids: list[int], capacity: int, nodes: int) -> OnlineRun:
     """Titan on one slot and one node type, where packing is all that matters."""
     return run(
-        parse(
-            {
-                "format": "ratiobench/lora/1", "name": "pack", "slots": 1, "slot_seconds": 1, "base_memory_mb": 0,
-                "node_types": [{"name": "a", "count": nodes, "compute": capacity, "memory_mb": 99, "tariff": [0]}],
-                "tasks": [
-                    {"arrival": 1, "deadline": 1, "memory_mb": 1, "work": size, "bid": bid, "rate": [size],
-                     "energy_wh": [0], "vendors": []}
-                    for size, bid in zip(sizes, bids, strict=True)
-                ],
-            }
+        make_instance(
+            1,
+            [make_node(capacity, 99, nodes)],
+            [{"work": size, "bid": bid, "rate": [size]} for size, bid in zip(sizes, bids, strict=True)],
         ),
         "titan",
-    )  # fmt: skip
+    )
 
 
 def test_what_does_not_pack_is_not_promised() -> None:
@@ -259,16 +240,8 @@ def test_packing_is_solved_to_the_end(sizes: list[int], seed: int, nodes: int) -
 
 def test_a_batch_of_any_size_is_on_single_nodes() -> None:
     """50 nodes x 10 slots x 11 tasks: more than 5,000 binaries, and the optimum all the same."""
-    task = {
-        "arrival": 1, "deadline": 10, "memory_mb": 1, "work": 3, "bid": 5, "rate": [3], "energy_wh": [1],
-        "vendors": [],
-    }  # fmt: skip
-    node = {"name": "a", "count": 50, "compute": 9, "memory_mb": 9, "tariff": [1] * 10}
-    data = {
-        "format": "ratiobench/lora/1", "name": "big", "slots": 10, "slot_seconds": 1, "base_memory_mb": 0,
-        "node_types": [node], "tasks": [task] * 11,
-    }  # fmt: skip
-    result = run(parse(data), "titan")
+    task = {"work": 3, "bid": 5, "rate": [3], "energy_wh": [1]}
+    result = run(make_instance(10, [make_node(9, 9, 50, tariff=[1] * 10)], [task] * 11), "titan")
     assert (result.counts["at_limit"], result.welfare) == (0, 44)
 
 
@@ -279,21 +252,15 @@ def test_titan_is_no_first_incumbent() -> None:
         (1, 3, 12, 2, [3, 2, 3], [0, 2, 3], []), (1, 4, 12, 10, [1, 4, 4], [3, 2, 1], []),
         (1, 4, 6, 19, [1, 2, 2], [2, 2, 2], [{"price": 5, "delay": 0}]), (2, 2, 12, 3, [1, 1, 4], [0, 2, 0], []),
     ]  # fmt: skip
-    nodes = [("g0", 6, 5, [2, 0, 1, 0]), ("g1", 6, 2, [3, 0, 0, 3]), ("g2", 5, 4, [1, 1, 2, 0])]
-    instance = parse(
-        {
-            "format": "ratiobench/lora/1", "name": "limit", "slots": 4, "slot_seconds": 600, "base_memory_mb": 0,
-            "node_types": [
-                {"name": name, "count": 1, "compute": compute, "memory_mb": memory, "tariff": tariff}
-                for name, compute, memory, tariff in nodes
-            ],
-            "tasks": [
-                {"arrival": arrival, "deadline": 4, "memory_mb": memory, "work": work, "bid": bid, "rate": rate,
-                 "energy_wh": energy, "vendors": vendors}
-                for arrival, memory, work, bid, rate, energy, vendors in rows
-            ],
-        }
-    )  # fmt: skip
+    nodes = [(6, 5, [2, 0, 1, 0]), (6, 2, [3, 0, 0, 3]), (5, 4, [1, 1, 2, 0])]
+    instance = make_instance(
+        4,
+        [make_node(compute, memory, tariff=tariff) for compute, memory, tariff in nodes],
+        [
+            dict(zip(("arrival", "memory_mb", "work", "bid", "rate", "energy_wh", "vendors"), row, strict=True))
+            for row in rows
+        ],
+    )
     result = run(instance, "titan")
     assert (result.welfare, result.label) == (25, f"titan ({HIGHS})")
     _compare_batches(instance, result)
@@ -364,15 +331,5 @@ def test_titan_s_answers_come_out_alike() -> None:
 def test_eris_rejects_a_bid_that_equals_its_price() -> None:
     """The task that defines L faces a price of exactly its bid at load 0, whichever way L rounds."""
     for bid in (10, 11):
-        task = {"arrival": 1, "deadline": 1, "memory_mb": 1, "work": 1, "bid": bid, "rate": [1], "energy_wh": [0]}
-        document = {
-            "format": FORMAT,
-            "name": "tie",
-            "slots": 1,
-            "slot_seconds": 600,
-            "base_memory_mb": 1,
-            "node_types": [{"name": "n", "count": 1, "compute": 9, "memory_mb": 9, "tariff": [0]}],
-            "tasks": [task | {"vendors": []}],
-        }
-        assert run(parse(document), "eris").admitted == 0
+        assert run(make_instance(1, [make_node(9, 9)], [{"bid": bid}], base_memory_mb=1), "eris").admitted == 0
     assert run(named("thm5_T5_3tasks"), "eris").welfare == 300

@@ -1,7 +1,5 @@
 """The referee's books of lora: what a decision takes, and what does not fit beside it."""
 
-from __future__ import annotations
-
 import pytest
 
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance

@@ -1,7 +1,5 @@
 """A payment above the bid breaks no rule of the problem, but no output hides it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Anyone's algorithms under the referee: honest ones pass, and whoever breaks a rule is caught and named."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess
@@ -94,14 +92,10 @@ CHEATERS: dict[str, tuple[str, int | None]] = {
     "ReadsData": ("peeks", 0),
     "ReadsByCommand": ("peeks", 0),
     "ReadsTheCommandLine": ("peeks", None),
-    "GeneratesTheInstance": ("peeks", None),
-    "SearchesMemory": ("peeks", 0),
-    "PatchesTheReferee": ("4f", 2),
     "ReplacesTheWatch": ("peeks", 0),
     "LooksAroundAtTheStart": ("peeks", None),
     "ReachesForMemory": ("peeks", None),
     "TooManyCells": ("protocol", 0),
-    "LiesAtTheEnd": ("protocol", None),
 }
 
 
@@ -193,11 +187,6 @@ def test_an_option_that_nobody_reads_is_refused(instance: Instance) -> None:
 def test_lines_slipped_into_the_pipe_break_the_protocol(instance: Instance, line: str) -> None:
     """Whatever they are, they are read as JSON and checked; nothing of them is run or trusted."""
     assert first_violation(instance, f"WritesToThePipe:line={line}")[:2] == ("protocol", 0)
-
-
-def test_a_false_view_changes_nothing(instance: Instance) -> None:
-    """It overbooks by its own picture, and is caught by the referee's books."""
-    assert first_violation(instance, "FakesTheView")[:2] == ("4f", 2)
 
 
 def test_the_base_of_an_array_leads_nowhere(instance: Instance) -> None:

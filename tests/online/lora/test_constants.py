@@ -1,7 +1,5 @@
 """The public constants of the mechanisms: they bound what the theorems need, and come from another day."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a representative buys at given prices: whole cells that do its work, held against every cover."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

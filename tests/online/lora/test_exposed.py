@@ -1,7 +1,5 @@
 """Prices that anyone's algorithm shows in the end: the bound on OPT that they prove, and what is no price."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

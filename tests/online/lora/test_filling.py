@@ -1,7 +1,5 @@
 """What is wasted of a node: by what its compute and its memory were worth on an earlier day."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Forecasts of counts: what is left of a known total, a level that is learned, no history."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Processes that are forked for users' algorithms: each begins as a fresh one does, and nothing is left of it."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What the guard of Theorem H announces, and the numbers that it is made of."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`guarded`: history of another cluster, cells without room, and who waits."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """`learned` by its name: history in files, what cannot be history, and the same decisions everywhere."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -249,7 +247,6 @@ def test_points_of_arrival_that_stand_for_several_slots(monkeypatch: pytest.Monk
 
 @pytest.fixture(scope="module")
 def known() -> tuple[Instance, Instance]:
-    """Today and before, both short."""
     return _part("now", 12), _part("past", 20)
 
 

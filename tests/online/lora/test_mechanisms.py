@@ -1,7 +1,5 @@
 """The corrected mechanisms: their search and their decisions against enumeration, in fractions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

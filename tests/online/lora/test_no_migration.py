@@ -1,7 +1,5 @@
 """Online algorithms that keep tasks on one node: the referee's rule, the forms of ours, and the slow twins of some."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +53,6 @@ class Moving:
         """Nothing to do."""
 
     def decide(self, task: Task, view: object) -> Decision | None:
-        """A schedule on two nodes, for one of them."""
         return MOVING[task.index]
 
 

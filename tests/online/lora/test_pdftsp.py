@@ -1,7 +1,5 @@
 """pdFTSP against its literal twin: same F, same schedule, same admissions and charges, in fractions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 
@@ -22,6 +20,7 @@ from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 from tests.support.examples import on_examples
 from tests.support.literal import Price, best_by_enumeration, best_by_printed_table, run_pdftsp, scale_memory
+from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -49,15 +48,9 @@ def test_delta_of_line_11_is_the_increment_of_12() -> None:
 
     The increment of (12) by slot 2 after slot 1 is 2 d: slot 3 is cheaper. The cost of the new cell alone is d: slot 2.
     """
-    task = {"arrival": 1, "bid": 2, "deadline": 2, "memory_mb": 2, "work": 4, "rate": [4], "cost": [[2, 0, 0]]}
-    other = {"arrival": 1, "bid": 19, "deadline": 3, "memory_mb": 5, "work": 6, "rate": [3], "cost": [[0, 0, 7]]}
-    instance = parse(
-        {
-            "format": "ratiobench/lora/1", "name": "delta", "slots": 3, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [{"name": "a", "count": 1, "compute": 5, "memory_mb": 9, "tariff": [0, 0, 0]}],
-            "tasks": [each | {"vendors": []} for each in (task, other)],
-        }
-    )  # fmt: skip
+    task = {"bid": 2, "deadline": 2, "memory_mb": 2, "work": 4, "rate": [4], "cost": [[2, 0, 0]]}
+    other = {"bid": 19, "memory_mb": 5, "work": 6, "rate": [3], "cost": [[0, 0, 7]]}
+    instance = make_instance(3, [make_node(5, 9)], [task, other])
     # bbar = 1/3 of task 0; alpha = 19/6, beta = 19/5.
     lam = {(0, 2): Fraction(19, 6) * Fraction(1, 3) * Fraction(4, 5)}
     phi = {(0, 2): Fraction(19, 5) * Fraction(1, 3) * Fraction(2, 9)}
@@ -228,14 +221,7 @@ def test_the_printed_table_takes_no_cells_for_an_empty_prefix() -> None:
 
     Slots 1 and 2 cost -5 and -3, one of them covers: (9) takes both (F = 9), (13) one.
     """
-    instance = parse(
-        {
-            "format": "ratiobench/lora/1", "name": "prefix", "slots": 2, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [{"name": "a", "count": 1, "compute": 4, "memory_mb": 4, "tariff": [0, 0]}],
-            "tasks": [{"arrival": 1, "deadline": 2, "memory_mb": 1, "work": 2, "bid": 1, "rate": [2],
-                       "cost": [[-5, -3]], "vendors": []}],
-        }
-    )  # fmt: skip
+    instance = make_instance(2, [make_node(4, 4)], [{"work": 2, "bid": 1, "rate": [2], "cost": [[-5, -3]]}])
     for search, value, cells in (("exact", 9, ((0, 1), (0, 2))), ("printed", 6, ((0, 1),))):
         offer = _trace(run(instance, f"pdftsp:search={search}")).offers[0]
         assert (offer.value, offer.cells) == (value, cells)

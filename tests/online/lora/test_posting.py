@@ -1,7 +1,5 @@
 """Posted prices, learned or guarded: exact and in doubles, and blind to the bid."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Price laws by hand: what a cell costs, what Gamma is, how prices are drawn and moved, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from math import exp, log

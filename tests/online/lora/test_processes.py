@@ -1,7 +1,5 @@
 """The processes of anyone's algorithms: limits on time, memory and output, and nothing left behind."""
 
-from __future__ import annotations
-
 import itertools
 import multiprocessing
 import os
@@ -203,12 +201,6 @@ def test_a_run_at_its_limit_is_no_failure_of_the_command(
 def test_an_algorithm_that_is_never_ready_is_a_timeout(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolation, "ANSWER_SECONDS", 1.0)
     assert first_violation(instance, "HangsInConstructor")[:2] == ("timeout", None)
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell a process's memory")
-def test_an_algorithm_that_eats_memory_is_killed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolation, "MEMORY_MB", 300)
-    assert first_violation(instance, "EatsMemory")[:2] == ("memory", 0)
 
 
 @pytest.mark.nightly

@@ -1,7 +1,5 @@
 """Users' algorithms in a sandbox of either kind: they see nothing of the world, and are stopped as elsewhere."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`learned:wish=monotone`: who arrives later, or asks for more memory, meets no lower price."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The patent's search: what it finds, in every reading, against brute force and against a search in plain Python."""
 
-from __future__ import annotations
-
 import heapq
 from fractions import Fraction
 from itertools import product

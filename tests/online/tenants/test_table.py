@@ -1,7 +1,5 @@
 """The referee of tenants: what a policy sees, what is booked, and who is faulted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

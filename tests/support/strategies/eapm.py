@@ -1,14 +1,13 @@
 """EAPM instances and their documents, small enough to try every placement."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st
 
-from ratiobench.instances.eapm.format import FORMAT, parse
+from ratiobench.instances.eapm.format import FORMAT, SUM_LIMIT, parse
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.io.fields import LIMIT
 
 Document = dict[str, Any]
 
@@ -53,8 +52,45 @@ def eapm_documents(
 
 
 def tiny_instances(**limits: int) -> st.SearchStrategy[Instance]:
-    """A validated tiny instance; see `eapm_documents`."""
     return eapm_documents(**limits).map(lambda document: parse(document, "<hypothesis>"))
+
+
+@st.composite
+def instance_documents(draw: st.DrawFn) -> Document:
+    """A valid document with odd names and numbers up to the limits."""
+    name = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
+    machines = draw(st.lists(name, min_size=1, max_size=4, unique=True))
+    m = len(machines)
+    # One draw for the whole: what may be large at once is limited by the sums.
+    large = draw(st.sampled_from(("energy_price", "etc", "apc", "tasks", "none")))
+
+    def number(what: str, low: int, most: int) -> st.SearchStrategy[int]:
+        return st.integers(low, LIMIT if what == large else most)
+
+    etc = st.lists(number("etc", 1, 40), min_size=m, max_size=m)
+    apc = st.lists(number("apc", 0, 40), min_size=m, max_size=m)
+    types = [
+        {"name": each, "etc_ms": draw(etc), "apc_mw": draw(apc)}
+        for each in draw(st.lists(name, min_size=1, max_size=3, unique=True))
+    ]
+    user = st.fixed_dictionaries(
+        {
+            "type": st.integers(0, len(types) - 1),
+            "tasks": number("tasks", 1, 50),
+            "price": st.integers(0, 100) | st.integers(0, SUM_LIMIT // 5),
+        }
+    )
+    whole: Document = {
+        "format": FORMAT,
+        "name": draw(name),
+        "energy_price": draw(number("energy_price", 0, 9)),
+        "machines": machines,
+        "task_types": types,
+        "users": draw(st.lists(user, min_size=1, max_size=5)),
+    }
+    if draw(st.booleans()):
+        whole["origin"] = draw(st.dictionaries(name, st.integers(-(10**28), 10**28) | name | st.none(), max_size=2))
+    return whole
 
 
 @st.composite

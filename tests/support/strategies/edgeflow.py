@@ -1,7 +1,5 @@
 """EdgeFlow instances and their documents, small enough to be solved second by second."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 
@@ -59,5 +57,4 @@ def _job(draw: st.DrawFn, models: list[Document], seconds: int) -> Document:
 
 
 def tiny_instances(**limits: int) -> st.SearchStrategy[Instance]:
-    """A validated tiny instance; see `edgeflow_documents`."""
     return edgeflow_documents(**limits).map(lambda document: parse(document, "<hypothesis>"))

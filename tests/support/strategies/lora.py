@@ -1,7 +1,5 @@
 """Tiny instances of problem P, small enough to try every schedule, and odd documents for its file format."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
@@ -42,7 +40,6 @@ def tiny_instances(draw: st.DrawFn, max_tasks: int = 4, max_nodes: int = 3, max_
 
 @st.composite
 def tiny_documents(draw: st.DrawFn, max_tasks: int = 4, max_nodes: int = 3, max_slots: int = 5) -> Document:
-    """The document of a tiny instance; see `tiny_instances`."""
     nodes = draw(st.integers(1, max_nodes))
     slots = draw(st.integers(1, max(t for t in range(1, max_slots + 1) if t == 1 or (nodes + 1) ** t <= 256)))
     counts = draw(compositions(nodes))

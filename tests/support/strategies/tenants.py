@@ -1,7 +1,5 @@
 """Tenants instances and their documents, small enough for brute force."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st
@@ -51,5 +49,4 @@ def tenants_documents(draw: st.DrawFn, max_jobs: int = 4, max_types: int = 2, ma
 
 
 def tiny_instances(**limits: int) -> st.SearchStrategy[Instance]:
-    """A validated tiny instance; see `tenants_documents`."""
     return tenants_documents(**limits).map(lambda document: parse(document, "<hypothesis>"))
