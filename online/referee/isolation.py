@@ -56,7 +56,7 @@ from ratiobench.online.modules import class_names, import_path
 from ratiobench.online.outcome import Constant, Violation
 from ratiobench.online.referee import confinement, fork_server, sandbox, sessions
 from ratiobench.online.referee.arrival_count import other_simulations
-from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred, shows_the_future
+from ratiobench.online.referee.bounds import list_barred, shows_the_future
 from ratiobench.online.referee.messages import Sender
 from ratiobench.online.referee.runner import COMPILING, REFUSED
 from ratiobench.online.referee.simulator import (
@@ -463,13 +463,13 @@ def _process(
     if method == BUBBLEWRAP and session is not None and path is None and not files:
         return session.start(protocol, number, _cpu_seconds())
     if method == BUBBLEWRAP:
-        place = sandbox.place(path, list_barred(), PROJECT_DATA, files)
+        place = sandbox.place(path, files)
         limits = f"confinement.limit_resources({_cpu_seconds()}, count_threads=True); "
         boot = _BOOT.format(path=place.path, parent=None, protocol=protocol, confine=limits)
         with sandbox.filter_pipe() as (words, descriptors):
             return _start([*place.command, *words], boot, place.environment, descriptors)
     if folder is not None:
-        grants = sandbox.confined_place(path, list_barred(), PROJECT_DATA, folder, files)
+        grants = sandbox.confined_place(path, folder, files)
         told = confinement.Confinement(grants.rules, folder, grants.environment, _cpu_seconds())
         watched = tuple(list_barred().values())
         process: AnyProcess | None = fork_server.start(grants.path, protocol, number, watched, grants.environment)

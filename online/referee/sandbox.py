@@ -29,15 +29,15 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from ratiobench import instances
 from ratiobench.instances.io.errors import DEBUG, InputError
 from ratiobench.online import run_context
 from ratiobench.online.modules import files_beside, import_path, module_file
 from ratiobench.online.referee import landlock, system_calls
+from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred
 from ratiobench.online.referee.watch import list_file_forms
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 
@@ -212,88 +212,55 @@ class _View:
     path: Sequence[str]  # of the modules inside
 
 
-def _view(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], files: Sequence[str]) -> _View:
+def _view(path: str | None, files: Sequence[str]) -> _View:
     """The view of the algorithm with this import path; parameters as of `place`."""
-    return _make_view(_world(path, barred, hidden, files))
+    own = _own(path, files)
+    installed = map(Path, (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix))
+    system = (Path(each) for each in _SYSTEM if not os.path.islink(each) and os.path.exists(each))
+    libraries = (Path(entry) for entry in sys.path if Path(entry).name in _LIBRARIES and Path(entry).is_dir())
+    floors = (*(_PROJECT / floor for floor in _LAYERS), _IMPORTED / "ratiobench")
+    shown = dict.fromkeys([*system, *installed, *libraries, *floors, *(each for each, _ in own)])
 
+    def visible(path: Path) -> bool:
+        return path.exists() and not shown.keys().isdisjoint((path, *path.parents))
 
-class _World(NamedTuple):
-    """All that a view depends on: where none of it changed between two runs, the view is the same."""
-
-    own: tuple[tuple[Path, Path], ...]  # the algorithm's own modules, with the folders in which they are found
-    forms: tuple[str, ...]  # the files of barred modules
-    # folders to be hidden, each with where it leads and whether it is there.
-    hidden: tuple[tuple[Path, Path, bool], ...]
-    path: tuple[str, ...]  # of modules
-    # when something was last created or removed in the folders of barred modules, of own ones and on the path.
-    changed: tuple[int, ...]
-
-
-def _world(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], files: Sequence[str]) -> _World:
-    own, forms, entries = tuple(_own(path, files)), tuple(barred.values()), tuple(sys.path)
-    to_hide = dict.fromkeys([*hidden, *_to_hide(entries), *_to_hide([str(home) for _, home in own])])
-    folders = [*_folders(forms), *(str(home) for _, home in own), *entries]
-    return _World(
-        own, forms, tuple((each, each.resolve(), each.is_dir()) for each in to_hide), entries,
-        tuple(map(_last_change, dict.fromkeys(folders))),
-    )  # fmt: skip
+    modules = [*(str(home) for _, home in own), str(_IMPORTED)]
+    modules += [entry for entry in sys.path if entry and visible(Path(entry))]
+    empty = _empty(shown, [*PROJECT_DATA, *_to_hide([*sys.path, *modules])])
+    _require_needed(shown, empty)
+    return _View(list(shown), list(empty), _barred_files(shown, empty), list(dict.fromkeys(modules)))
 
 
 @cache
-def _folders(sources: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders of modules, and of the files that Python compiles them into."""
-    return tuple(dict.fromkeys(os.path.dirname(form) for source in sources for form in list_file_forms(source)))
-
-
-def _last_change(folder: str) -> int:
-    """When an entry of a folder was last created, removed or renamed, in nanoseconds; 0 where there is no folder."""
-    try:
-        return os.stat(folder).st_mtime_ns
-    except OSError:
-        return 0
-
-
-@lru_cache(maxsize=16)
-def _make_view(world: _World) -> _View:
-    own = world.own
-    installed = tuple(dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)))
-    floors = [*(_PROJECT / floor for floor in _LAYERS), _IMPORTED / "ratiobench"]
-    shown = [*(Path(system) for system in _SYSTEM if not os.path.islink(system) and os.path.exists(system))]
-    libraries = [Path(entry) for entry in sys.path if Path(entry).name in _LIBRARIES and Path(entry).is_dir()]
-    shown = list(dict.fromkeys([*shown, *map(Path, installed), *libraries, *floors, *(each for each, _ in own)]))
-
-    def visible(path: Path) -> bool:
-        return path.exists() and any(folder == path or folder in path.parents for folder in shown)
-
-    seen = [*(str(home) for _, home in own), str(_IMPORTED)]
-    seen += [entry for entry in sys.path if entry and visible(Path(entry))]
-    empty = _empty(shown, [*(each for each, _, _ in world.hidden), *_to_hide(seen)])
-    _require_needed(shown, empty)
-    filled, hidden = frozenset(shown), frozenset(empty)
-    secret = [file for file in map(Path, _existing(world.forms)) if _is_shown(file, filled, hidden)]
-    return _View(shown, empty, secret, list(dict.fromkeys(seen)))
-
-
-def _existing(sources: Sequence[str]) -> Iterator[str]:
-    """The files of modules, and those that Python has compiled them into."""
-    compiled: dict[str, set[str]] = {}
-    for source in sources:
+def _barred_names() -> Mapping[str, set[str]]:
+    """The names of the files of barred modules, and of those that Python compiles them into, by folder."""
+    names: dict[str, set[str]] = {}
+    for source in list_barred().values():
         for form in list_file_forms(source):
             folder, name = os.path.split(form)
-            if folder not in compiled:
-                with contextlib.suppress(OSError):
-                    compiled[folder] = set(os.listdir(folder))
-            if name in compiled.setdefault(folder, set()):
-                yield form
+            names.setdefault(folder, set()).add(name)
+    return names
 
 
-def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], files: Sequence[str] = ()) -> Place:
+def _barred_files(shown: Iterable[Path], empty: Iterable[Path]) -> list[Path]:
+    """The files of barred modules that are there and would be seen."""
+    filled, hidden = frozenset(shown), frozenset(empty)
+    found: list[Path] = []
+    for folder, names in _barred_names().items():
+        is_shown = _is_shown(Path(folder), filled, hidden)
+        with contextlib.suppress(OSError):
+            files = [Path(folder, name) for name in names.intersection(os.listdir(folder))]
+            found += [file for file in files if is_shown or file in filled]
+    return found
+
+
+def place(path: str | None, files: Sequence[str] = ()) -> Place:
     """The sandbox by bubblewrap of the algorithm with this import path.
 
-    `path`: None for an algorithm that is no module: it has nothing of its own to be seen; `hidden`: folders that are
-    empty inside, beside those of the run (`ratiobench.online.run_context`), the current one, and our own.
+    `path`: None for an algorithm that is no module: it has nothing of its own to be seen but `files`, the modules that
+    it names.
     """
-    view = _view(path, barred, hidden, files)
+    view = _view(path, files)
     command = [*require(), "--proc", "/proc", "--dev", "/dev"]
     for counters in _COUNTERS:
         command += ["--ro-bind", os.devnull, counters]
@@ -320,19 +287,11 @@ def _environment(folder: str) -> dict[str, str]:
     return environment | {"HOME": folder, "TMPDIR": folder}
 
 
-def confined_place(
-    path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], folder: str, files: Sequence[str] = ()
-) -> Grants:
+def confined_place(path: str | None, folder: str, files: Sequence[str] = ()) -> Grants:
     """What the algorithm with this import path may use under Landlock; parameters as of `place`."""
-    world = _world(path, barred, hidden, files)
-    rules = [(each, landlock.READ) for each in _READABLE] + [(os.devnull, landlock.USE)]
-    rules += _make_rules(world)
-    return Grants(tuple(rules), _make_view(world).path, _environment(folder) | {"RATIOBENCH_READ_ONLY": "1"})
-
-
-@lru_cache(maxsize=16)
-def _make_rules(world: _World) -> tuple[tuple[str, str], ...]:
-    return tuple(_grant(_make_view(world)))
+    view = _view(path, files)
+    rules = [(each, landlock.READ) for each in _READABLE] + [(os.devnull, landlock.USE), *_grant(view)]
+    return Grants(rules, view.path, _environment(folder) | {"RATIOBENCH_READ_ONLY": "1"})
 
 
 def _grant(view: _View) -> list[tuple[str, str]]:
@@ -378,14 +337,14 @@ def _site_packages() -> Iterator[Path]:
             yield from prefix.glob(pattern)
 
 
-def _empty(shown: Sequence[Path], hidden: Iterable[Path]) -> list[Path]:
+def _empty(shown: Iterable[Path], hidden: Iterable[Path]) -> Iterable[Path]:
     """Where in the sandbox each hidden folder would be seen, by whatever way."""
     found: dict[Path, None] = {}
     for folder in {each.resolve() for each in hidden}:
         for each in shown:
             if folder.is_dir() and folder.is_relative_to(each.resolve()):
                 found[each / folder.relative_to(each.resolve())] = None
-    return list(found)
+    return found
 
 
 def _is_shown(path: Path, shown: Set[Path], empty: Set[Path]) -> bool:
@@ -394,7 +353,7 @@ def _is_shown(path: Path, shown: Set[Path], empty: Set[Path]) -> bool:
     return deepest is not None and deepest not in empty
 
 
-def _require_needed(shown: Sequence[Path], empty: Sequence[Path]) -> None:
+def _require_needed(shown: Iterable[Path], empty: Iterable[Path]) -> None:
     """Refuse a sandbox in which the algorithm, Python or a library of theirs would be hidden."""
     libraries = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     mapped: set[str] = set()
@@ -406,7 +365,7 @@ def _require_needed(shown: Sequence[Path], empty: Sequence[Path]) -> None:
     needed = [sys.executable, os.path.realpath(sys.executable), *libraries, *sorted(mapped)]
     filled, hidden = frozenset(shown), frozenset(empty)
     for each in (*map(Path, needed), *shown):
-        covers = [folder for folder in empty if each.is_relative_to(folder)]
+        covers = hidden.intersection((each, *each.parents))
         if covers and each.exists() and not _is_shown(each, filled, hidden):
             problem = f"{max(covers)} holds what it hides and {each}, which the algorithm needs: use another folder"
             raise InputError("--isolate", "", problem)

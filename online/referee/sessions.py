@@ -31,7 +31,7 @@ from typing import IO, Any
 from ratiobench.formulations.processes import kill_tree, remove_tree, set_dumpable
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.referee import sandbox
-from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred
+from ratiobench.online.referee.bounds import list_barred
 from ratiobench.online.referee.confinement import limit_resources
 from ratiobench.online.referee.fork_server import ServedProcess, open_pipes
 from ratiobench.online.referee.watch import list_file_forms, prepare_watch
@@ -168,7 +168,7 @@ class Session:
             if server is not None:
                 server.close()
             if self._place is None:
-                self._place = sandbox.place(None, list_barred(), PROJECT_DATA)
+                self._place = sandbox.place(None)
             server = self._servers[protocol, place] = _Sandbox(self._place, protocol, self._preload)
         return server
 
