@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from ratiobench.bench.family.contract import Family
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.policy_file import PolicyFile
-from ratiobench.online.referee import sandbox, sessions
+from ratiobench.online.referee import sandbox
+from ratiobench.online.referee.process import preloadable, session
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 from ratiobench.online.run_context import Isolate
 
@@ -25,9 +26,9 @@ def share_sandboxes(stack: contextlib.ExitStack, families: Iterable[Family], iso
     if not inside:
         return
     with contextlib.ExitStack() as opened, contextlib.suppress(InputError):
-        session = opened.enter_context(sessions.session())
+        shared = opened.enter_context(session())
         for each in inside:
-            session.prepare(each)
+            shared.prepare(each)
         stack.push(opened.pop_all())
 
 
@@ -44,7 +45,7 @@ def isolate_runs(
     if method != BUBBLEWRAP or policy is None:
         return method
     try:
-        opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports), spare=protocol * several))
+        opened = stack.enter_context(session(preloadable(policy.imports), spare=protocol * several))
         opened.prepare(protocol)
     except InputError:
         if sandbox.has_landlock() and isolate != BUBBLEWRAP:

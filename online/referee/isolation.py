@@ -24,8 +24,6 @@ import math
 import os
 import signal
 import stat
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -52,12 +50,13 @@ from ratiobench.instances.io.errors import InputError, make_printable, suggest_n
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.online import run_context
 from ratiobench.online.answers import read_whole, shorten
-from ratiobench.online.modules import class_names, import_path
+from ratiobench.online.modules import class_names
 from ratiobench.online.outcome import Constant, Violation
-from ratiobench.online.referee import confinement, fork_server, sandbox, sessions
+from ratiobench.online.referee import confinement, sandbox
 from ratiobench.online.referee.arrival_count import other_simulations
 from ratiobench.online.referee.bounds import list_barred, shows_the_future
 from ratiobench.online.referee.messages import Sender
+from ratiobench.online.referee.process import AnyProcess, ServedProcess, start_process
 from ratiobench.online.referee.runner import COMPILING, REFUSED
 from ratiobench.online.referee.simulator import (
     ARRIVAL,
@@ -71,7 +70,7 @@ from ratiobench.online.referee.simulator import (
     simulate,
 )
 from ratiobench.online.registry import Instance, Registry
-from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION, Remarks
+from ratiobench.online.remarks import LANDLOCK, NO_ISOLATION, Remarks
 from ratiobench.online.spec import Spec, suggest_commas, version
 
 ANSWER_SECONDS = 600.0  # An algorithm that does not answer in this time has broken the protocol
@@ -87,13 +86,7 @@ OUTPUT_BYTES = 5 * 10**6  # What an algorithm prints beyond that, in all its run
 FILES = 1_000
 REPEATS = 6  # So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek
 T = TypeVar("T")
-AnyProcess = subprocess.Popen[bytes] | fork_server.ServedProcess
 Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]  # The constants of these names, with their values
-_BOOT = (
-    "import sys; sys.path[:] = {path!r}; from ratiobench.formulations.processes import run_keeper; "
-    "run_keeper({parent}); from ratiobench.online.referee import confinement; {confine}"
-    "from ratiobench.online.referee.runner import serve; serve({protocol!r})"
-)
 _LINE_LIMIT = 2**26
 _ALTERED = 20  # Arrivals whose altered answers are named
 _NAMES = 100  # Constants and events that an algorithm may name
@@ -304,8 +297,8 @@ class Runner:
         if method == LANDLOCK:
             self._folder = os.path.realpath(tempfile.mkdtemp(prefix="ratiobench-run-"))
         try:
-            files = own.files if own else ()
-            self._process = _process(None if own else spec.path, files, protocol, number, method, self._folder)
+            path, files = (spec.path, ()) if own is None else (None, own.files)
+            self._process = start_process(path, files, protocol, number, method, self._folder, _cpu_seconds())
         except BaseException:
             self._remove_folder()
             raise
@@ -446,61 +439,13 @@ class Runner:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        if not isinstance(self._process, subprocess.Popen):
+        if isinstance(self._process, ServedProcess):
             self._process.release()
         self._remove_folder()
 
     def _remove_folder(self) -> None:
         if self._folder is not None:
             remove_tree(self._folder)
-
-
-def _process(
-    path: str | None, files: Sequence[str], protocol: str, number: int, method: str, folder: str | None
-) -> AnyProcess:
-    """The process of an algorithm of this import path: in a sandbox where one is asked for, else forked or fresh."""
-    session = sessions.current()
-    if method == BUBBLEWRAP and session is not None and path is None and not files:
-        return session.start(protocol, number, _cpu_seconds())
-    if method == BUBBLEWRAP:
-        place = sandbox.place(path, files)
-        limits = f"confinement.limit_resources({_cpu_seconds()}, count_threads=True); "
-        boot = _BOOT.format(path=place.path, parent=None, protocol=protocol, confine=limits)
-        with sandbox.filter_pipe() as (words, descriptors):
-            return _start([*place.command, *words], boot, place.environment, descriptors)
-    if folder is not None:
-        grants = sandbox.confined_place(path, folder, files)
-        told = confinement.Confinement(grants.rules, folder, grants.environment, _cpu_seconds())
-        watched = tuple(list_barred().values())
-        process: AnyProcess | None = fork_server.start(grants.path, protocol, number, watched, grants.environment)
-        if process is None:
-            path_inside, confine = list(grants.path), "confinement.receive(); "
-            boot = _BOOT.format(path=path_inside, parent=os.getpid(), protocol=protocol, confine=confine)
-            process = _start([], boot, grants.environment)
-        assert process.stdin is not None
-        with contextlib.suppress(OSError):  # it is gone, which the first question shows
-            confinement.send(told, process.stdin)
-        return process
-    forked = fork_server.start(import_path(), protocol, number, tuple(list_barred().values()))
-    if forked is not None:
-        return forked
-    boot = _BOOT.format(path=import_path(), parent=os.getpid(), protocol=protocol, confine="")
-    return _start([], boot, None)
-
-
-def _start(
-    wrapped: Sequence[str], boot: str, environment: Mapping[str, str] | None, descriptors: Sequence[int] = ()
-) -> subprocess.Popen[bytes]:
-    # Unbuffered (-u), for this process is killed at the end: what the algorithm printed must be out by then.
-    return subprocess.Popen(
-        [*wrapped, sys.executable, "-u", "-c", boot],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,  # a process that outlives the run after all must not hold ours
-        start_new_session=True,
-        env=environment,
-        pass_fds=descriptors,
-    )
 
 
 # Exit statuses of a process that the kernel ended for its processor time; the second one comes through bubblewrap

@@ -73,21 +73,13 @@ _COUNTERS = ("/proc/stat", "/proc/vmstat", "/proc/meminfo", "/proc/loadavg", "/p
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How to start Python in the sandbox."""
+    """How to start Python, in a sandbox or outside."""
 
-    command: list[str]  # to stand before Python's own
-    path: list[str]  # of the modules inside
-    environment: Mapping[str, str]  # the variables inside
-
-
-@dataclass(frozen=True, slots=True)
-class Grants:
-    """What a process may use under Landlock."""
-
-    # of `ratiobench.online.referee.landlock.restrict`, without those of the process itself.
-    rules: Sequence[tuple[str, str]]
+    command: Sequence[str]  # to stand before Python's own; empty without bubblewrap
     path: Sequence[str]  # of the modules inside
     environment: Mapping[str, str]  # the variables inside
+    # of `ratiobench.online.referee.landlock.restrict`, without those of the process itself.
+    rules: Sequence[tuple[str, str]] = ()
 
 
 def require() -> tuple[str, ...]:
@@ -276,8 +268,7 @@ def place(path: str | None, files: Sequence[str] = ()) -> Place:
     command += _caches()
     for folder in (*view.empty, "/dev", "/"):
         command += ["--remount-ro", str(folder)]
-    environment = _environment("/tmp")
-    return Place([*command, "--chdir", "/tmp"], list(view.path), environment)
+    return Place([*command, "--chdir", "/tmp"], view.path, _environment("/tmp"))
 
 
 def _environment(folder: str) -> dict[str, str]:
@@ -287,11 +278,11 @@ def _environment(folder: str) -> dict[str, str]:
     return environment | {"HOME": folder, "TMPDIR": folder}
 
 
-def confined_place(path: str | None, folder: str, files: Sequence[str] = ()) -> Grants:
+def confined_place(path: str | None, folder: str, files: Sequence[str] = ()) -> Place:
     """What the algorithm with this import path may use under Landlock; parameters as of `place`."""
     view = _view(path, files)
     rules = [(each, landlock.READ) for each in _READABLE] + [(os.devnull, landlock.USE), *_grant(view)]
-    return Grants(rules, view.path, _environment(folder) | {"RATIOBENCH_READ_ONLY": "1"})
+    return Place((), view.path, _environment(folder) | {"RATIOBENCH_READ_ONLY": "1"}, rules)
 
 
 def _grant(view: _View) -> list[tuple[str, str]]:

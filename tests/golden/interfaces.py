@@ -634,7 +634,7 @@ def only(way: str) -> Iterator[Callable[[], None]]:
 
     No option chooses between bubblewrap and Landlock, or sets these limits: so internal names are needed here.
     """
-    from ratiobench.online.referee import fork_server
+    from ratiobench.online.referee import process
 
     settings = {
         "ratiobench.online.referee.sandbox.requested": lambda isolate: way,
@@ -645,9 +645,9 @@ def only(way: str) -> Iterator[Callable[[], None]]:
     with contextlib.ExitStack() as stack:
         for name, value in settings.items():
             stack.enter_context(mock.patch(name, value))
-        fork_server.close_all()  # those that begin now have the secret in their environment
-        yield fork_server.close_all
-        fork_server.close_all()
+        process.close_all()  # those that begin now have the secret in their environment
+        yield process.close_all
+        process.close_all()
 
 
 def verdicts_differ(stored: Any, now: Any) -> Iterator[str]:

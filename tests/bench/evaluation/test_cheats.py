@@ -17,7 +17,7 @@ from ratiobench.bench.evaluation import evaluate as evaluation
 from ratiobench.bench.evaluation.result import Evaluation
 from ratiobench.formulations.processes import remove_tree
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.referee import fork_server, isolation, sandbox
+from ratiobench.online.referee import isolation, process, sandbox
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 from tests.support.cheats import CHEATS, HONEST, NOTHING, STOPPED, WORKS, Cheat, policy_text
 
@@ -38,15 +38,15 @@ def _secret() -> Iterator[None]:
     """A secret in the environment, also of the servers from which policies are forked."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RATIOBENCH_SECRET", "secret")
-        fork_server.close_all()  # those that begin now have it, too
+        process.close_all()  # those that begin now have it, too
         yield
-    fork_server.close_all()
+    process.close_all()
 
 
 @pytest.fixture(scope="module", params=WAYS)
 def wanted(request: pytest.FixtureRequest) -> str:
     """Tests of one way of isolation come one after another; each way begins with servers of its own."""
-    fork_server.close_all()
+    process.close_all()
     name: str = request.param
     return name
 
@@ -132,7 +132,7 @@ def test_a_cheat_gains_nothing_in_a_sandbox(name: str, way: str, target: Path, m
         found, why = outcome(name, way, target)
         if found == STOPPED:
             break
-        fork_server.close_all()  # the next try is in processes with other hash seeds
+        process.close_all()  # the next try is in processes with other hash seeds
     assert found in expected(name, way), why
     if way != NO_ISOLATION:
         assert found != WORKS

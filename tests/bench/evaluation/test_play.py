@@ -8,7 +8,7 @@ import pytest
 import ratiobench as rb
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.referee import sandbox, sessions
+from ratiobench.online.referee import process, sandbox
 from ratiobench.online.remarks import BUBBLEWRAP
 
 NAMED = Path(__file__).parents[3] / "instances" / "lora" / "named"
@@ -87,20 +87,20 @@ def test_runs_of_a_class_share_sandboxes(monkeypatch: pytest.MonkeyPatch) -> Non
     if sandbox.choose(None) != BUBBLEWRAP:
         pytest.skip("there is no bubblewrap here")
     started: list[int] = []
-    begin = sessions._Sandbox.__init__
+    begin = process._Server.__init__
 
     def count(*given: Any) -> None:
         started.append(1)
         begin(*given)
 
-    monkeypatch.setattr(sessions._Sandbox, "__init__", count)
+    monkeypatch.setattr(process._Server, "__init__", count)
     place: dict[str, Any] = {"__name__": "__main__"}
     exec(
         "class Counts:\n    runs = 0\n    def start(self, public, constants):\n        type(self).runs += 1\n"
         "        self.label = str(type(self).runs)\n    def decide(self, task, view):\n        return None\n", place
     )  # fmt: skip
     runs = rb.simulate([*FILES, *FILES], place["Counts"])
-    assert len(started) == sessions.SERVERS
+    assert len(started) == process.SERVERS
     assert all("(1) (isolated by bubblewrap)" in run.label for run in runs)
     assert rb.play([*FILES, *FILES], place["Counts"], trusted=False)["valid"].all()
-    assert len(started) == 2 * sessions.SERVERS
+    assert len(started) == 2 * process.SERVERS

@@ -1,6 +1,7 @@
 """Processes that are forked for users' algorithms: each begins as a fresh one does, and nothing is left of it."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import pytest
 from ratiobench.formulations.processes import descendants
 from ratiobench.instances.lora import Instance
 from ratiobench.online.lora.run import run
-from ratiobench.online.referee import fork_server, isolation
+from ratiobench.online.referee import isolation, process
+from ratiobench.online.referee.sandbox import Place
 from tests.support.contest import assert_sound
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
@@ -52,21 +54,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "forked.py").write_text(SOURCE)
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    fork_server.close_all()
+    process.close_all()
+
+
+def servers() -> list[process._Server]:
+    """The servers of this process."""
+    return list(process._outside[os.getpid()]._servers.values())
 
 
 def test_servers_are_used_again(instance: Instance, folder: Path) -> None:
-    fork_server.close_all()
+    process.close_all()
     assert_sound(instance, run(instance, "forked:Refuses"))
-    servers = [server._process.pid for server in fork_server._servers.values()]
+    started = servers()
     assert_sound(instance, run(instance, "forked:Refuses"))
-    assert [server._process.pid for server in fork_server._servers.values()] == servers
-    assert len(servers) == fork_server.SERVERS
+    assert servers() == started
+    assert len(started) == process.SERVERS
 
 
 def test_a_run_without_a_server_is_the_same(instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forked = run(instance, "tests.support.contestants:Honest")
-    monkeypatch.setattr(fork_server, "start", lambda *given: None)
+    monkeypatch.setattr(process, "fork", lambda *given: None)
     fresh = run(instance, "tests.support.contestants:Honest")
     assert (forked.decisions, forked.welfare, forked.label) == (fresh.decisions, fresh.welfare, fresh.label)
 
@@ -82,7 +89,7 @@ def test_each_run_begins_as_in_a_fresh_process(
         (folder / text / "forked.py").write_text(SOURCE)
         monkeypatch.chdir(folder / text)
         if text == "fresh":
-            monkeypatch.setattr(fork_server, "start", lambda *given: None)
+            monkeypatch.setattr(process, "fork", lambda *given: None)
         capfd.readouterr()
         run(instance, "forked:Reports")
         runs = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
@@ -100,7 +107,7 @@ def test_the_order_of_a_set_is_not_reproducible(instance: Instance, folder: Path
     """Runs that are compared with each other come from servers with hash seeds of their own."""
     rules = set()
     for _ in range(6):
-        fork_server.close_all()
+        process.close_all()
         result = run(instance, "forked:OrderOfASet")
         rules |= {violation.rule for violation in result.violations}
     assert rules == {"not reproducible"}
@@ -110,23 +117,23 @@ def test_an_exit_status_is_told_once_it_is_known(folder: Path) -> None:
     """A process that fails, and one that is killed; the process number stays its own until `release`."""
     # A process that is so young that it does not listen to SIGTERM yet ends by that.
     for fails, ends in ((True, {1}), (False, {-signal.SIGKILL, -signal.SIGTERM})):
-        process = fork_server.start([str(folder), *sys.path], PROTOCOL, 0)
-        assert process is not None
-        assert process.poll() is None
+        forked = process.fork(Place((), [str(folder), *sys.path], dict(os.environ)), PROTOCOL, 0)
+        assert forked is not None
+        assert forked.poll() is None
         with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(0.01)
+            forked.wait(0.01)
         if fails:
-            process.stdin.write(b"no message\n")
-            process.stdin.flush()
+            forked.stdin.write(b"no message\n")
+            forked.stdin.flush()
         else:
-            process.terminate()
-        assert process.wait(30) == process.poll()
-        assert process.poll() in ends
-        assert Path(f"/proc/{process.pid}").exists()
-        process.release()
-        for pipe in (process.stdin, process.stdout, process.stderr):
+            forked.terminate()
+        assert forked.wait(30) == forked.poll()
+        assert forked.poll() in ends
+        assert Path(f"/proc/{forked.pid}").exists()
+        forked.release()
+        for pipe in (forked.stdin, forked.stdout, forked.stderr):
             pipe.close()
-        assert _gone(process.pid)
+        assert _gone(forked.pid)
 
 
 def _gone(pid: int) -> bool:
@@ -139,20 +146,20 @@ def _gone(pid: int) -> bool:
 
 def test_a_server_that_died_is_replaced(instance: Instance, folder: Path) -> None:
     assert_sound(instance, run(instance, "forked:Refuses"))
-    for server in fork_server._servers.values():
+    for server in servers():
         server._process.kill()
         server._process.wait()
     assert_sound(instance, run(instance, "forked:Refuses"))
     assert_sound(instance, run(instance, "forked:Refuses"))
-    assert len(fork_server._servers) == fork_server.SERVERS
+    assert len(servers()) == process.SERVERS
 
 
 @pytest.mark.nightly
 def test_servers_end_with_the_process_that_started_them(folder: Path, instance: Instance) -> None:
     program = (
         f"import sys; sys.path[:] = {sys.path!r}\n"
-        "from ratiobench.online.referee import fork_server\n"
-        f"process = fork_server.start(sys.path, {PROTOCOL!r}, 0)\n"
+        "import os; from ratiobench.online.referee import process, sandbox\n"
+        f"forked = process.fork(sandbox.Place((), sys.path, dict(os.environ)), {PROTOCOL!r}, 0)\n"
         "print('started', flush=True); sys.stdin.read()\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -165,4 +172,4 @@ def test_servers_end_with_the_process_that_started_them(folder: Path, instance: 
 
 
 def test_a_family_from_elsewhere_has_fresh_processes() -> None:
-    assert fork_server.start(sys.path, "elsewhere.protocol", 0) is None
+    assert process.fork(Place((), sys.path, {}), "elsewhere.protocol", 0) is None
