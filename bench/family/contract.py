@@ -462,7 +462,7 @@ class Family:
 
     def validate_algorithm(self, algorithm: str) -> None:
         """Check a name; a user's class is built once, in its own process."""
-        from ratiobench.online.referee.isolation import require_buildable
+        from ratiobench.online.referee.user_run import require_buildable
 
         self.algorithm_key(algorithm)
         require_buildable(self._environment.registry, algorithm)
@@ -480,7 +480,7 @@ class Family:
 
     def with_prior(self, algorithm: str, prior: str) -> str:
         """Add ``prior=...`` to the name of an algorithm that needs constants and does not name their source."""
-        from ratiobench.online.referee.isolation import declared_constants
+        from ratiobench.online.referee.user_run import declared_constants
 
         registry = self._environment.registry
         spec = registry.parse(algorithm)
@@ -492,7 +492,7 @@ class Family:
 
     def is_randomised(self, algorithm: str) -> bool:
         """Whether repetitions of a run of the algorithm may differ."""
-        from ratiobench.online.referee.isolation import is_randomised
+        from ratiobench.online.referee.user_run import is_randomised
 
         return self.environment is not None and is_randomised(self.environment.registry, algorithm)
 

@@ -2,8 +2,14 @@
 else.
 
 The instance never enters that process: it gets the public part, the declared constants and one arrival at a time, and
-its answers come back as JSON. A second run, on the first half of the arrivals, shows whether the decisions are a
-function of the past at all. What the algorithm starts ends with it, and counts in its memory, detached or not.
+its answers come back as JSON. What the algorithm starts ends with it, and counts in its memory, detached or not.
+
+| module | content |
+|---|---|
+| `process`, `server`, `sandbox`, `confinement` | how the process is started, in a sandbox or not |
+| `limits` | what it may use, watched from outside |
+| `isolation`, `messages`; `runner`, `watch` | the referee's end of the process; what runs in it |
+| `simulator`, `user_run` | the questions of a run; whether the algorithm peeks |
 
 Most suites draw their instances from recipes, so whoever has the generator has the future. An algorithm may not load or
 read, at any time, a module of `bench` (recipes, results) nor what only makes instances: the modules of
@@ -20,30 +26,15 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
-import math
 import os
-import signal
-import stat
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from itertools import islice
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
-from ratiobench.formulations.processes import (
-    count_threads,
-    descendants,
-    end_keeper,
-    is_dumpable,
-    remove_tree,
-    set_dumpable,
-    sizes_of_removed_files,
-    tree_memory_mb,
-)
+from ratiobench.formulations.processes import end_keeper, remove_tree
 from ratiobench.formulations.timing import excluded_from_timing
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError, make_printable, suggest_name
@@ -51,207 +42,34 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.online import run_context
 from ratiobench.online.answers import read_whole, shorten
 from ratiobench.online.modules import class_names
-from ratiobench.online.outcome import Constant, Violation
-from ratiobench.online.referee import confinement, sandbox
-from ratiobench.online.referee.arrival_count import other_simulations
-from ratiobench.online.referee.bounds import list_barred, shows_the_future
-from ratiobench.online.referee.messages import Sender
-from ratiobench.online.referee.process import AnyProcess, ServedProcess, start_process
-from ratiobench.online.referee.runner import COMPILING, REFUSED
-from ratiobench.online.referee.simulator import (
-    ARRIVAL,
-    LogEntry,
-    Question,
-    RefusedAnswer,
-    RuleViolation,
-    Simulator,
-    first_difference,
-    make_altered_violation,
-    simulate,
+from ratiobench.online.referee import sandbox
+from ratiobench.online.referee.bounds import list_barred
+from ratiobench.online.referee.limits import (
+    COMPILING_SECONDS,
+    CPU_TIME_IS_UP,
+    Echo,
+    Guard,
+    await_end,
+    cpu_seconds,
+    shut,
 )
-from ratiobench.online.registry import Instance, Registry
-from ratiobench.online.remarks import LANDLOCK, NO_ISOLATION, Remarks
-from ratiobench.online.spec import Spec, suggest_commas, version
+from ratiobench.online.referee.messages import Sender
+from ratiobench.online.referee.process import ServedProcess, start_process
+from ratiobench.online.referee.runner import COMPILING, REFUSED
+from ratiobench.online.referee.simulator import ARRIVAL, Question, RefusedAnswer, RuleViolation
+from ratiobench.online.remarks import LANDLOCK, NO_ISOLATION
+from ratiobench.online.spec import Spec, suggest_commas
 
-ANSWER_SECONDS = 600.0  # An algorithm that does not answer in this time has broken the protocol
-BUILD_SECONDS = 60.0  # Where a run has a limit, building the algorithm has one of its own: its process has to start
-# So much of what its process spends compiling with numba is in neither the seconds of a run nor its limit
-COMPILING_SECONDS = 120.0
 # An algorithm's process measures its time itself. The way there and back may take so much of the time in which the
 # referee waits for an answer (seconds of each question, bytes a second); the rest is the algorithm's, whatever it says
 WAY_SECONDS, WAY_BYTES = 0.01, 10**8
-MEMORY_MB = 4096  # An algorithm that takes more memory, with the processes it starts, has broken the protocol
-OUTPUT_BYTES = 5 * 10**6  # What an algorithm prints beyond that, in all its runs on an instance, is dropped
 # Files that an algorithm may read before and between its decisions: each is looked through for the future
 FILES = 1_000
-REPEATS = 6  # So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek
 T = TypeVar("T")
-Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]  # The constants of these names, with their values
 _LINE_LIMIT = 2**26
 _ALTERED = 20  # Arrivals whose altered answers are named
 _NAMES = 100  # Constants and events that an algorithm may name
 _REPLY_VALUES, _TASK_VALUES = 2**18, 2**13  # Values in a reply, and more for each task that it decides about
-_CPU_SECONDS = 86_400  # Of each process of an isolated algorithm, where a run has no limit
-_OWN_PROCESSES = 3  # Beside those of the algorithm: the keeper, or bubblewrap and the server inside
-# Files and folders that an algorithm under Landlock may keep in its temporary folder, and how deep
-_FOLDER_FILES, _FOLDER_DEPTH = 10_000, 100
-
-
-class _Guard:
-    """Ends the algorithm's process when it does not answer in time or grows too big, and remembers why."""
-
-    def __init__(self, process: AnyProcess, *, isolated: bool = False, folder: str | None = None) -> None:
-        self.foul: tuple[str, str] | None = None
-        self._process, self._isolated, self._folder = process, isolated, folder
-        self._limit = run_context.current().limit
-        self._deadline: float | None = None
-        self.begin(BUILD_SECONDS)
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True, name="algorithm-guard")
-        self._thread.start()
-
-    def begin(self, seconds: float | None = None) -> None:
-        """The clock for a whole run starts, if there is a limit, or one for as many seconds."""
-        context = run_context.current()
-        if self._limit is not None and seconds is None:
-            seconds = self._limit if context.left is None else max(0.0, min(self._limit, context.left()))
-        self._end = None if self._limit is None or seconds is None else (time.monotonic() + seconds, seconds)
-
-    def spare(self, seconds: float) -> None:
-        """The clock for a whole run is put back so far."""
-        if self._end is not None:
-            self._end = (self._end[0] + seconds, self._end[1])
-
-    def ask(self) -> None:
-        self._deadline = time.monotonic() + ANSWER_SECONDS
-
-    def answered(self) -> None:
-        self._deadline = None
-
-    def _run(self) -> None:
-        turn = 0
-        while not self._done.wait(0.05):
-            turn += 1
-            try:
-                self.foul = self._judge(turn)
-            except Exception as error:  # an error here may not switch the limits off
-                self.foul = ("crash", f"it cannot be watched: {shorten(type(error).__name__)}")
-            if self.foul is not None:
-                end_keeper(self._process)
-                return
-
-    def _judge(self, turn: int) -> tuple[str, str] | None:
-        now, deadline, end = time.monotonic(), self._deadline, self._end
-        if end is not None and now > end[0]:
-            return "timeout", run_context.stop_message(end[1])
-        if deadline is not None and now > deadline:
-            return "timeout", f"no answer within {ANSWER_SECONDS:g} s"
-        if tree_memory_mb(self._process.pid) > MEMORY_MB:
-            return "memory", f"more than {MEMORY_MB} MB in use"
-        if not self._isolated:
-            return None
-        below = descendants(self._process.pid)
-        if len(below) > confinement.PROCESSES + _OWN_PROCESSES:
-            return "processes", f"more than {confinement.PROCESSES} processes at a time"
-        if sum(map(count_threads, below)) > confinement.THREADS + 4 * (os.cpu_count() or 1):
-            return "processes", f"more than {confinement.THREADS} threads at a time"
-        if turn % 4:
-            return None
-        removed: dict[tuple[int, int], int] = {}
-        for each in below:
-            removed |= sizes_of_removed_files(each)
-        if self._folder is not None:
-            return _too_full(self._folder, removed)
-        if sum(removed.values()) >> 20 > MEMORY_MB:
-            return "memory", f"more than {MEMORY_MB} MB in use"
-        return None
-
-    def stop(self) -> None:
-        self._done.set()
-        _await_end(self._thread)
-
-
-def _too_full(folder: str, removed: dict[tuple[int, int], int]) -> tuple[str, str] | None:
-    """The limit on its folder that an algorithm exceeds, None for none; `removed`: sizes of files without a name."""
-    device = os.lstat(folder).st_dev
-    shared = sum(size for (place, _), size in removed.items() if place != device)
-    if shared >> 20 > MEMORY_MB:
-        return "memory", f"more than {MEMORY_MB} MB in use"
-    sizes = {inode: size for (place, inode), size in removed.items() if place == device}
-    ways = [(folder, 0)]
-    count = 0
-    while ways:
-        parent, depth = ways.pop()
-        if depth > _FOLDER_DEPTH:
-            return "disk", f"folders in its temporary folder are more than {_FOLDER_DEPTH} deep"
-        with contextlib.suppress(OSError), os.scandir(parent) as entries:
-            for entry in entries:
-                count += 1
-                with contextlib.suppress(OSError):
-                    about = entry.stat(follow_symlinks=False)
-                    sizes[about.st_ino] = about.st_blocks * 512
-                    if stat.S_ISDIR(about.st_mode):
-                        ways.append((entry.path, depth + 1))
-    if count > _FOLDER_FILES or sum(sizes.values()) > sandbox.TMP_BYTES:
-        return "disk", f"more than {sandbox.TMP_BYTES >> 20} MB or {_FOLDER_FILES} files in its temporary folder"
-    return None
-
-
-def _await_end(thread: threading.Thread, seconds: float | None = None) -> None:
-    """Wait for the end of a thread, not for one's own: garbage, with what it closes, is collected in any thread."""
-    if thread is not threading.current_thread():
-        thread.join(seconds)
-
-
-class Echo:
-    """What an algorithm prints, passed on to the error stream: up to `OUTPUT_BYTES`, then a line that says so."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self._left, self._told = name, OUTPUT_BYTES, False
-
-    def follow(self, pipe: IO[bytes]) -> threading.Thread:
-        """Pass on what comes through the pipe, in a thread, until its end."""
-        thread = threading.Thread(target=self._run, args=(pipe,), daemon=True, name="algorithm-echo")
-        thread.start()
-        return thread
-
-    def _run(self, pipe: IO[bytes]) -> None:
-        with pipe:
-            while data := os.read(pipe.fileno(), 2**16):
-                _print(data[: self._left])
-                dropped, self._left = len(data) > self._left, max(0, self._left - len(data))
-                if dropped and not self._told:
-                    self._told = True
-                    limit = f"{OUTPUT_BYTES / 10**6:g} MB"
-                    _print(f"\nratiobench: {self._name} printed more than {limit}; the rest is dropped\n".encode())
-
-
-# Control bytes, which a terminal would execute, are printed as question marks
-_PRINTABLE = bytes(byte if byte in b"\t\n\r" or 32 <= byte != 127 else ord("?") for byte in range(256))
-
-
-def _print(data: bytes) -> None:
-    data = data.translate(_PRINTABLE)
-    with contextlib.suppress(OSError):  # nobody reads it
-        while data:
-            data = data[os.write(2, data) :]
-
-
-class _Shut:
-    """While anyone's algorithm runs, its processes may not look into the memory of this one (root's may)."""
-
-    def __init__(self) -> None:
-        self._lock, self._holders, self._before = threading.RLock(), 0, False
-
-    def change(self, by: int) -> None:
-        with self._lock:
-            if self._holders == 0:
-                self._before = is_dumpable()
-            self._holders += by
-            set_dumpable(self._before and self._holders == 0)
-
-
-_shut = _Shut()
 
 
 class Runner:
@@ -298,14 +116,14 @@ class Runner:
             self._folder = os.path.realpath(tempfile.mkdtemp(prefix="ratiobench-run-"))
         try:
             path, files = (spec.path, ()) if own is None else (None, own.files)
-            self._process = start_process(path, files, protocol, number, method, self._folder, _cpu_seconds())
+            self._process = start_process(path, files, protocol, number, method, self._folder, cpu_seconds())
         except BaseException:
             self._remove_folder()
             raise
-        _shut.change(1)
+        shut.change(1)
         assert self._process.stderr is not None
         self._echo = (echo or Echo(spec.name)).follow(self._process.stderr)
-        self._guard = _Guard(self._process, isolated=self._isolated, folder=self._folder)
+        self._guard = Guard(self._process, isolated=self._isolated, folder=self._folder)
         self._closed = False
         try:
             drawn, options = _seeded(spec, seed)
@@ -370,8 +188,8 @@ class Runner:
             end_keeper(self._process)
             code = self._process.wait()
             found = ("crash", f"the algorithm's process died (exit status {code})")
-            if self._isolated and code in _CPU_TIME_IS_UP:
-                found = ("timeout", f"more than {_cpu_seconds()} s of processor time")
+            if self._isolated and code in CPU_TIME_IS_UP:
+                found = ("timeout", f"more than {cpu_seconds()} s of processor time")
             rule, detail = self._guard.foul or found
             raise RuleViolation(rule, index, detail)
         try:
@@ -433,8 +251,8 @@ class Runner:
         self._guard.stop()
         end_keeper(self._process)
         self._process.wait()
-        _await_end(self._echo, 1)
-        _shut.change(-1)
+        await_end(self._echo, 1)
+        shut.change(-1)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
@@ -446,18 +264,6 @@ class Runner:
     def _remove_folder(self) -> None:
         if self._folder is not None:
             remove_tree(self._folder)
-
-
-# Exit statuses of a process that the kernel ended for its processor time; the second one comes through bubblewrap
-_CPU_TIME_IS_UP = tuple(getattr(signal, "SIGXCPU", 24) * sign + shift for sign, shift in ((-1, 0), (1, 128)))
-
-
-def _cpu_seconds() -> int:
-    """The processor time of each process of an isolated algorithm: all cores for as long as a run may take."""
-    limit = run_context.current().limit
-    if limit is None:
-        return _CPU_SECONDS
-    return math.ceil((limit + BUILD_SECONDS + COMPILING_SECONDS) * (os.cpu_count() or 1))
 
 
 def _refuse(constant: str) -> None:
@@ -526,168 +332,3 @@ def _last_words(reply: dict[str, Any]) -> tuple[list[int | None], dict[str, int]
 
 def _detail(reply: Mapping[str, Any]) -> str:
     return shorten(reply["detail"], 300)
-
-
-def require_buildable(registry: Registry[Any], text: str) -> None:
-    """Refuse an import path whose class does not exist or cannot be built; it is built once, in its own process."""
-    is_randomised(registry, text)
-
-
-def is_randomised(registry: Registry[Any], text: str) -> bool:
-    """Whether repetitions of a run may differ: the algorithm says so, or has an option `seed`."""
-    spec = registry.parse(text)
-    if spec.entry is not None:
-        return spec.entry.is_randomised(spec.options)
-    return _try_to_build(spec, registry.protocol, version(spec))[0] or "seed" in spec.options
-
-
-def declared_constants(registry: Registry[Any], text: str) -> tuple[str, ...]:
-    """The constants that an algorithm needs and that its name does not state."""
-    spec = registry.parse(text)
-    declared = registry.declared(spec) if spec.entry else _try_to_build(spec, registry.protocol, version(spec))[1]
-    return tuple(name for name in declared if name not in spec.given)
-
-
-_TRIED: dict[tuple[str, str, str], tuple[bool, tuple[str, ...]]] = {}
-
-
-def _try_to_build(spec: Spec, protocol: str, code: str) -> tuple[bool, tuple[str, ...]]:
-    """Build anyone's algorithm, with this code, and throw it away: what does not exist is found before any work.
-
-    Whether it says that it draws, and the constants that it declares.
-    """
-    key = spec.name, protocol, code
-    if key not in _TRIED:
-        found: tuple[bool, tuple[str, ...]] = False, ()
-        with contextlib.suppress(RuleViolation), excluded_from_timing():
-            runner = Runner(spec, protocol, lambda path: False)
-            runner.close()
-            found = runner.randomised, runner.constants
-        _TRIED[key] = found
-    return _TRIED[key]
-
-
-@dataclass(slots=True)
-class UserRun:
-    """A run of anyone's algorithm."""
-
-    log: list[LogEntry]  # every question that was answered, with its answer; it ends before a foul
-    violations: list[Violation]  # empty, or what ended or spoilt it
-    constants: tuple[Constant, ...] = ()  # those it declares, settled
-    counts: Mapping[str, int] = field(default_factory=dict)  # what it counts itself
-    # its name, what it says of itself on one line, the programs it started, and how it was isolated.
-    remarks: Remarks = field(default=Remarks(""))
-    # wall time of start and decisions in the algorithm's process; not of building it, nor of what numba compiles in it.
-    seconds: float = 0.0
-    exposed: Any = None  # what it shows of itself for audits, in JSON values that nobody has checked
-    drew: bool = False  # something was drawn in its process from a source that nobody seeded
-    batch: bool = False  # it answers all arrivals of a moment together
-
-
-def _perform(
-    table: Simulator,
-    spec: Spec,
-    protocol: str,
-    betrays: Callable[[str], bool],
-    settle: Settle,
-    echo: Echo,
-    seed: str,
-    number: int,
-    compiled: list[float],
-) -> UserRun:
-    """One run in a process of its own; `settle` gives the constants that the algorithm declares."""
-    played = UserRun([], [], remarks=Remarks(spec.name))
-    runner: Runner | None = None
-    try:
-        with excluded_from_timing():
-            runner = Runner(spec, protocol, betrays, echo, seed, number, compiled)
-        played.constants = settle(runner.constants)
-        runner.start(table.public, {constant.name: constant.value for constant in played.constants})
-        played.batch = runner.batch
-        transcript = simulate(table, runner.ask, batch=runner.batch)
-        played.seconds = runner.seconds
-        played.log = transcript.log
-        played.violations = transcript.violations  # answers that came as texts were altered by nobody since
-        if not played.violations:
-            changed, counts, label, played.exposed = runner.end()
-            played.violations = [make_altered_violation(table, i) for i in changed]
-            played.counts = counts
-            origin = () if spec.plugin is None else (spec.plugin.origin,)
-            played.remarks = Remarks(
-                spec.name,
-                notes=origin if label is None else (*origin, label),
-                starts=tuple(runner.started),
-                isolated=runner.isolation,
-            )
-            played.drew = runner.drew
-    except RuleViolation as error:
-        played.violations = [error.violation(table)]
-    finally:
-        if runner is not None:
-            runner.close()
-    return played
-
-
-def run_user_algorithm(
-    registry: Registry[Instance],
-    spec: Spec,
-    instance: Instance,
-    table: Callable[[Instance], Simulator],
-    first_half: Callable[[Instance], Instance],
-    prior: Instance | None = None,
-    seed: str = "",
-    *,
-    once: bool = False,
-) -> UserRun:
-    """Run anyone's algorithm by its import path, then again on the first half of the arrivals.
-
-    `table` lays out a run on an instance, `first_half` makes an instance of the first arrivals, whole questions, at
-    least one. `prior` is the instance that `prior=yesterday` stands for; nothing of it but the constants reaches the
-    algorithm. `seed` names the random stream of one that draws, the same for all runs here.
-
-    Up to half time the logs must be the same. If they are not, whole runs tell an algorithm that answers differently
-    each time (it `draws`, or is `not reproducible` for another reason) from one that `peeks`. So they do where
-    something was drawn without a seed, for two runs may agree by chance. `once`: the first run alone, where nothing was
-    drawn, for a caller that has seen all that.
-    """
-    echo, compiled = Echo(spec.name), [0.0]
-    over = 0
-
-    def perform(part: Instance, settle: Settle, number: int) -> UserRun:
-        nonlocal over
-        betrays = partial(shows_the_future, registry=registry, instance=instance)
-        books = table(part)
-        to_come = (books.arrivals + 1) // 2 if number == 0 and not once else 0
-        with other_simulations(over, to_come):
-            found = _perform(books, spec, registry.protocol, betrays, settle, echo, seed, number, compiled)
-        over += books.arrivals
-        return found
-
-    played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior), 0)
-    if (once and not played.drew) or played.violations or not played.log:
-        return played
-    half = first_half(instance)
-    again = perform(half, lambda names: played.constants, 1)
-    if again.violations and again.violations[0].rule == "timeout":
-        played.violations = again.violations
-        return played
-    different = first_difference(played.log, again.log, table(half).arrivals)
-    suspect = bool(again.violations) or different is not None
-    drew = played.drew or again.drew
-    for number in range(REPEATS if drew or suspect else 0):
-        repeated = perform(instance, lambda names: played.constants, number + 1)
-        if repeated.violations or repeated.log != played.log:
-            where = different or first_difference(played.log, repeated.log, len(played.log))
-            rule, detail = "not reproducible", "a second run answers differently"
-            if drew:
-                rule, detail = "draws", f"{detail}: it draws from a source without a seed"
-            elif again.violations:
-                detail += f" ({again.violations[0]})"
-            played.violations = [RuleViolation(rule, where and where.about, detail).violation(table(instance))]
-            return played
-    if suspect:
-        detail = "the answer differs when later arrivals are taken away"
-        if again.violations:
-            detail += f" ({again.violations[0]})"
-        played.violations = [RuleViolation("peeks", different and different.about, detail).violation(table(instance))]
-    return played

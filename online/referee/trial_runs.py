@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.referee.isolation import Echo, Runner
+from ratiobench.online.referee.isolation import Runner
+from ratiobench.online.referee.limits import Echo
 from ratiobench.online.referee.simulator import Log, RuleViolation, Simulator, simulate
 from ratiobench.online.spec import Spec
 

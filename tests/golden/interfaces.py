@@ -638,8 +638,8 @@ def only(way: str) -> Iterator[Callable[[], None]]:
 
     settings = {
         "ratiobench.online.referee.sandbox.requested": lambda isolate: way,
-        "ratiobench.online.referee.isolation.MEMORY_MB": 600,
-        "ratiobench.online.referee.isolation.OUTPUT_BYTES": 3000,
+        "ratiobench.online.referee.limits.MEMORY_MB": 600,
+        "ratiobench.online.referee.limits.OUTPUT_BYTES": 3000,
         "ratiobench.bench.evaluation.evaluate.MOST_WORKERS": 1,
     }
     with contextlib.ExitStack() as stack:

@@ -17,7 +17,7 @@ from ratiobench.bench.evaluation import evaluate as evaluation
 from ratiobench.bench.evaluation.result import Evaluation
 from ratiobench.formulations.processes import remove_tree
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.referee import isolation, process, sandbox
+from ratiobench.online.referee import isolation, limits, process, sandbox
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 from tests.support.cheats import CHEATS, HONEST, NOTHING, STOPPED, WORKS, Cheat, policy_text
 
@@ -70,8 +70,8 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of the user, in it a secret and a victim; the memory of a policy is bounded."""
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "victim").write_text("whole")
-    monkeypatch.setattr(isolation, "MEMORY_MB", 600)
-    monkeypatch.setattr(isolation, "OUTPUT_BYTES", 3000)
+    monkeypatch.setattr(limits, "MEMORY_MB", 600)
+    monkeypatch.setattr(limits, "OUTPUT_BYTES", 3000)
     yield tmp_path
     for left in (*Path(tempfile.gettempdir()).glob(f"cheat-{os.getpid()}*"), Path(f"/dev/shm/cheat-{os.getpid()}")):
         remove_tree(str(left)) if left.is_dir() else left.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from ratiobench.online.eapm.registry import Entry, Option, algorithms, canonical
 from ratiobench.online.eapm.registry import parse as parse_name
 from ratiobench.online.eapm.run import ENVIRONMENT, run
 from ratiobench.online.outcome import OnlineRun, Source
-from ratiobench.online.referee import isolation
+from ratiobench.online.referee import user_run
 from ratiobench.online.run import list_choices, run_built
 from ratiobench.online.spec import YESTERDAY
 from tests.support import eapm_contestants
@@ -378,7 +378,7 @@ def test_answers_that_depend_on_later_arrivals_peek(
     instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whole runs agree, and the run without the later arrivals does not."""
-    monkeypatch.setattr(isolation, "REPEATS", 1)
+    monkeypatch.setattr(user_run, "REPEATS", 1)
     rule, user, detail = _caught(instance, "EveryOtherRun")
     assert (rule, user) == ("peeks", 0)
     assert detail == "the answer differs when later arrivals are taken away"

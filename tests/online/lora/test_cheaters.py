@@ -18,7 +18,7 @@ from ratiobench.online.lora.registry import canonical
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.outcome import Source
-from ratiobench.online.referee import bounds, isolation
+from ratiobench.online.referee import bounds, user_run
 from ratiobench.online.referee.simulator import ARRIVAL, RuleViolation
 from tests.support.contest import assert_sound, first_violation, small_contest
 from tests.support.contestants import Answers
@@ -206,7 +206,7 @@ def test_runs_that_agree_by_chance_are_repeated(
     instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch, odd: str, rule: str, runs: int
 ) -> None:
     """Of an algorithm that drew, two equal runs prove nothing: neither that it is reproducible nor that it peeks."""
-    monkeypatch.setattr(isolation, "REPEATS", 3)
+    monkeypatch.setattr(user_run, "REPEATS", 3)
     assert first_violation(instance, f"DrawsByChance:odd={odd}")[:2] == (rule, 0)
     assert len((folder / "runs").read_text()) == runs
 
@@ -239,7 +239,7 @@ def test_answers_that_depend_on_later_arrivals_peek(
     instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whole runs agree, and the run without the later arrivals does not."""
-    monkeypatch.setattr(isolation, "REPEATS", 1)
+    monkeypatch.setattr(user_run, "REPEATS", 1)
     rule, task, detail = first_violation(instance, "EveryOtherRun")
     assert (rule, task) == ("peeks", 0)
     assert detail == "the answer differs when later arrivals are taken away"

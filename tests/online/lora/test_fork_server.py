@@ -14,7 +14,7 @@ import pytest
 from ratiobench.formulations.processes import descendants
 from ratiobench.instances.lora import Instance
 from ratiobench.online.lora.run import run
-from ratiobench.online.referee import isolation, process
+from ratiobench.online.referee import process, user_run
 from ratiobench.online.referee.sandbox import Place
 from tests.support.contest import assert_sound
 
@@ -93,7 +93,7 @@ def test_each_run_begins_as_in_a_fresh_process(
         capfd.readouterr()
         run(instance, "forked:Reports")
         runs = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
-        assert len(runs) == 2 + isolation.REPEATS  # because something was drawn
+        assert len(runs) == 2 + user_run.REPEATS  # because something was drawn
         assert all(seen[:3] == [[str(folder / text)] * 2, text, False] for seen in runs)
         assert runs[0][8] != runs[1][8]  # the hash of a text
         found += runs

@@ -27,7 +27,7 @@ from ratiobench.online.lora.algorithms.units import find_gamma
 from ratiobench.online.lora.price_laws import LoadLaw, exponential, logarithm, power
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import run
-from ratiobench.online.referee.isolation import is_randomised
+from ratiobench.online.referee.user_run import is_randomised
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.laboratory import NOTHING, check_claim, guarantees, truthfulness
 from tests.support.samples import samples

@@ -18,7 +18,7 @@ from ratiobench.formulations.processes import is_dumpable
 from ratiobench.instances.lora import Instance, write
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.run import run
-from ratiobench.online.referee import isolation
+from ratiobench.online.referee import isolation, limits
 from ratiobench.online.referee import simulator as referee_simulator
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.contest import assert_sound, first_violation
@@ -36,7 +36,7 @@ def _gone(condition: Callable[[], bool], seconds: int = 10) -> bool:
 def test_a_hanging_algorithm_is_killed_with_what_it_started(
     instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolation, "ANSWER_SECONDS", 2.0)
+    monkeypatch.setattr(limits, "ANSWER_SECONDS", 2.0)
     assert first_violation(instance, "Hangs") == ("timeout", 0, "no answer within 2 s")
     if Path("/proc/self/stat").exists():
         assert _ended(folder)
@@ -60,9 +60,9 @@ def test_a_process_can_be_closed_from_the_thread_that_watches_it(monkeypatch: py
         closed.set()
         return 0
 
-    monkeypatch.setattr(isolation, "tree_memory_mb", collect)
+    monkeypatch.setattr(limits, "tree_memory_mb", collect)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        guard = isolation._Guard(process)
+        guard = limits.Guard(process)
         assert closed.wait(10)
         guard.stop()
         assert not within[0].is_alive()
@@ -119,7 +119,7 @@ def test_a_killed_referee_leaves_nothing(instance: Instance, folder: Path) -> No
 def test_the_memory_of_a_detached_program_counts(
     instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolation, "MEMORY_MB", 500)
+    monkeypatch.setattr(limits, "MEMORY_MB", 500)
     assert first_violation(instance, "EatsMemoryElsewhere") == ("memory", 0, "more than 500 MB in use")
     assert _ended(folder)
 
@@ -134,7 +134,7 @@ def test_programs_that_are_started_stand_in_the_row(instance: Instance) -> None:
 def test_what_is_printed_beyond_a_limit_is_dropped(
     instance: Instance, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolation, "OUTPUT_BYTES", 3000)
+    monkeypatch.setattr(limits, "OUTPUT_BYTES", 3000)
     assert_sound(instance, run(instance, "tests.support.contestants:Chatters"))
     printed = capfd.readouterr().err
     assert printed.count("x") == 3000
@@ -143,7 +143,7 @@ def test_what_is_printed_beyond_a_limit_is_dropped(
 
 
 def test_what_is_printed_gives_a_terminal_no_orders(capfd: pytest.CaptureFixture[str]) -> None:
-    isolation._print("\x1b[2Jö\a\tok\n".encode())
+    limits._print("\x1b[2Jö\a\tok\n".encode())
     assert capfd.readouterr().err == "?[2Jö?\tok\n"
 
 
@@ -199,7 +199,7 @@ def test_a_run_at_its_limit_is_no_failure_of_the_command(
 
 
 def test_an_algorithm_that_is_never_ready_is_a_timeout(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolation, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(limits, "ANSWER_SECONDS", 1.0)
     assert first_violation(instance, "HangsInConstructor")[:2] == ("timeout", None)
 
 

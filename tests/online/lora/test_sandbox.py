@@ -177,7 +177,7 @@ def test_processor_time_is_limited(
     instance: Instance, beside: Path, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (beside / "tests").symlink_to(Path(__file__).parents[2])
-    monkeypatch.setattr(isolation, "_cpu_seconds", lambda: 3)
+    monkeypatch.setattr(isolation, "cpu_seconds", lambda: 3)
     with run_context(RunContext(isolate=method)):
         result = run(instance, "mine:Spins")
     assert str(result.violations[0]) == "timeout: task 0: more than 3 s of processor time"

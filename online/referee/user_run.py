@@ -1,0 +1,189 @@
+"""A run of a user's algorithm, judged.
+
+A second run, on the first half of the arrivals, shows whether the decisions are a function of the past at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ratiobench.formulations.timing import excluded_from_timing
+from ratiobench.online.outcome import Constant, Violation
+from ratiobench.online.referee.arrival_count import other_simulations
+from ratiobench.online.referee.bounds import shows_the_future
+from ratiobench.online.referee.isolation import Runner
+from ratiobench.online.referee.limits import Echo
+from ratiobench.online.referee.simulator import (
+    LogEntry,
+    RuleViolation,
+    Simulator,
+    first_difference,
+    make_altered_violation,
+    simulate,
+)
+from ratiobench.online.registry import Instance, Registry
+from ratiobench.online.remarks import Remarks
+from ratiobench.online.spec import Spec, version
+
+REPEATS = 6  # So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek
+Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]  # The constants of these names, with their values
+
+
+def require_buildable(registry: Registry[Any], text: str) -> None:
+    """Refuse an import path whose class does not exist or cannot be built; it is built once, in its own process."""
+    is_randomised(registry, text)
+
+
+def is_randomised(registry: Registry[Any], text: str) -> bool:
+    """Whether repetitions of a run may differ: the algorithm says so, or has an option `seed`."""
+    spec = registry.parse(text)
+    if spec.entry is not None:
+        return spec.entry.is_randomised(spec.options)
+    return _try_to_build(spec, registry.protocol, version(spec))[0] or "seed" in spec.options
+
+
+def declared_constants(registry: Registry[Any], text: str) -> tuple[str, ...]:
+    """The constants that an algorithm needs and that its name does not state."""
+    spec = registry.parse(text)
+    declared = registry.declared(spec) if spec.entry else _try_to_build(spec, registry.protocol, version(spec))[1]
+    return tuple(name for name in declared if name not in spec.given)
+
+
+_TRIED: dict[tuple[str, str, str], tuple[bool, tuple[str, ...]]] = {}
+
+
+def _try_to_build(spec: Spec, protocol: str, code: str) -> tuple[bool, tuple[str, ...]]:
+    """Build anyone's algorithm, with this code, and throw it away: what does not exist is found before any work.
+
+    Whether it says that it draws, and the constants that it declares.
+    """
+    key = spec.name, protocol, code
+    if key not in _TRIED:
+        found: tuple[bool, tuple[str, ...]] = False, ()
+        with contextlib.suppress(RuleViolation), excluded_from_timing():
+            runner = Runner(spec, protocol, lambda path: False)
+            runner.close()
+            found = runner.randomised, runner.constants
+        _TRIED[key] = found
+    return _TRIED[key]
+
+
+@dataclass(slots=True)
+class UserRun:
+    """A run of anyone's algorithm."""
+
+    log: list[LogEntry]  # every question that was answered, with its answer; it ends before a foul
+    violations: list[Violation]  # empty, or what ended or spoilt it
+    constants: tuple[Constant, ...] = ()  # those it declares, settled
+    counts: Mapping[str, int] = field(default_factory=dict)  # what it counts itself
+    # its name, what it says of itself on one line, the programs it started, and how it was isolated.
+    remarks: Remarks = field(default=Remarks(""))
+    # wall time of start and decisions in the algorithm's process; not of building it, nor of what numba compiles in it.
+    seconds: float = 0.0
+    exposed: Any = None  # what it shows of itself for audits, in JSON values that nobody has checked
+    drew: bool = False  # something was drawn in its process from a source that nobody seeded
+    batch: bool = False  # it answers all arrivals of a moment together
+
+
+def _perform(table: Simulator, spec: Spec, make: Callable[[], Runner], settle: Settle) -> UserRun:
+    """One run in the process that `make` starts; `settle` gives the constants that the algorithm declares."""
+    played = UserRun([], [], remarks=Remarks(spec.name))
+    runner: Runner | None = None
+    try:
+        with excluded_from_timing():
+            runner = make()
+        played.constants = settle(runner.constants)
+        runner.start(table.public, {constant.name: constant.value for constant in played.constants})
+        played.batch = runner.batch
+        transcript = simulate(table, runner.ask, batch=runner.batch)
+        played.seconds = runner.seconds
+        played.log = transcript.log
+        played.violations = transcript.violations  # answers that came as texts were altered by nobody since
+        if not played.violations:
+            changed, counts, label, played.exposed = runner.end()
+            played.violations = [make_altered_violation(table, i) for i in changed]
+            played.counts = counts
+            origin = () if spec.plugin is None else (spec.plugin.origin,)
+            played.remarks = Remarks(
+                spec.name,
+                notes=origin if label is None else (*origin, label),
+                starts=tuple(runner.started),
+                isolated=runner.isolation,
+            )
+            played.drew = runner.drew
+    except RuleViolation as error:
+        played.violations = [error.violation(table)]
+    finally:
+        if runner is not None:
+            runner.close()
+    return played
+
+
+def run_user_algorithm(
+    registry: Registry[Instance],
+    spec: Spec,
+    instance: Instance,
+    table: Callable[[Instance], Simulator],
+    first_half: Callable[[Instance], Instance],
+    prior: Instance | None = None,
+    seed: str = "",
+    *,
+    once: bool = False,
+) -> UserRun:
+    """Run anyone's algorithm by its import path, then again on the first half of the arrivals.
+
+    `table` lays out a run on an instance, `first_half` makes an instance of the first arrivals, whole questions, at
+    least one. `prior` is the instance that `prior=yesterday` stands for; nothing of it but the constants reaches the
+    algorithm. `seed` names the random stream of one that draws, the same for all runs here.
+
+    Up to half time the logs must be the same. If they are not, whole runs tell an algorithm that answers differently
+    each time (it `draws`, or is `not reproducible` for another reason) from one that `peeks`. So they do where
+    something was drawn without a seed, for two runs may agree by chance. `once`: the first run alone, where nothing was
+    drawn, for a caller that has seen all that.
+    """
+    echo, compiled, over = Echo(spec.name), [0.0], 0
+    betrays = partial(shows_the_future, registry=registry, instance=instance)
+
+    def perform(part: Instance, settle: Settle, number: int) -> UserRun:
+        nonlocal over
+        books = table(part)
+        to_come = (books.arrivals + 1) // 2 if number == 0 and not once else 0
+        with other_simulations(over, to_come):
+            found = _perform(
+                books, spec, lambda: Runner(spec, registry.protocol, betrays, echo, seed, number, compiled), settle
+            )
+        over += books.arrivals
+        return found
+
+    played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior), 0)
+    if (once and not played.drew) or played.violations or not played.log:
+        return played
+    half = first_half(instance)
+    again = perform(half, lambda names: played.constants, 1)
+    if again.violations and again.violations[0].rule == "timeout":
+        played.violations = again.violations
+        return played
+    different = first_difference(played.log, again.log, table(half).arrivals)
+    suspect = bool(again.violations) or different is not None
+    drew = played.drew or again.drew
+    for number in range(REPEATS if drew or suspect else 0):
+        repeated = perform(instance, lambda names: played.constants, number + 1)
+        if repeated.violations or repeated.log != played.log:
+            where = different or first_difference(played.log, repeated.log, len(played.log))
+            rule, detail = "not reproducible", "a second run answers differently"
+            if drew:
+                rule, detail = "draws", f"{detail}: it draws from a source without a seed"
+            elif again.violations:
+                detail += f" ({again.violations[0]})"
+            played.violations = [RuleViolation(rule, where and where.about, detail).violation(table(instance))]
+            return played
+    if suspect:
+        detail = "the answer differs when later arrivals are taken away"
+        if again.violations:
+            detail += f" ({again.violations[0]})"
+        played.violations = [RuleViolation("peeks", different and different.about, detail).violation(table(instance))]
+    return played
