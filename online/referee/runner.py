@@ -27,6 +27,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import FrozenInstanceError
+from types import ModuleType
 from typing import Any
 
 from ratiobench.formulations import timing
@@ -38,17 +39,15 @@ from ratiobench.online.referee.watch import listen_for_draws, watch
 # Lines between the replies: numba begins to compile in this process, and is done
 COMPILING = (b'"compiles"\n', b'"compiled"\n')
 REFUSED = "refused"  # The key of an answer that stands for one that was not sent
-Plain = Callable[[Any], Any]  # A copy of an answer in JSON values; TypeError or ValueError where it is none
-Exposed = Callable[[Any], Any]  # What an algorithm shows of itself when the run is over, in JSON values; for audits
-# What is wrong with an answer, given the public part, that is too long to be sent
-Excess = Callable[[Any, Any], "str | None"]
 
 
 def serve(protocol: str) -> None:
     """Build the algorithm that the first message names, then answer until the referee closes the pipe.
 
-    `protocol` is the family's module that says what an answer is, by its function `plain`, which one is too long, by
-    `excess`, what an algorithm may show of itself in the end, by `exposed`, and how the referee calls it, by `adapt`.
+    `protocol` is the family's module. Its functions are `plain`, which copies an answer in JSON values (TypeError or
+    ValueError where it is none), and, where the family has them: `excess`, what is wrong with an answer that is too
+    long to be sent, given the public part; `exposed`, what an algorithm shows of itself when the run is over, in JSON
+    values, for audits; `adapt`, how the referee calls it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = os.fdopen(os.dup(0), "rb")
@@ -58,9 +57,6 @@ def serve(protocol: str) -> None:
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     family = importlib.import_module(protocol)
-    plain: Plain = family.plain
-    excess: Excess = getattr(family, "excess", lambda answer, public: None)
-    exposed: Exposed = getattr(family, "exposed", lambda algorithm: None)
     adapt: Callable[[Any], Any] = getattr(family, "adapt", lambda algorithm: algorithm)
     messages = Receiver(requests)
     _, path, given, barred, seed, pickled = messages.receive()
@@ -78,11 +74,11 @@ def serve(protocol: str) -> None:
             algorithm.seed = seed
         return algorithm
 
-    environment = _Game(make, plain, excess, exposed, options, replies)
-    flag = environment.build()
-    send(flag)
-    if flag["kind"] == "ready":
-        environment.play(messages, send, decide)
+    game = _Game(family, make, options, replies)
+    reply = game.build()
+    send(reply)
+    if reply["kind"] == "ready":
+        game.play(messages, send, decide)
 
 
 class Options(MutableMapping[str, str]):
@@ -124,12 +120,11 @@ def _built(path: str, options: Mapping[str, str], pickled: bytes | None) -> Any:
 class _Game:
     """The algorithm and what it has answered."""
 
-    def __init__(
-        self, make: Callable[[], Any], plain: Plain, excess: Excess, exposed: Exposed, options: Options, replies: int
-    ) -> None:
-        self._replies = replies
-        self._make, self._options = make, options
-        self._plain, self._excess, self._exposed = plain, excess, exposed
+    def __init__(self, family: ModuleType, make: Callable[[], Any], options: Options, replies: int) -> None:
+        self._make, self._options, self._replies = make, options, replies
+        self._plain: Callable[[Any], Any] = family.plain
+        self._excess = getattr(family, "excess", lambda answer, public: None)
+        self._exposed = getattr(family, "exposed", lambda algorithm: None)
         self._public: Any = None
         self._kept: list[tuple[int, Any, Any]] = []
 
