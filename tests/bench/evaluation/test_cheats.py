@@ -302,6 +302,7 @@ def test_no_temporary_folder_is_left(target: Path, monkeypatch: pytest.MonkeyPat
     """A run under Landlock removes its own."""
     if not sandbox.has_landlock():
         pytest.skip("the system has no Landlock")
+    monkeypatch.setattr(sandbox, "requested", lambda isolate: LANDLOCK)
     made: list[str] = []
 
     def make(prefix: str) -> str:
