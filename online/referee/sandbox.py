@@ -29,7 +29,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from ratiobench import instances
@@ -219,7 +219,7 @@ def _view(path: str | None, files: Sequence[str]) -> _View:
     modules = [*(str(home) for _, home in own), str(_IMPORTED)]
     modules += [entry for entry in sys.path if entry and visible(Path(entry))]
     empty = _empty(shown, [*PROJECT_DATA, *_to_hide([*sys.path, *modules])])
-    _require_needed(shown, empty)
+    _require_needed(tuple(shown), tuple(empty))
     return _View(list(shown), list(empty), _barred_files(shown, empty), list(dict.fromkeys(modules)))
 
 
@@ -237,12 +237,13 @@ def _barred_names() -> Mapping[str, set[str]]:
 def _barred_files(shown: Iterable[Path], empty: Iterable[Path]) -> list[Path]:
     """The files of barred modules that are there and would be seen."""
     filled, hidden = frozenset(shown), frozenset(empty)
+    own = set(map(str, filled))
     found: list[Path] = []
     for folder, names in _barred_names().items():
         is_shown = _is_shown(Path(folder), filled, hidden)
         with contextlib.suppress(OSError):
-            files = [Path(folder, name) for name in names.intersection(os.listdir(folder))]
-            found += [file for file in files if is_shown or file in filled]
+            files = (os.path.join(folder, name) for name in names.intersection(os.listdir(folder)))
+            found += [Path(file) for file in files if is_shown or file in own]
     return found
 
 
@@ -331,10 +332,11 @@ def _site_packages() -> Iterator[Path]:
 def _empty(shown: Iterable[Path], hidden: Iterable[Path]) -> Iterable[Path]:
     """Where in the sandbox each hidden folder would be seen, by whatever way."""
     found: dict[Path, None] = {}
-    for folder in {each.resolve() for each in hidden}:
-        for each in shown:
-            if folder.is_dir() and folder.is_relative_to(each.resolve()):
-                found[each / folder.relative_to(each.resolve())] = None
+    targets = [(each, each.resolve()) for each in shown]
+    for folder in filter(Path.is_dir, {each.resolve() for each in hidden}):
+        for each, target in targets:
+            if folder.is_relative_to(target):
+                found[each / folder.relative_to(target)] = None
     return found
 
 
@@ -344,7 +346,8 @@ def _is_shown(path: Path, shown: Set[Path], empty: Set[Path]) -> bool:
     return deepest is not None and deepest not in empty
 
 
-def _require_needed(shown: Iterable[Path], empty: Iterable[Path]) -> None:
+@lru_cache(maxsize=16)
+def _require_needed(shown: tuple[Path, ...], empty: tuple[Path, ...]) -> None:
     """Refuse a sandbox in which the algorithm, Python or a library of theirs would be hidden."""
     libraries = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     mapped: set[str] = set()
