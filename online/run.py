@@ -19,7 +19,7 @@ from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.io.errors import name_source
 from ratiobench.online import run_context
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
-from ratiobench.online.referee import simulator, user_run
+from ratiobench.online.referee import simulator
 from ratiobench.online.referee.arrival_count import counted_arrivals
 from ratiobench.online.referee.simulator import Log, Simulator
 from ratiobench.online.registry import Instance, Registry, require_prior
@@ -188,6 +188,8 @@ def run_isolated(
     once: bool = False,
 ) -> OnlineRun:
     """A run of an algorithm given by its import path, in its own process (`ratiobench.online.referee.isolation`)."""
+    from ratiobench.online.referee import user_run
+
     code = version_of(spec)
     played = user_run.run_user_algorithm(
         environment.registry,

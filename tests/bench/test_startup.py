@@ -242,7 +242,7 @@ _SLOW = {
         ("--help", _SLOW | {"numpy", "sqlite3", "ratiobench.bench.family.capabilities"}, 35),
         ("list algorithms", _SLOW, 235),
         ("check FILE --certificate CERTIFICATE", _SLOW | {"sqlite3", "ratiobench.bench.commands.simulate"}, 45),
-        ("simulate FILE --algorithm greedy --no-opt", _SLOW - {"numba"}, 158),
+        ("simulate FILE --algorithm greedy --no-opt", _SLOW - {"numba"}, 152),
     ],
 )
 def test_a_command_loads_what_it_needs(words: str, without: set[str], most: int, tmp_path: Path) -> None:
