@@ -51,7 +51,7 @@ from ratiobench.online.referee.limits import (
     Guard,
     await_end,
     cpu_seconds,
-    shut,
+    undumpable,
 )
 from ratiobench.online.referee.messages import Sender
 from ratiobench.online.referee.process import ServedProcess, start_process
@@ -120,7 +120,7 @@ class Runner:
         except BaseException:
             self._remove_folder()
             raise
-        shut.change(1)
+        undumpable.change(1)
         assert self._process.stderr is not None
         self._echo = (echo or Echo(spec.name)).follow(self._process.stderr)
         self._guard = Guard(self._process, isolated=self._isolated, folder=self._folder)
@@ -252,7 +252,7 @@ class Runner:
         end_keeper(self._process)
         self._process.wait()
         await_end(self._echo, 1)
-        shut.change(-1)
+        undumpable.change(-1)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):

@@ -189,7 +189,7 @@ def _print(data: bytes) -> None:
             data = data[os.write(2, data) :]
 
 
-class _Shut:
+class _Undumpable:
     """While anyone's algorithm runs, its processes may not look into the memory of this one (root's may)."""
 
     def __init__(self) -> None:
@@ -203,4 +203,4 @@ class _Shut:
             set_dumpable(self._before and self._holders == 0)
 
 
-shut = _Shut()
+undumpable = _Undumpable()

@@ -236,8 +236,8 @@ class Servers:
 
 
 _lock = threading.Lock()
+# The servers outside sandboxes, by the process that started them: a forked copy has none
 _outside: dict[int, Servers] = {}
-"""The servers outside sandboxes, by the process that started them: a forked copy has none."""
 
 
 def fork(place: sandbox.Place, protocol: str, number: int) -> ServedProcess | None:

@@ -72,17 +72,16 @@ def serve(protocol: str, parent: int, writable: Sequence[str] | None, preload: S
     for descriptor in (awake, control.fileno()):
         poll.register(descriptor, select.POLLIN)
     control.send(b"ready")
-    reporters: dict[int, int] = {}
-    """By process, the descriptor on which its exit status is reported."""
+    reporters: dict[int, int] = {}  # by process, the descriptor on which its exit status is reported
     reported: set[int] = set()
     while os.getppid() == parent:
         events = dict(poll.poll(500))
         if awake in events:
             os.read(awake, 4096)
         if in_sandbox:
-            _bury_all(reporters)
+            _reap_all(reporters)
         else:
-            _bury_released(reporters, reported)
+            _reap_released(reporters, reported)
         if control.fileno() not in events:
             continue
         message, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 4)
@@ -90,7 +89,7 @@ def serve(protocol: str, parent: int, writable: Sequence[str] | None, preload: S
             return
         if in_sandbox:
             _end_others()
-            _bury_all(reporters, block=True)
+            _reap_all(reporters, block=True)
             if message == END_RUN:
                 continue
             files.restore()
@@ -120,8 +119,8 @@ def _end_others() -> None:
         os.kill(-1, signal.SIGKILL)
 
 
-def _bury_all(reporters: dict[int, int], *, block: bool = False) -> None:
-    """Bury what has ended in the sandbox; at the end of the run end the others, too, and report its exit status."""
+def _reap_all(reporters: dict[int, int], *, block: bool = False) -> None:
+    """Reap what has ended in the sandbox; at the end of the run end the others, too, and report its exit status."""
     with contextlib.suppress(ChildProcessError):
         while reporters:
             pid, status = os.waitpid(-1, 0 if block else os.WNOHANG)
@@ -134,8 +133,8 @@ def _bury_all(reporters: dict[int, int], *, block: bool = False) -> None:
                 os.close(reporter)
 
 
-def _bury_released(reporters: dict[int, int], reported: set[int]) -> None:
-    """Report the exit statuses of keepers that have ended, and bury those whose status nobody asks for any more.
+def _reap_released(reporters: dict[int, int], reported: set[int]) -> None:
+    """Report the exit statuses of keepers that have ended, and reap those whose status nobody asks for any more.
 
     Until then the number of the process belongs to no other one.
     """
