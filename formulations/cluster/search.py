@@ -6,7 +6,9 @@ first. Where a pool is one slot (`tables`), nodes are given to its jobs at the e
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -363,14 +365,20 @@ class Search:
             free[q, : len(moments), : table.shape[1]] = table
         return times, free, np.array([len(moments) for moments, _ in tables], dtype=np.int64)
 
-    def improve(self, windows: int, size: int, rounds: int, stop: Callable[[], bool] = bool) -> None:
-        """Decode windows of jobs again and again over what the others leave; windows lie where jobs wait."""
+    def improve(
+        self, windows: int, size: int, rounds: int, stop: Callable[[], bool] = bool, begin: int = PAST, end: int = -PAST
+    ) -> None:
+        """Decode windows of jobs again and again over what the others leave; windows lie where jobs wait.
+
+        Jobs that do not run from `begin` to `end` stay where they are, so that two threads can share a schedule.
+        """
         problem, plan = self.problem, self.best
         assert plan is not None
         stream = Stream("cluster", "windows", self._calls, size)
         self._calls += 1
         for _ in range(windows):
-            pay: FloatArray = problem.slope * np.maximum(0, plan.start - problem.kink)
+            free = (plan.start >= begin) & (plan.start + problem.run <= end)
+            pay: FloatArray = problem.slope * np.maximum(0, plan.start - problem.kink) * free
             if stop() or not pay.any():
                 return
             words = stream.words(5)
@@ -383,13 +391,18 @@ class Search:
                 distance = np.abs(plan.start - (start + release) // 2)
             else:
                 distance = np.minimum(np.abs(plan.start - start), np.abs(plan.start - release))
-            self._anneal(np.argsort(distance, kind="stable")[:members], pay, rounds, heat, int(words[3]))
+            near = np.argsort(distance, kind="stable")
+            chosen = near[free[near]][:members]
+            self._anneal(
+                chosen[np.argsort(plan.start[chosen], kind="stable")], pay, rounds, heat, int(words[3]), begin, end
+            )
 
-    def _anneal(self, members: IntArray, pay: FloatArray, rounds: int, heat: float, seed: int) -> None:
+    def _anneal(
+        self, members: IntArray, pay: FloatArray, rounds: int, heat: float, seed: int, begin: int, end: int
+    ) -> None:
         problem, plan = self.problem, self.best
         assert plan is not None
-        members = members[np.argsort(plan.start[members], kind="stable")]
-        high = int((plan.start + problem.run)[members].max() + problem.run[members].max())
+        high = min(end, int((plan.start + problem.run)[members].max() + problem.run[members].max()))
         others = (plan.start < high) & (plan.start + problem.run > problem.release[members].min())
         others[members] = False
         base = self._profile(np.flatnonzero(others), plan, 2 * len(members))
@@ -397,7 +410,8 @@ class Search:
         saved = tuple(np.zeros((*sides, *array.shape), np.int64) for array in base)
         place = np.concatenate(([0], np.cumsum(problem.nodes[members])))
         trial = self._blank(len(members), int(place[-1]))
-        common = (*(column[members] for column in self._jobs), place), problem.slots, base
+        release, *columns = (column[members] for column in self._jobs)
+        common = (np.maximum(release, begin), *columns, place), problem.slots, base
         order, before = np.arange(len(members)), float(pay[members].sum())
         state = np.array([seed | 1], dtype=np.uint64)
         ways = (trial.start, trial.pool, trial.slot)
@@ -406,6 +420,32 @@ class Search:
             self.cost += float(decode_order(order, *common, *ways)) - before
             plan.start[members], plan.pool[members] = trial.start, trial.pool
             plan.slot[spread(members, problem.nodes[members], self.place)[1]] = trial.slot
+
+    def improve_halves(self, windows: int, size: int, rounds: int, stop: Callable[[], bool]) -> None:
+        """Improve what runs before and what runs after some second side by side, until it is time to stop."""
+        plan, ended = self.best, threading.Event()
+        assert plan is not None
+
+        def over() -> bool:
+            return ended.is_set() or stop()
+
+        with ThreadPoolExecutor(2) as threads:
+            try:
+                while not over():
+                    order = np.argsort(plan.start, kind="stable")
+                    paid = np.cumsum((self.problem.slope * np.maximum(0, plan.start - self.problem.kink))[order])
+                    if not paid[-1]:
+                        break
+                    part = 0.3 + 0.4 * Stream("cluster", "halves", self._calls).words(1)[0] / 2**64
+                    middle = int(plan.start[order[np.searchsorted(paid, part * paid[-1])]])
+                    spans = (PAST, middle), (middle, -PAST)
+                    work = [threads.submit(self.improve, windows, size, rounds, over, *span) for span in spans]
+                    for half in work:
+                        half.result()
+            finally:
+                ended.set()
+        self.cost = np.inf
+        self.adopt(plan)
 
     @staticmethod
     def _blank(jobs: int, places: int) -> Plan:

@@ -42,7 +42,7 @@ from ratiobench.formulations.cluster.states import StateSearch, fits
 from ratiobench.formulations.cluster.tables import make_problem
 from ratiobench.formulations.cluster.verify import bound as proved_bound
 from ratiobench.formulations.engine import Clock, SolveInterval, choose, list_formulations
-from ratiobench.formulations.report import Proof, SolveReport
+from ratiobench.formulations.report import UNLIMITED, Proof, SolveReport
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import FORMAT, content_hash, parse
@@ -233,14 +233,17 @@ class _Run(SolveInterval[Fraction]):
         while stage <= effort and not self.done():
             ends = self.lower, self.upper
             if self.seconds is not None and count_threads() > 1:
+                began = time.perf_counter()
                 self.improve_and_prove(stage)
+                if 10 * (ends[1] - self.upper) < self.lower - ends[0]:
+                    self.improve_alone(stage, 3 * (time.perf_counter() - began))
             else:
                 self.improve(stage, self.elapsed(0.4 if pays else 0.8))
                 searched = self.lower - ends[0]
                 if pays and not self.over() and self.prove(stage, self.elapsed(0.8), self.search.best):
                     self.take_prices()
                 pays = not pays or stage == 1 or 10 * (ends[1] - self.upper) >= searched
-            stage *= 2
+            stage = min(2 * stage, UNLIMITED)
 
     def improve_and_prove(self, stage: int) -> None:
         """Search in a thread for as long as the ascent takes."""
@@ -261,6 +264,20 @@ class _Run(SolveInterval[Fraction]):
             searched.result()
         if pays:
             self.take_prices()
+
+    def improve_alone(self, stage: int, seconds: float) -> None:
+        """Search in two threads for so many seconds."""
+        elapsed, until = self.elapsed(0.8), time.perf_counter() + seconds
+        self.search.improve_halves(
+            *self.windows(min(stage, LONGEST)), lambda: elapsed() >= 1 or time.perf_counter() >= until
+        )
+        self.take("windows")
+
+    def windows(self, stage: int) -> tuple[int, int, int]:
+        """How many windows of a stage there are, their jobs, and how often each is decoded."""
+        n, rounds = len(self.problem), max(LEAST_ROUNDS, DECODED // (3 * len(self.problem)))
+        size = min(n, WINDOWS[self.cost])
+        return (6 * n // size + 2) * max(1, stage // LONGEST), size, min(MOST_ROUNDS, rounds) * min(stage, LONGEST)
 
     def elapsed(self, share: float) -> Callable[[], float]:
         """What part of this share of the time that is left now has gone, so that every step has some."""
@@ -296,11 +313,9 @@ class _Run(SolveInterval[Fraction]):
             self.search.perturb(orders, lambda: elapsed() >= 0.5)
             self.count("orders", orders)
         costs.append(self.search.cost)
-        rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, DECODED // (3 * n))) * min(stage, LONGEST)
-        size = min(n, WINDOWS[self.cost])
-        windows = (6 * n // size + 2) * max(1, stage // LONGEST)
-        self.search.improve(windows, size, rounds, lambda: elapsed() >= 1)
-        self.count("windows", windows)
+        windows = self.windows(stage)
+        self.search.improve(*windows, lambda: elapsed() >= 1)
+        self.count("windows", windows[0])
         self.orders_pay = 10 * (costs[0] - costs[1]) >= costs[1] - self.search.cost
         self.take("windows")
 

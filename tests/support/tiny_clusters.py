@@ -9,8 +9,8 @@ from ratiobench.instances.io.seeds import Stream
 BEGIN = 10
 
 
-def make_tiny(*names: str | int) -> Instance:
-    """Draw an instance of two to four jobs from the stream that the names select."""
+def make_tiny(*names: str | int, jobs: int = 0) -> Instance:
+    """Draw an instance of so many jobs, or of two to four, from the stream that the names select."""
     stream = Stream("tiny clusters", *names)
 
     def draw(low: int, high: int) -> int:
@@ -37,16 +37,16 @@ def make_tiny(*names: str | int) -> Instance:
                 running.append(part | {"limit": -1})
         pools.append({"name": f"q{q}", "nodes": nodes, "gpus": gpus, "closures": closures})
     sets = [[q] for q in range(len(pools))] + ([[0, 1]] if len(pools) == 2 else [])
-    jobs = []
-    for _ in range(draw(2, 4)):
+    drawn = []
+    for _ in range(jobs or draw(2, 4)):
         chosen = draw(0, len(sets) - 1)
         most_nodes = min(pools[q]["nodes"] for q in sets[chosen])
         most_gpus = min(pools[q]["gpus"] for q in sets[chosen])
         submit = BEGIN + (-draw(0, 4) if draw(0, 1) else draw(0, 6))
-        jobs.append((submit, draw(1, 6) + 8 * draw(0, 1), draw(1, min(2, most_nodes)), draw(1, most_gpus), chosen))
-    jobs.sort(key=lambda job: job[0])
-    columns: dict[str, Any] = {"id": [f"j{j}" for j in range(len(jobs))]}
-    for name, column in zip(("submit", "run", "nodes", "gpus", "pools"), zip(*jobs, strict=True), strict=True):
+        drawn.append((submit, draw(1, 6) + 8 * draw(0, 1), draw(1, min(2, most_nodes)), draw(1, most_gpus), chosen))
+    drawn.sort(key=lambda job: job[0])
+    columns: dict[str, Any] = {"id": [f"j{j}" for j in range(len(drawn))]}
+    for name, column in zip(("submit", "run", "nodes", "gpus", "pools"), zip(*drawn, strict=True), strict=True):
         columns[name] = list(column)
     top = {"format": "ratiobench/cluster/1", "name": "tiny", "begin": BEGIN, "pools": pools, "partitions": []}
     return parse(top | {"running": running, "pool_sets": sets, "jobs": columns})

@@ -8,7 +8,9 @@ import pytest
 from ratiobench.formulations.cluster.certificate import document
 from ratiobench.formulations.cluster.check import check
 from ratiobench.formulations.cluster.enumerate import enumerate_optimum
+from ratiobench.formulations.cluster.search import Search
 from ratiobench.formulations.cluster.solve import solve
+from ratiobench.formulations.cluster.tables import make_problem
 from ratiobench.formulations.cluster.verify import verify
 from ratiobench.formulations.report import Proof, Status
 from ratiobench.instances.cluster.format import parse
@@ -62,6 +64,19 @@ def test_a_time_limit_gives_proof_and_schedule_by_one_thread_or_two(
     assert check(instance, "wait", report.solution).cost == report.upper
     assert {"windows", "rounds"} <= report.work.keys()
     assert max(first.lower, report.lower) <= min(first.upper, report.upper)
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_threads_that_share_a_schedule_leave_a_valid_one_that_costs_what_they_say(number: int) -> None:
+    instance = _queue(60, 5) if number == 0 else make_tiny("halves", number, jobs=30)
+    problem = make_problem(instance, make_costs(instance.jobs, "wait"))
+    search = Search(problem)
+    before, rounds = search.decode(problem.release), iter(range(40))
+    search.improve_halves(6, 20, 100, lambda: next(rounds, None) is None)
+    assert search.cost <= before
+    assert check(instance, "wait", search.schedule()).cost == round(search.cost)
+    if number == 0:
+        assert search.cost < before
 
 
 @pytest.mark.parametrize("number", range(8))
