@@ -1,8 +1,4 @@
-"""Import of an operator's logs: several files and a cluster file become one instance, and a report of what counts.
-
-The cluster file is TOML. It has what an instance file has of the cluster (pools, partitions, quotas, priority, cycle,
-depth, judged), `types` of a pool (names of its GPUs in the log), and `begin`, `end` and `zone` of the window.
-"""
+"""Import of an operator's logs: several files and a cluster file become one instance, and a report of what counts."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from ratiobench.instances.cluster.model import DAY, LONGEST_RUN, NONE, ClusterDo
 from ratiobench.instances.cluster.report import Report
 from ratiobench.instances.cluster.waits import Holder, blocked, tabulate
 from ratiobench.instances.io.documents import read_document
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, require_known, shorten
 from ratiobench.instances.io.files import load_toml
 from ratiobench.instances.io.text_files import TextFile, open_text
 
@@ -55,16 +51,14 @@ FORMATS = tuple((name, summary) for name, (_, summary) in READERS.items())
 
 
 class LogPool(Pool, frozen=True, kw_only=True):
-    """A pool of the cluster file."""
-
-    types: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()  # names of its GPUs in the log
 
 
 class ClusterFile(ClusterDocument, frozen=True, kw_only=True):
-    """The cluster file; `begin` and `end` are seconds from 1970, `zone` a name such as Europe/Berlin."""
+    """The cluster file (docs/reference/instances/cluster.md)."""
 
     pools: Annotated[tuple[LogPool, ...], msgspec.Meta(min_length=1, max_length=100)]
-    begin: Second | None = None
+    begin: Second | None = None  # begin, end: of the window, seconds from 1970
     end: Second | None = None
     zone: str = ""
 
@@ -75,8 +69,7 @@ class ClusterFile(ClusterDocument, frozen=True, kw_only=True):
         try:
             self.read_zone()
         except (KeyError, ValueError, OSError):
-            problem = f"{shorten(self.zone)} is no time zone such as Europe/Berlin"
-            raise InputError("", "zone", problem) from None
+            raise InputError("", "zone", f"{shorten(self.zone)} is no time zone such as Europe/Berlin") from None
 
     def read_zone(self) -> ZoneInfo | None:
         return ZoneInfo(self.zone) if self.zone else None
@@ -85,22 +78,17 @@ class ClusterFile(ClusterDocument, frozen=True, kw_only=True):
 def import_logs(
     paths: Sequence[str],
     cluster: ClusterFile | str,
-    form: str = "",
+    form: str = "",  # of the logs; empty: by the names of the files
     columns: Mapping[str, str] | None = None,
     skip_bad: bool = False,
     name: str = "log",
 ) -> tuple[Instance, Report]:
-    """Import logs as one instance of this name, whose origin has the figures of the report.
-
-    `cluster`: the cluster file, read or to be read; `form`: format of the logs, empty: by the names of the files;
-    `columns`: our name of a column -> its name in a CSV file; `skip_bad`: lines that cannot be read are counted instead
-    of ending the import. InputError names file, line, field and value.
-    """
+    """Import logs as one instance of this name, whose origin has the figures of the report."""
     where = cluster if isinstance(cluster, str) else "cluster file"
     if isinstance(cluster, str):
         cluster = read_document(cluster, ClusterFile, load_toml)
-    if form and form not in READERS:
-        raise InputError("--format", "", explain_unknown_name(form, READERS))
+    if form:
+        require_known(form, READERS, "--format")
     log = Log(zone=cluster.read_zone(), columns=columns or {}, skip_bad=skip_bad)
     lines = LogJobs()
     for path in map(str, paths):
@@ -141,7 +129,7 @@ def _guess_format(file: TextFile, source: str) -> str:
 
 
 def _merge(lines: LogJobs, log: Log) -> LogJobs:
-    """One of the jobs with the same id and submit, the one that ran; runs that were requeued are pieces."""
+    """Of jobs with the same id and submit the one that ran; runs that were requeued are pieces."""
     jobs: dict[Any, LogJob] = {}
     for job in lines:
         if job.start is not None and job.start < job.submit:
@@ -173,7 +161,7 @@ class Shapes:
                 self.types[kind.lower()].add(q)
 
     def allowed(self, job: LogJob) -> set[int]:
-        """The pools that the job may use by its partition, type of GPU and constraint, as far as these are known."""
+        """The pools that the job may use by its partition, type of GPU and constraint, if these are known."""
         features = re.findall(r"[\w.-]+", job.constraint.lower()) if job.constraint else []
         named = [self.types[feature] for feature in features if feature in self.types] or [self.everywhere]
         allowed = self.partitions.get(job.partition, self.everywhere) & set[int]().union(*named)
@@ -222,12 +210,12 @@ def _cut(kept: LogJobs, begin: int, end: float) -> tuple[LogJobs, LogJobs]:
 
 def _count_left_out(jobs: LogJobs) -> dict[str, tuple[int, int]]:
     """By reason how many jobs are left out, and their GPU-seconds that are known."""
-    counts, seconds = Counter[str](), Counter[str]()
+    counts = dict[str, tuple[int, int]]()
     for job in jobs:
         if job.left_out:
-            counts[job.left_out] += 1
-            seconds[job.left_out] += (job.run or 0) * job.gpus
-    return {reason: (count, seconds[reason]) for reason, count in counts.items()}
+            count, seconds = counts.get(job.left_out, (0, 0))
+            counts[job.left_out] = count + 1, seconds + (job.run or 0) * job.gpus
+    return counts
 
 
 def _make_document(

@@ -12,13 +12,12 @@ from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.cluster.waits import PARTS, Waits
 from ratiobench.instances.io.errors import make_printable
 
+Rows = dict[str, dict[str, float]]  # Of `waits.tabulate`
 _MOST = 12  # Rows of a table, and lines that could not be read, that are printed
 
 
 @dataclass(slots=True)
 class Report:
-    """What an import counted."""
-
     read: int  # jobs that were read, those left out included
     jobs: int  # of the instance, and their GPU-seconds
     gpu_seconds: int
@@ -30,9 +29,7 @@ class Report:
     window: tuple[int, int]  # from the beginning to the last submit; its capacity leaves closed nodes out
     left_out: dict[str, tuple[int, int]]  # reason -> jobs, GPU-seconds that are known
     waits: Waits  # of the log
-    tables: dict[
-        str, dict[str, dict[str, float]]
-    ]  # waits by account, partition, user and width; empty for a log without starts
+    tables: dict[str, Rows]  # waits by account, partition, user and width; empty for a log without starts
     bad: list[str]  # lines that could not be read and were skipped
     remarks: Counter[str]  # sentence on some jobs -> how many jobs
 
@@ -44,11 +41,8 @@ class Report:
         figures["left_out"] = {reason: list(counts) for reason, counts in sorted(self.left_out.items())}
         figures |= {"bad_lines": len(self.bad), "remarks": dict(sorted((+self.remarks).items()))}
         if self.tables:
-            figures["waits"] = self.waits.means() | {
-                "jobs": int(self.waits.known.sum()),
-                "is_lower_bound": not self.waits.exact,
-                "overfull_seconds": self.waits.overfull,
-            }
+            facts = {"jobs": int(self.waits.known.sum()), "is_lower_bound": not self.waits.exact}
+            figures["waits"] = self.waits.means() | facts | {"overfull_seconds": self.waits.overfull}
         return figures
 
     def __str__(self) -> str:
@@ -88,7 +82,7 @@ class Report:
                 yield from _table(by, rows)
 
 
-def _table(by: str, rows: dict[str, dict[str, float]]) -> Iterator[str]:
+def _table(by: str, rows: Rows) -> Iterator[str]:
     yield f"{by:>16} {'jobs':>8} {'GPU-hours':>11} {'wait, min':>10} " + " ".join(f"{part:>10}" for part in PARTS)
     for name, row in islice(rows.items(), _MOST):
         minutes = " ".join(f"{row[part] / 60:10.1f}" for part in ("wait", *PARTS))

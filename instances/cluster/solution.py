@@ -15,9 +15,7 @@ from ratiobench.instances.io.documents import convert
 _Whole = Annotated[int, Meta(ge=-(2**40), le=2**40)]
 
 
-class _Document(msgspec.Struct):
-    """A solution; other keys are ignored."""
-
+class _Document(msgspec.Struct):  # other keys are ignored
     decisions: list[tuple[_Whole, _Whole]]
     nodes: list[_Whole]
 

@@ -139,7 +139,7 @@ def _find_surrogate(data: Any, path: str = "") -> str:
     for key, value in pairs:
         inner = join_path(path, key) if isinstance(key, str) else f"{path}[{key}]"
         for text in (key, value):
-            if isinstance(text, str) and not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+            if isinstance(text, str) and has_surrogate(text):
                 return inner
         if found := _find_surrogate(value, inner):
             return found
@@ -174,9 +174,13 @@ def require_different(field: str, names: Iterable[str]) -> None:
 
 
 def require_text(field: str, text: str) -> None:
-    """InputError for a text that no file can hold."""
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+    if has_surrogate(text):
         raise InputError("", field, NO_TEXT)
+
+
+def has_surrogate(text: str) -> bool:
+    """Whether it is no text that a file can hold."""
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
 # What msgspec says last, but of an error in the document as a whole
