@@ -33,14 +33,12 @@ APART, APART_SECONDS = 0.25, 300  # A replay matches if blocked parts differ by 
 
 
 class Span(Struct, frozen=True):
-    """An interval."""
-
     low: float
     high: float
 
 
 class Optimum(Struct, frozen=True):
-    """OPT of a cost over all jobs: the mean wait of a job or a GPU-hour lies between both ends, which are proved."""
+    """OPT of a cost over all jobs: the mean wait of a job or a GPU-hour lies between both ends."""
 
     lower: float  # lower, upper: seconds
     upper: float
@@ -49,8 +47,6 @@ class Optimum(Struct, frozen=True):
 
 
 class Policy(Struct, frozen=True):
-    """One policy on the log."""
-
     name: str  # with options
     figures: Figures  # of the jobs that are judged
     costs: dict[str, float]  # mean of each cost over all jobs, seconds
@@ -88,9 +84,7 @@ class Days(Struct, frozen=True):
 
 
 class Backtest(Struct, frozen=True):
-    """The result; times in seconds."""
-
-    format: str
+    format: str  # all times of a backtest are in seconds
     instance: str  # instance, name: hash and label of the instance
     name: str
     jobs: int  # jobs, judged: how many, and how many of them the tables of waits count
@@ -109,10 +103,7 @@ class Backtest(Struct, frozen=True):
 def run_backtest(
     instance: Instance, policies: Sequence[str], today: str = TODAY, what_if: Sequence[str] = (), seconds: float = 20.0
 ) -> Backtest:
-    """Replay the jobs under every policy, and enclose OPT of each cost for so many `seconds` (0: not at all).
-
-    `policies` are names with options, or import paths; `what_if` are changes of the cluster (`changes.GRAMMAR`).
-    """
+    """Replay the jobs under every policy, and enclose OPT of each cost for so many `seconds` (0: not at all)."""
     changes = {text: change(instance, text) for word in what_if for text in list_changes(instance, word)}
     pays = seconds or len(instance.jobs) > LARGE
     pool = SpawnPool(min(len(JUDGED_BY), usable_cores()) if pays else 0)
@@ -184,7 +175,7 @@ class _Replays:
 
     def judge(self, name: str, logged: IntArray | None = None) -> Policy:
         """The figures of a policy; of the starts in the log those that need no cost."""
-        instance = self.instance
+        instance, costs = self.instance, self.costs.items()
         start = self.schedules[name].start if logged is None else logged
         judged, today = instance.judged_jobs & (start >= 0), self.schedules[self.today].start
         accounts, widths = (
@@ -194,11 +185,9 @@ class _Replays:
         return Policy(
             name=name,
             figures=measure(instance, start, judged),
-            costs={} if logged is not None else {cost: costs.mean(start) for cost, costs in self.costs.items()},
+            costs={} if logged is not None else {name: cost.mean(start) for name, cost in costs},
             shares={},
-            differences={
-                cost: compare(instance, start, today, costs.weight, judged) for cost, costs in self.costs.items()
-            },
+            differences={name: compare(instance, start, today, cost.weight, judged) for name, cost in costs},
             accounts=accounts,
             widths=widths,
             utilisation=figures.utilisation(instance, start),
@@ -217,7 +206,6 @@ class _Replays:
         return optima
 
     def what_if(self, text: str) -> WhatIf:
-        """The figures after a change."""
         rows = [self.judge(name) for name in self.schedules]
         waits, utilisation = {row.name: row.figures for row in rows}, {row.name: row.utilisation for row in rows}
         return WhatIf(text, waits, utilisation, self.optima())

@@ -41,7 +41,7 @@ class Difference(Struct, frozen=True):
 
 
 def measure(instance: Instance, start: IntArray, chosen: Flags) -> Figures:
-    """Measure the chosen jobs of a schedule (or log); jobs without a start do not count."""
+    """Of the chosen jobs of a schedule (or log); jobs without a start do not count."""
     chosen = chosen & (start >= 0)
     jobs = instance.jobs
     run, area = jobs.run[chosen], (jobs.width * jobs.run)[chosen].astype(float)
@@ -69,29 +69,27 @@ def group_by_account(instance: Instance) -> dict[str, Flags]:
 
 
 def compare(instance: Instance, start: IntArray, today: IntArray, weight: IntArray, chosen: Flags) -> Difference:
-    """Compare weighted mean waits of two schedules of the same jobs, paired by the week (or day) of submit.
-
-    The interval is Student's over the residuals of the ratio estimator; jobs of neighbouring days share a queue, so
-    weeks are taken where there are enough.
-    """
+    """Compare weighted mean waits of two schedules of the same jobs, paired by the week (or day) of submit."""
     more = ((start - today) * weight)[chosen].astype(float)
     weights, since = weight[chosen].astype(float), (instance.jobs.submit[chosen] - instance.begin)
     if not len(more):
         return Difference(0.0, None, None, 0, "days")
     mean = float(more.sum() / weights.sum())
+    # Jobs of neighbouring days share a queue, so weeks are taken if there are enough
     unit, seconds = ("weeks", 7 * DAY) if np.ptp(since) >= LEAST_PERIODS * 7 * DAY else ("days", DAY)
     _, period = np.unique(since // seconds, return_inverse=True)
     residuals = np.bincount(period, weights=more) - mean * np.bincount(period, weights=weights)
     count = len(residuals)
     if count < LEAST_PERIODS:
         return Difference(mean, None, None, count, unit)
+    # Student's interval over the residuals of the ratio estimator
     half = quantile(count - 1) * math.sqrt(count / (count - 1) * float((residuals**2).sum())) / float(weights.sum())
     return Difference(mean, mean - half, mean + half, count, unit)
 
 
 def list_days(instance: Instance) -> list[int]:
     """Borders of the days of the window of submits, counted from the beginning."""
-    span = max(0, int(instance.jobs.submit.max(initial=instance.begin)) - instance.begin)
+    span = int(instance.jobs.submit.max(initial=instance.begin)) - instance.begin
     return [instance.begin + DAY * day for day in range(span // DAY + 2)]
 
 
@@ -112,10 +110,8 @@ def utilisation(instance: Instance, start: IntArray) -> float:
 def list_utilisation(instance: Instance, start: IntArray, borders: Sequence[int]) -> list[float]:
     """The share of GPU-seconds in use between neighbouring borders; jobs that ran at the beginning use theirs."""
     jobs, running, known = instance.jobs, instance.running, start >= 0
-    begins, ends = (
-        np.concatenate([start[known], running.start]),
-        np.concatenate([(start + jobs.run)[known], running.end]),
-    )
+    begins = np.concatenate([start[known], running.start])
+    ends = np.concatenate([(start + jobs.run)[known], running.end])
     width = np.concatenate([jobs.width[known], running.nodes * running.gpus])
     shares = []
     for low, high in pairwise(borders):
