@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,14 +19,11 @@ from ratiobench.instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, TRACE
 DATA = Path(__file__).with_name("data")
 COUNTED_SLOTS, COUNT_LIMIT = 1_000_000, 1_000_000  # Most slots of a file of counts, and most tasks in one of them
 
-__all__ = ["SLOTS_PER_DAY", "day_counts", "days", "read_arrivals", "scale_counts", "span_counts", "traces"]
+__all__ = ["SLOTS_PER_DAY", "days", "read_arrivals", "scale_counts", "span_counts", "traces"]
 
 
 def traces() -> list[tuple[str, str]]:
-    """List the traces.
-
-    Returns (name, sentence) pairs; the sentence has the content, the shipped days and the licence.
-    """
+    """Name of each trace, and its content, shipped days and licence in a sentence."""
     listed = []
     for name, trace in TRACES.items():
         first, *_, last = days(name)
@@ -43,24 +41,11 @@ def list_earlier_days(trace: str) -> tuple[str, ...]:
     return tuple(_table(trace, "earlier"))
 
 
-def day_counts(trace: str, day: str, file: str | os.PathLike[str] | None = None) -> tuple[int, ...]:
-    """Submissions in each of the 144 slots of 600 s of one day, ``YYYY-MM-DD`` in the trace's own clock.
-
-    `file`: a file in the trace's public format; None for the shipped days.
-    """
-    return span_counts(trace, day, 1, file)[0]
-
-
 def span_counts(
     trace: str, day: str, number: int, file: str | os.PathLike[str] | None = None, slot_seconds: int = SLOT_SECONDS
 ) -> tuple[tuple[int, ...], bool]:
-    """Submissions per slot of several days, one after another, and whether days had to be repeated.
-
-    After the last day the first one follows. Days that are shipped as history stand before the others.
-
-    `day`, `file`: as of `day_counts`, the first day; `slot_seconds`: 600 for shipped days.
-    """
-    if file is not None:
+    """Submissions per slot of so many days from `day` on, and whether days had to be repeated."""
+    if file is not None:  # the trace's own, not the shipped days, whose slots have 600 s
         table = read_arrivals(trace, file, slot_seconds)
         if day not in table:
             span = f"{min(table)} to {max(table)}" if table else "no days"
@@ -79,28 +64,13 @@ def span_counts(
 
 
 def scale_counts(counts: Sequence[int], total: int) -> tuple[int, ...]:
-    """Rescale counts to an exact total by cumulative rounding.
-
-    With N(t) the submissions up to slot t and N those of all slots, the rescaled arrivals up to slot t are
-    ``total * N(t) / N`` rounded to the nearest integer, halves up; a slot's count is the difference to the slot before.
-    Any stretch of slots so gets its exact share of the total to within 1, bursts included, and nothing is drawn.
-
-    Examples
-    --------
-    >>> from ratiobench.instances.lora.arrivals import scale_counts
-    >>> scale_counts([3, 1, 0, 4], 4)
-    (2, 0, 0, 2)
-    """
+    """Rescale counts to an exact total: every stretch of slots gets its share to within 1, and nothing is drawn."""
     whole = sum(counts)
     if whole == 0 and total > 0:
         raise ValueError("no submissions in these slots")
-    result, seen, placed = [], 0, 0
-    for count in counts:
-        seen += count
-        upto = (2 * total * seen + whole) // (2 * whole) if whole else 0
-        result.append(upto - placed)
-        placed = upto
-    return tuple(result)
+    # Arrivals up to a slot are rounded to the nearest integer, halves up
+    placed = [(2 * total * seen + whole) // (2 * whole) if whole else 0 for seen in accumulate(counts)]
+    return tuple(upto - before for before, upto in pairwise([0, *placed]))
 
 
 @dataclass(frozen=True)

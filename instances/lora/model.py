@@ -1,4 +1,4 @@
-"""Problem P (eq. 4) in samples, MB, micro-dollars, Wh, slots 1..T; `format.parse` alone makes instances, so all are valid."""
+"""The data of problem P (eq. 4), in integers; `format.parse` alone makes instances, so all that exist are valid."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Moment = tuple[date, int]
 
 
 def _read_helios(file: TextFile, source: str) -> Iterator[Moment]:
-    """Submissions of the GPU jobs (gpu_num > 0), in the log's own clock."""
+    """Submissions of GPU jobs, in the log's own clock."""
     for line, row in _read_table(file, source, ("gpu_num", "submit_time")):
         moment = _timestamp(row["submit_time"], f"line {line} submit_time", source)
         if read_number(row["gpu_num"], source, f"line {line} gpu_num") > 0:
@@ -35,7 +35,7 @@ def _read_helios(file: TextFile, source: str) -> Iterator[Moment]:
 
 
 def _read_pai(file: TextFile, source: str) -> Iterator[Moment]:
-    """Starts of the terminated GPU tasks (plan_gpu > 0), in UTC+8; the table has no submission times."""
+    """Starts of terminated GPU tasks, in UTC+8; the table has no submission times."""
     for line, fields in rows(file, source):
         if line == 1 and tuple(fields) == _PAI:
             continue
@@ -49,11 +49,8 @@ def _read_pai(file: TextFile, source: str) -> Iterator[Moment]:
 
 
 def _read_philly(file: TextFile, source: str) -> Iterator[Moment]:
-    """Submissions of all jobs, in the log's own clock, without a correction for daylight saving.
-
-    The file is `cluster_job_log` (JSON), or the CSV with a `timestamp` column that schedulers' simulators use.
-    """
-    if not file.is_json_list():
+    """Submissions of all jobs, in the log's own clock, without a correction for daylight saving."""
+    if not file.is_json_list():  # the CSV of schedulers' simulators, not `cluster_job_log`
         for line, row in _read_table(file, source, ("timestamp",)):
             yield _timestamp(row["timestamp"], f"line {line} timestamp", source)
         return
@@ -67,13 +64,10 @@ def _read_philly(file: TextFile, source: str) -> Iterator[Moment]:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A cluster trace: what it is, where its owner publishes it, and how its file is read."""
-
     title: str  # owner, cluster, year, and what is counted
     licence: str
     where: str  # the file that the reader wants and where to get it
-    # yields the moment of every job that counts, given the open text file and its name for messages.
-    moments: Callable[[TextFile, str], Iterator[Moment]]
+    moments: Callable[[TextFile, str], Iterator[Moment]]  # (file, its name): when every job that counts came
 
 
 # The traces by name, in alphabetical order
@@ -101,7 +95,6 @@ TRACES = {
 
 
 def find_trace(name: str) -> Trace:
-    """The trace of this name."""
     if name not in TRACES:
         raise InputError("traces", "name", f"{shorten(name)} is none of {', '.join(TRACES)}")
     return TRACES[name]
@@ -110,14 +103,7 @@ def find_trace(name: str) -> Trace:
 def read_arrivals(
     trace: str, path: str | os.PathLike[str], slot_seconds: int = SLOT_SECONDS
 ) -> dict[str, tuple[int, ...]]:
-    """Count the jobs per slot of every day of a trace's file.
-
-    Entry s of a day covers `slot_seconds` (a divisor of a day) from second `slot_seconds` * s after midnight; days
-    without jobs are all zeros. The first and the last day may be cut by the file. Plain text and gzip are both read.
-
-    `slot_seconds`: length of a slot, a divisor of a day; returns (slots,) counts by day, from the file's first day to
-    its last.
-    """
+    """Count the jobs per slot (a divisor of a day) of every day from the file's first one to its last."""
     reader = find_trace(trace)
     counts: dict[date, list[int]] = {}
     nobody = [0] * (SLOTS_PER_DAY * SLOT_SECONDS // slot_seconds)
@@ -128,8 +114,8 @@ def read_arrivals(
         return {}
     first, last = min(counts), max(counts)
     if (last - first).days > LONGEST_SPAN:
-        span = f"{first} to {last} is more than {LONGEST_SPAN} days: one of them is wrong"
-        raise InputError(str(path), "days", span)
+        problem = f"{first} to {last} is more than {LONGEST_SPAN} days: one of them is wrong"
+        raise InputError(str(path), "days", problem)
     every = (first + timedelta(days=j) for j in range((last - first).days + 1))
     return {day.isoformat(): tuple(counts.get(day, nobody)) for day in every}
 

@@ -19,39 +19,27 @@ PAYMENT_LIMIT = 2**54
 
 
 class Decision(NamedTuple):
-    """An admitted task's schedule and charge.
+    """An admitted task's schedule and charge."""
 
-    Parameters
-    ----------
-    vendor : 0-based index into the task's vendors; None exactly when it has none.
-    cells : (node, slot) pairs in slot order; nodes from 0, slots from 1.
-    payment : charge in micro-dollars, or None for an algorithm without a payment rule.
-    """
-
-    vendor: int | None
-    cells: tuple[tuple[int, int], ...]
-    payment: int | None = None
+    vendor: int | None  # 0-based index into the task's vendors; None exactly when it has none
+    cells: tuple[tuple[int, int], ...]  # (node, slot) pairs in slot order; nodes from 0, slots from 1
+    payment: int | None = None  # micro-dollars; None for an algorithm without a payment rule
 
 
 Solution = tuple[Decision | None, ...]
 
 
 class DecisionDocument(Part, frozen=True):
-    """A decision in a file."""
-
     vendor: Signed | None
     cells: tuple[Annotated[tuple[Signed, Signed], msgspec.Meta(title="[node, slot]")], ...]
     payment: Annotated[int, msgspec.Meta(ge=-PAYMENT_LIMIT, le=PAYMENT_LIMIT)] | None = None
 
 
-class SolutionDocument(msgspec.Struct):
-    """A solution; further keys, as `opt --json` prints, are ignored."""
-
+class SolutionDocument(msgspec.Struct):  # further keys, as `opt --json` prints, are ignored
     decisions: list[DecisionDocument | None]
 
 
 def solution_document(solution: Solution) -> dict[str, Any]:
-    """The solution's JSON document."""
     rows = (None if each is None else each._asdict() | {"cells": list(map(list, each.cells))} for each in solution)
     return {"decisions": list(rows)}
 
@@ -63,7 +51,6 @@ def read_solution(path: str | os.PathLike[str]) -> Solution:
 
 
 def parse_solution(data: Any, source: str) -> Solution:
-    """Validate the shape of a decoded solution document."""
     return make_solution(convert(data, SolutionDocument, source).decisions)
 
 
