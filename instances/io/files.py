@@ -28,8 +28,6 @@ from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import SHOWN, InputError, make_printable, shorten, suggest_name
 
 _LOOKED_AT = 10_000  # Files of a folder among which one of a similar name is looked for
-
-
 _DUPLICATES = 1_000  # Objects with a key that stands twice among which the first of a document is looked for
 
 
@@ -83,11 +81,9 @@ class Place(NamedTuple):
 
 
 def iterate_values(document: Any, name: str = "") -> Iterator[tuple[Place, Any]]:
-    """Every value in a decoded document, the document first, each with its place; any depth, in memory for one path.
-
-    A place is written out only when somebody asks for it: paths can be far longer than the document.
-    """
-    # A stack and not recursion: the JSON reader allows deeper nesting than Python's calls do.
+    """Every value in a decoded document, the document first, each with its place; any depth, in memory for one path."""
+    # A stack and not recursion: the JSON reader allows deeper nesting than Python's calls do. Places are written out
+    # only when somebody asks for it: paths can be far longer than the document.
     stack: list[tuple[Place | None, Iterator[tuple[str | int, Any]]]] = [(None, iter([(name, document)]))]
     while stack:
         holder, rest = stack[-1]
@@ -111,17 +107,8 @@ def _first_duplicate(document: Any, source: str) -> InputError:
     return InputError(source, str(Place(place, key)), problem)
 
 
-def _check_values(text: bytes, source: str, most: int) -> None:
-    """Refuse JSON text that would take far more memory than its bytes, before it is decoded."""
-    if packing.count_values(text) > most:
-        raise InputError(source, "", f"it has more than {most} values, the most that is read")
-
-
 def load_json(data: bytes, source: str, most: int | None = None) -> Any:
-    """The JSON value in `data` (gzip and packed JSON are known by their first bytes); strict about duplicates.
-
-    `most`: values that are read at most, lists and objects among them; None for `packing.MOST`.
-    """
+    """The JSON value, of at most `most` values, in plain, gzip or packed `data`; strict about duplicates."""
     most = packing.MOST if most is None else most
     twice = 0
 
@@ -138,7 +125,8 @@ def load_json(data: bytes, source: str, most: int | None = None) -> Any:
     try:
         if data[:2] == b"\x1f\x8b":
             data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), source, "unpacked, ")
-        _check_values(data, source, most)
+        if packing.count_values(data) > most:  # would take far more memory than its bytes
+            raise InputError(source, "", f"it has more than {most} values, the most that is read")
         text = data.decode("utf-8")
         found = json.loads(text, object_pairs_hook=decoded, parse_constant=_constant, parse_int=_integer_literal)
     except (OSError, EOFError, zlib.error) as error:
@@ -200,7 +188,7 @@ def make_size_error(source: str, how: str = "") -> InputError:
 
 
 def _bounded(stream: IO[bytes] | gzip.GzipFile, source: str, how: str = "") -> bytes:
-    """All that is in the stream, if that is not more than the limit; a stream without end is left soon after it."""
+    """All that is in the stream, if that is not more than the limit."""
     limit, found = _limit.get(), io.BytesIO()
     while chunk := stream.read(_CHUNK):
         found.write(chunk)
@@ -215,7 +203,7 @@ def _too_large(source: str) -> InputError:
 
 @contextlib.contextmanager
 def open_bytes(path: str | os.PathLike[str], where: str = "") -> Iterator[tuple[IO[bytes], str]]:
-    """Open a file or pipe for reading, with its name for messages; `-` is standard input."""
+    """Open a file or pipe (`-`: standard input), with its name for messages."""
     source, more = str(path), where and f"; {where}"
     if not source:
         raise InputError("''", "", "the empty name is not that of a file; - is standard input")
@@ -280,7 +268,7 @@ def _open_named_pipe(path: str | os.PathLike[str], source: str) -> IO[bytes]:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
-    """The content of a file or pipe, and its name for messages; `-` is standard input."""
+    """The content of a file or pipe (`-`: standard input), and its name for messages."""
     try:
         with open_bytes(path) as (file, source):
             return _bounded(file, source), source
@@ -289,7 +277,7 @@ def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
 
 
 def _near(error: OSError, source: str) -> str:
-    """The file of a name like this in the same folder, of a file that is not there; empty where none is."""
+    """If the file is not there, the one of a name like this in the same folder."""
     if not isinstance(error, FileNotFoundError):
         return ""
     folder, name = os.path.split(source)
@@ -303,7 +291,7 @@ def _writing_error(path: object, problem: object) -> InputError:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse what `write_atomically` could not write, before the work whose result it is to hold; leaves nothing."""
+    """Refuse what `write_atomically` could not write, before the work whose result it is to hold."""
     target = Path(path)
     if _is_special(path):
         if not os.access(target, os.W_OK):
@@ -363,7 +351,6 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def line_of(document: Any) -> str:
-    """A JSON document as text, on one line."""
     return _compact(document) + "\n"
 
 
@@ -391,7 +378,6 @@ def _compact(value: Any) -> str:
 
 
 def make_folder(path: Path) -> Path:
-    """The folder, made if need be; InputError where that cannot be."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -401,10 +387,7 @@ def make_folder(path: Path) -> Path:
 
 @contextlib.contextmanager
 def fill_folder(folder: Path) -> Iterator[Path]:
-    """A folder beside whose files get into `folder` when all of them are there; none does after an error.
-
-    `folder` is made if need be, and is not left behind empty.
-    """
+    """A folder whose files get into `folder` (made if need be, not left behind empty) at the end, or none of them."""
     new = not folder.exists()
     make_folder(folder)
     handle, temporary = _make_temporary(folder / "files")
@@ -428,16 +411,11 @@ def fill_folder(folder: Path) -> Iterator[Path]:
 SUFFIXES = (".json.gz", ".json")  # Of instance files
 
 
-def bare_name(path: Path) -> str:
-    """The name of an instance file without what says how it is packed."""
-    return next(path.name.removesuffix(suffix) for suffix in SUFFIXES if path.name.endswith(suffix))
-
-
 def list_instances(folder: Path) -> list[Path]:
     """The instance files of a folder, in order of their names, numbers in them by value."""
 
     def order(path: Path) -> list[tuple[int, str]]:
-        parts = re.split(r"(\d+)", bare_name(path))
+        parts = re.split(r"(\d+)", path.name.removesuffix(".gz").removesuffix(".json"))
         return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
     found = (path for path in folder.iterdir() if path.name.endswith(SUFFIXES))

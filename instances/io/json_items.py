@@ -37,7 +37,6 @@ class _Reader:
         return bool(added)
 
     def fail(self, problem: str, at: int | None = None) -> InputError:
-        """An error that names the line of a place in the text, by default the one that is read."""
         line, column = self._place(self._at if at is None else at)
         return InputError(self._source, f"line {line + 1} column {column + 1}", problem)
 
