@@ -212,7 +212,6 @@ class _Replays:
 
 
 def _replay_all(instance: Instance, names: Iterable[str], pool: SpawnPool) -> dict[str, Schedule]:
-    """The schedules of policies, by name; in the pool if it has processes."""
     ready = {name: pool.submit(_replay, instance, name, current()) for name in names if pool.workers}
     schedules = {}
     for name in names:

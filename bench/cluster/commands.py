@@ -150,7 +150,6 @@ def backtest(
 
 
 def _backtest_lines(result: Backtest) -> Iterator[str]:
-    """The answer, the tables and what they rest on, for people."""
     from ratiobench.bench.cluster.page import list_answers, list_basis, list_tables
     from ratiobench.bench.show import align_columns
 

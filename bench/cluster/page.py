@@ -39,7 +39,6 @@ def percent(span: Span | None) -> str:
 
 
 def difference_text(difference: Difference) -> str:
-    """A difference in minutes, with its interval."""
     mean, *ends = (f"{s / 60:+,.0f}" for s in (difference.mean, difference.low, difference.high) if s is not None)
     return mean + f" ({' to '.join(ends)})" * bool(ends)
 
@@ -167,7 +166,6 @@ def _draw_utilisation(axes: Axes, result: Backtest) -> None:
 
 
 def _draw_accounts(axes: Axes, result: Backtest) -> None:
-    """Mean wait by account; by width for a log without accounts."""
     groups = "accounts" if result.policies[0].accounts else "widths"
     shown = shown_policies(result)
     waits = {row.name: [figures.wait / 3600 for figures in getattr(row, groups).values()] for row in shown}

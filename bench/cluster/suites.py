@@ -35,7 +35,6 @@ def _suite(name: str, summary: str, cases: tuple[Case, ...], costs: tuple[str, .
 
 @lru_cache(maxsize=1)
 def suites() -> tuple[Suite, ...]:
-    """All suites of the family."""
     small = _cases(COSTS, (3, 2, 1), 1, 60)
     sequences = _cases(("slowdown",), (6, 4, 3), 4, 256)
     summary = "Sequences of 256 jobs, bounded slowdown: the protocol of RLScheduler, with OPT beside"

@@ -60,7 +60,6 @@ USERS, ACCOUNTS = 60, 8
 
 
 def make(recipe: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe, ``{"kind": "month", ...}``."""
     return make_instance(recipe, {"month": _month, "trace": _trace})
 
 

@@ -65,7 +65,6 @@ def _conditions(status: Row) -> dict[str, int]:
 
 
 def _begin(row: Row) -> LogJob:
-    """Name, submit and user (the namespace) of an object."""
     metadata = row.object("metadata")
     namespace = metadata.text("namespace")
     return LogJob(f"{namespace}/{metadata.text('name')}", metadata.require_second("creationTimestamp"), user=namespace)

@@ -23,8 +23,6 @@ LONGEST_NAME = 200
 
 
 class Reason:
-    """Why a job of a log is no job of the instance."""
-
     CANCELLED = "cancelled before it started"
     NOT_STARTED = "not started"
     NO_END = "without an end"
@@ -110,7 +108,6 @@ class Log:
     is_local: bool = False  # whether a time did not say its zone
 
     def skip(self, error: InputError) -> None:
-        """Count a line that cannot be read, or raise its error."""
         if not self.skip_bad:
             raise error
         self.bad.append(str(error))

@@ -55,8 +55,6 @@ class LogPool(Pool, frozen=True, kw_only=True):
 
 
 class ClusterFile(ClusterDocument, frozen=True, kw_only=True):
-    """The cluster file (docs/reference/instances/cluster.md)."""
-
     pools: Annotated[tuple[LogPool, ...], msgspec.Meta(min_length=1, max_length=100)]
     begin: Second | None = None  # begin, end: of the window, seconds from 1970
     end: Second | None = None
@@ -120,7 +118,6 @@ def import_logs(
 
 
 def _guess_format(file: TextFile, source: str) -> str:
-    """The format of an open file by its name, and of JSON by its first characters."""
     suffix = Path(source.removesuffix(".gz")).suffix
     if suffix != ".json":
         return {".swf": "swf", ".csv": "csv", ".tsv": "csv"}.get(suffix, "sacct")
@@ -149,8 +146,6 @@ def _merge(lines: LogJobs, log: Log) -> LogJobs:
 
 
 class Shapes:
-    """Nodes, GPUs of a node and pools of the jobs of a log."""
-
     def __init__(self, cluster: ClusterFile) -> None:
         self.cluster, self.fits = cluster, dict[tuple[object, ...], tuple[int, int, tuple[int, ...], str]]()
         names = [pool.name for pool in cluster.pools]

@@ -307,8 +307,7 @@ class Instance:
         return self.capacity * (end - begin) - int((closed * self.node_gpus[self.closures[:, 0]]).sum())
 
     @property
-    def judged_jobs(self) -> NDArray[np.bool_]:
-        """(jobs,) whether tables of waits count the job."""
+    def judged_jobs(self) -> NDArray[np.bool_]:  # (jobs,) whether tables of waits count the job
         submit = self.jobs.submit
         if self.judged is not None:
             return np.asarray((submit >= self.judged[0]) & (submit < self.judged[1]))
@@ -334,12 +333,10 @@ class Costs:
     submit: IntArray
     total_weight: int  # what the total is divided by for the mean that is printed
 
-    def numerators(self, start: IntArray) -> IntArray:
-        """(jobs,) unit_j c_j(start_j), exact."""
+    def numerators(self, start: IntArray) -> IntArray:  # (jobs,) unit_j c_j(start_j), exact
         return np.maximum(self.low, self.weight * (start - self.submit) + self.add)
 
     def total(self, start: IntArray) -> Fraction:
-        """The cost of a schedule, exact."""
         units, group = np.unique(self.unit, return_inverse=True)
         sums = [0] * len(units)  # of integers without bounds
         for place, value in zip(group.tolist(), self.numerators(start).tolist(), strict=True):
@@ -356,7 +353,6 @@ class Costs:
 
 
 def make_costs(jobs: Jobs, name: str) -> Costs:
-    """The cost of this name for these jobs."""
     one = freeze(np.ones(len(jobs)))
     if name == "slowdown":  # max(1, (s - submit + run) / max(run, 10)), the bounded slowdown
         bounded = freeze(np.maximum(jobs.run, 10))
@@ -369,6 +365,5 @@ def make_costs(jobs: Jobs, name: str) -> Costs:
 
 
 def with_cost(instance: Instance, cost: str) -> Instance:
-    """The instance, its schedules judged by this cost."""
     require_known(cost, COSTS, "--cost")
     return replace(instance, cost=cost, cache={})

@@ -34,7 +34,6 @@ class Report:
     remarks: Counter[str]  # sentence on some jobs -> how many jobs
 
     def summary(self) -> dict[str, Any]:
-        """The figures as JSON; seconds, GPU-seconds and shares."""
         names = ("read", "jobs", "gpu_seconds", "running", "waiting", "twice", "load", "utilisation")
         figures: dict[str, Any] = {name: getattr(self, name) for name in names}
         figures["window"] = list(self.window)
@@ -92,7 +91,6 @@ def _table(by: str, rows: Rows) -> Iterator[str]:
 
 
 def describe(instance: Instance) -> dict[str, Any]:
-    """Figures to show beside an instance."""
     jobs = instance.jobs
     span = int(jobs.submit.max(initial=instance.begin)) - instance.begin
     asked = int((jobs.width * jobs.run)[jobs.submit >= instance.begin].sum())

@@ -58,7 +58,6 @@ def _read_resources(text: str) -> Resources:
 
 
 def _duration(row: Row, key: str) -> int | None:
-    """Seconds of [days-][hours:]minutes:seconds."""
     if not (text := row.text(key)):
         return None
     if not (match := _DURATION.fullmatch(text)):

@@ -27,7 +27,6 @@ def solution_document(schedule: Schedule) -> dict[str, Any]:
 
 
 def parse_solution(data: Any, source: str) -> Schedule:
-    """Read a solution document; only its form is checked."""
     found = convert(data, _Document, source)
     pairs = np.array(found.decisions, dtype=np.int64).reshape(-1, 2)
     return Schedule(freeze(pairs[:, 0]), freeze(pairs[:, 1]), freeze(np.array(found.nodes, dtype=np.int64)))

@@ -108,7 +108,6 @@ Lacks = Callable[[int, int, tuple[int, ...]], Flags]
 
 
 def _sum_changes(place: IntArray, change: IntArray, grid: IntArray) -> IntArray:
-    """The sum of the changes up to each place of the grid."""
     return np.cumsum(np.bincount(place, change, len(grid))).astype(np.int64)
 
 

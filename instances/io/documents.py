@@ -56,14 +56,11 @@ Signed = Annotated[int, msgspec.Meta(ge=-LIMIT, le=LIMIT)]
 
 @dataclass(frozen=True, slots=True)
 class Documents(Generic[Read, Written]):
-    """How a kind of file is read and written."""
-
     parse: Callable[[Any, str], Read]  # (decoded document, its name in messages) -> what the file holds
     document: Callable[[Written], dict[str, Any]]  # the JSON document that `parse` reads
     text: Callable[[dict[str, Any]], str] = text_of
 
     def read(self, path: str | os.PathLike[str]) -> Read:
-        """Read and validate a file (.json or .json.gz, `-` for standard input)."""
         return self.loads(*read_bytes(path))
 
     def loads(self, data: bytes | str, source: str = "<string>") -> Read:
@@ -171,7 +168,6 @@ def require_text(field: str, text: str) -> None:
 
 
 def has_surrogate(text: str) -> bool:
-    """Whether it is no text that a file can hold."""
     return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -287,7 +283,6 @@ def _kind_of(base: Any) -> type:
 
 
 def _options(base: Any) -> tuple[Any, ...]:
-    """The values of a literal or an enumeration."""
     if isinstance(base, type) and issubclass(base, Enum):
         return tuple(member.value for member in base)
     return get_args(base) if get_origin(base) is Literal else ()
@@ -340,7 +335,6 @@ def _range(meta: dict[str, Any]) -> str:
 
 
 def _words(base: Any, meta: dict[str, Any]) -> str:
-    """What a type allows."""
     kind = _kind_of(base)
     if "title" in meta and kind is not list:
         return str(meta["title"])

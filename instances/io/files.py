@@ -99,7 +99,6 @@ def iterate_values(document: Any, name: str = "") -> Iterator[tuple[Place, Any]]
 
 
 def _first_duplicate(document: Any, source: str) -> InputError:
-    """The error for a document with a key that stands twice: its path and both values."""
     place, (key, first, second) = next(
         (place, value.twice) for place, value in iterate_values(document) if type(value) is _Twice
     )
@@ -227,7 +226,6 @@ _PATIENCE = 1.0  # Seconds that a named pipe waits for a program that writes to 
 
 
 def _open_input(path: str | os.PathLike[str], source: str) -> IO[bytes]:
-    """Open a file or pipe for reading; InputError for what has no end, or may never begin."""
     try:
         kind = os.stat(path).st_mode
     except ValueError:  # a NUL

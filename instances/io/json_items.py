@@ -46,8 +46,7 @@ class _Reader:
         column = at - self._text.rfind("\n", 0, at) - 1 if breaks else self._columns + at
         return self._lines + breaks, column
 
-    def peek(self) -> str:
-        """The next character that is no white space; empty at the end."""
+    def peek(self) -> str:  # The next character that is no white space; empty at the end
         while True:
             found = _SPACE.match(self._text, self._at)
             self._at = found.end() if found else self._at

@@ -18,8 +18,6 @@ _WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
 class Kind:
-    """What the values of a key may be."""
-
     lists: ClassVar[bool] = False  # Whether a list of integers is one value; else a list in a file is several values
 
     @property
@@ -222,7 +220,6 @@ class Key:
     place: str = ""  # its path in the recipe, where that is not its name
 
     def row(self) -> dict[str, str]:
-        """The key as a row of a table, texts by column."""
         default = self.default_text or ("" if self.default is None else text_of(self.default))
         return {
             "name": self.name, "range": self.kind.range, "unit": self.unit, "default": default, "meaning": self.meaning,
@@ -231,8 +228,6 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A kind of recipe."""
-
     name: str  # on the command line and in files
     summary: str  # what it makes, in a sentence
     keys: tuple[Key, ...]  # in the order of the table

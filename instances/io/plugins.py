@@ -31,7 +31,6 @@ class Plugin:
         return f"{self.package} {self.version}"
 
     def load(self) -> Any:
-        """Import what the value names: its module, or an attribute of it."""
         module, _, attribute = self.value.partition(":")
         try:
             found = importlib.import_module(module)
@@ -61,6 +60,5 @@ def plugins_of(group: str, family: str) -> dict[str, Plugin]:
 
 
 def plugin_packages() -> dict[str, str]:
-    """The packages that add plug-ins, and their versions."""
     plugins = (plugin for group in GROUPS for plugin in find_plugins(group).values())
     return {plugin.package: plugin.version for plugin in sorted(plugins, key=attrgetter("package")) if plugin.package}

@@ -66,8 +66,7 @@ class RandomNumbers:
         while skip > 0:
             skip -= len(self._stream.words(min(skip, 1 << 16)))
 
-    def draw_below(self, n: int) -> int:
-        """Uniform on 0..n-1, exactly."""
+    def draw_below(self, n: int) -> int:  # Uniform on 0..n-1, exactly
         limit = 2**64 // n * n
         while True:
             if not self._buffer:

@@ -51,16 +51,13 @@ class TextFile(io.TextIOWrapper):
             raise _long(self._source, self._line)
         return line
 
-    def peek(self) -> bytes:
-        """The first bytes of the file, before any line was read."""
+    def peek(self) -> bytes:  # The first bytes of the file, before any line was read
         return self._stream.peek()
 
-    def is_json_list(self) -> bool:
-        """Whether the file, before any line was read, begins with a bracket."""
+    def is_json_list(self) -> bool:  # Whether the file, before any line was read, begins with a bracket
         return self.peek().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
 
-    def json(self) -> Any:
-        """The whole file, before any line was read, as a JSON value."""
+    def json(self) -> Any:  # The whole file, before any line was read, as a JSON value
         return load_json(self._stream.read().removeprefix(b"\xef\xbb\xbf"), self._source)
 
 

@@ -32,7 +32,6 @@ def traces() -> list[tuple[str, str]]:
 
 
 def days(trace: str) -> tuple[str, ...]:
-    """The shipped days of a trace, as ``YYYY-MM-DD``."""
     return tuple(_table(trace, "arrivals"))
 
 

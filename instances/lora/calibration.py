@@ -65,7 +65,6 @@ class Calibration:
         return tuple(sorted({p.batch for p in self.profiles}))
 
     def choose_profiles(self, colocation: Sequence[int], batch: Sequence[int]) -> tuple[Profile, ...]:
-        """The profiles with a co-location degree and a batch of the lists."""
         for key, values, known in (("colocation", colocation, self.tasks), ("batch", batch, self.batch)):
             for value in values:
                 if value not in known:

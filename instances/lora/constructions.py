@@ -35,8 +35,6 @@ class Shape(NamedTuple):
 
 
 class Construction(NamedTuple, Generic[T]):
-    """A family of instances."""
-
     keys: tuple[Key, ...]  # in the order of the instance's name
     summary: str  # what it shows
     make: Callable[[Values], T]

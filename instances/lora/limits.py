@@ -26,8 +26,6 @@ TYPE_LIMIT = 64  # Most node types of an instance
 
 
 class Group(NamedTuple):
-    """Equal tasks that arrive one after another."""
-
     tasks: int  # how many
     value: int  # micro-dollars
     first: int  # first, last: the window
@@ -36,16 +34,12 @@ class Group(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What arrives at one level."""
-
     label: str
     groups: tuple[Group, ...]
     opt: int  # of everything up to it, micro-dollars
 
 
 class UnitInstance(NamedTuple):
-    """A hard instance before it is a document."""
-
     types: int
     nodes: int  # of each type
     units: int  # of a node
@@ -57,13 +51,11 @@ class UnitInstance(NamedTuple):
         counts = accumulate(sum(group.tasks for group in level.groups) for level in self.levels)
         return [(level.label, count, level.opt) for level, count in zip(self.levels, counts, strict=True)]
 
-    def values(self) -> list[int]:
-        """The value of one task of each level, micro-dollars."""
+    def values(self) -> list[int]:  # The value of one task of each level, micro-dollars
         return [level.groups[0].value for level in self.levels]
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe ``{"kind": "limit", "name": NAME, KEYS}``."""
     values, units = read(recipe)
     given = FAMILIES[recipe["name"]].name_values(recipe, _write_value)
     name = "_".join(filter(None, (f"limit_{recipe['name']}", given)))
@@ -89,7 +81,6 @@ def generate_announced(recipe: Mapping[str, Any]) -> Instance | None:
 
 
 def read(recipe: Mapping[str, Any]) -> tuple[Values, UnitInstance]:
-    """The values of a recipe's keys and the instance that they describe."""
     name = recipe.get("name")
     if not isinstance(name, str) or name not in FAMILIES:
         raise InputError(SOURCE, "name", f"{shorten(name)} is none of {', '.join(FAMILIES)}")

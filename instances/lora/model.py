@@ -27,8 +27,6 @@ class ScheduleKind(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeType:
-    """Identical nodes k."""
-
     name: str
     count: int
     compute: int  # C_kp, samples per slot
@@ -37,15 +35,11 @@ class NodeType:
 
 
 class Vendor(NamedTuple):
-    """The offer of a labor vendor."""
-
     price: int  # q_in, micro-dollars
     delay: int  # h_in, slots
 
 
 class Option(NamedTuple):
-    """One way to have a task pre-processed."""
-
     vendor: int | None  # index into the task's vendors; None: none needed
     price: int
     first: int  # usable slot
@@ -85,33 +79,27 @@ class Public:
     schedules: ScheduleKind = ScheduleKind.ANY
 
     @property
-    def nodes(self) -> int:
-        """K, the number of nodes; they are numbered from 0 through the types in order."""
+    def nodes(self) -> int:  # K, the number of nodes; they are numbered from 0 through the types in order
         return sum(node.count for node in self.node_types)
 
     @property
-    def type_of_node(self) -> IntArray:
-        """(K,) the type of each node."""
+    def type_of_node(self) -> IntArray:  # (K,) the type of each node
         return freeze(_types_of_nodes(self.node_types))
 
     @property
-    def first_node(self) -> IntArray:
-        """(G+1,) number of the first node of each type; the last entry is K."""
+    def first_node(self) -> IntArray:  # (G+1,) number of the first node of each type; the last entry is K
         return freeze(_first_nodes(self.node_types))
 
     @property
-    def compute(self) -> IntArray:
-        """(G,) C_kp per node type."""
+    def compute(self) -> IntArray:  # (G,) C_kp per node type
         return freeze([node.compute for node in self.node_types])
 
     @property
-    def memory_mb(self) -> IntArray:
-        """(G,) C_km - r_b per node type: what tasks can use."""
+    def memory_mb(self) -> IntArray:  # (G,) C_km - r_b per node type: what tasks can use
         return freeze([node.memory_mb - self.base_memory_mb for node in self.node_types])
 
     @property
-    def tariff(self) -> IntArray:
-        """(G, T) micro-dollars per Wh."""
+    def tariff(self) -> IntArray:  # (G, T) micro-dollars per Wh
         return freeze([node.tariff for node in self.node_types])
 
 

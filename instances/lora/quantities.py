@@ -17,8 +17,7 @@ def load(instance: Instance) -> Fraction:
     return Fraction(int(instance.work.sum()), capacity(instance))
 
 
-def capacity(instance: Instance) -> int:
-    """Samples that all nodes can do in all slots."""
+def capacity(instance: Instance) -> int:  # Samples that all nodes can do in all slots
     return instance.slots * sum(node.count * node.compute for node in instance.node_types)
 
 

@@ -139,7 +139,6 @@ def _name_fields(names: Sequence[str], fields: list[str], line: int, source: str
 
 
 def _timestamp(text: object, where: str, source: str) -> Moment:
-    """The moment that `YYYY-MM-DD HH:MM:SS` names."""
     if isinstance(text, str) and len(text) == 19 and text[10] == " ":
         with suppress(ValueError):
             moment = datetime.fromisoformat(text)

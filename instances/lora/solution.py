@@ -45,7 +45,6 @@ def solution_document(solution: Solution) -> dict[str, Any]:
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:
-    """Read a solution file, of which only the form is checked."""
     data, source = read_bytes(path)
     return parse_solution(load_json(data, source), source)
 
@@ -55,5 +54,4 @@ def parse_solution(data: Any, source: str) -> Solution:
 
 
 def make_solution(decisions: Iterable[DecisionDocument | None]) -> Solution:
-    """The decisions that stand in a file."""
     return tuple(None if each is None else Decision(each.vendor, each.cells, each.payment) for each in decisions)
