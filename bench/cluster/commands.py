@@ -15,8 +15,8 @@ from ratiobench.instances.io.files import check_writable, write_text
 
 if TYPE_CHECKING:
     from ratiobench.bench.cluster.backtest import Backtest
+    from ratiobench.instances.cluster.logs import Report
     from ratiobench.instances.cluster.model import Instance
-    from ratiobench.instances.cluster.report import Report
 
 
 @dataclass(frozen=True, slots=True)

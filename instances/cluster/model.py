@@ -367,3 +367,17 @@ def make_costs(jobs: Jobs, name: str) -> Costs:
 def with_cost(instance: Instance, cost: str) -> Instance:
     require_known(cost, COSTS, "--cost")
     return replace(instance, cost=cost, cache={})
+
+
+def describe(instance: Instance) -> dict[str, Any]:
+    jobs = instance.jobs
+    span = int(jobs.submit.max(initial=instance.begin)) - instance.begin
+    asked = int((jobs.width * jobs.run)[jobs.submit >= instance.begin].sum())
+    return {
+        "jobs": len(jobs),
+        "gpus": instance.capacity,
+        "pools": len(instance.pools),
+        "days": round(span / DAY, 2),
+        "load": round(asked / (span * instance.capacity), 3) if span > 0 else None,
+        "cost": instance.cost,
+    }
