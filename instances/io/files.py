@@ -19,6 +19,7 @@ import tomllib
 import zlib
 from collections.abc import Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from queue import Empty, Queue
@@ -31,13 +32,11 @@ _LOOKED_AT = 10_000  # Files of a folder among which one of a similar name is lo
 _DUPLICATES = 1_000  # Objects with a key that stands twice among which the first of a document is looked for
 
 
+@dataclass(frozen=True, slots=True)
 class HugeInteger:
-    """An integer literal too long to be worth converting; keeps its text for the message."""
+    """An integer literal too long to be worth converting."""
 
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
     def __str__(self) -> str:
         return self.text
@@ -58,10 +57,6 @@ class _Twice(dict[str, Any]):
 
 def _integer_literal(text: str) -> int | HugeInteger:
     return int(text) if len(text) <= 30 else HugeInteger(text)
-
-
-def _constant(text: str) -> float:
-    return float(text.replace("Infinity", "inf"))
 
 
 class Place(NamedTuple):
@@ -98,14 +93,6 @@ def iterate_values(document: Any, name: str = "") -> Iterator[tuple[Place, Any]]
             stack.pop()
 
 
-def _first_duplicate(document: Any, source: str) -> InputError:
-    place, (key, first, second) = next(
-        (place, value.twice) for place, value in iterate_values(document) if type(value) is _Twice
-    )
-    problem = f"the key is given twice in one object ({shorten(first)}, then {shorten(second)}); once is allowed"
-    return InputError(source, str(Place(place, key)), problem)
-
-
 def load_json(data: bytes, source: str, most: int | None = None) -> Any:
     """The JSON value, of at most `most` values, in plain, gzip or packed `data`; strict about duplicates."""
     most = packing.MOST if most is None else most
@@ -127,7 +114,7 @@ def load_json(data: bytes, source: str, most: int | None = None) -> Any:
         if packing.count_values(data) > most:  # would take far more memory than its bytes
             raise InputError(source, "", f"it has more than {most} values, the most that is read")
         text = data.decode("utf-8")
-        found = json.loads(text, object_pairs_hook=decoded, parse_constant=_constant, parse_int=_integer_literal)
+        found = json.loads(text, object_pairs_hook=decoded, parse_constant=float, parse_int=_integer_literal)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(source, "", f"not a complete gzip file: {error}") from None
     except UnicodeDecodeError as error:
@@ -139,7 +126,10 @@ def load_json(data: bytes, source: str, most: int | None = None) -> Any:
     except MemoryError:
         raise _too_large(source) from None
     if twice:
-        raise _first_duplicate(found, source)
+        place, value = next((place, value) for place, value in iterate_values(found) if type(value) is _Twice)
+        key, first, second = value.twice
+        problem = f"the key is given twice in one object ({shorten(first)}, then {shorten(second)}); once is allowed"
+        raise InputError(source, str(Place(place, key)), problem)
     return found
 
 
@@ -234,7 +224,7 @@ def _open_input(path: str | os.PathLike[str], source: str) -> IO[bytes]:
         raise InputError(source, "", "cannot be read: it is a device; - is standard input")
     if stat.S_ISREG(kind) and os.path.realpath(path).startswith(("/proc/", "/sys/")):
         raise InputError(source, "", "cannot be read: it is a file of the kernel, which may have no end")
-    # A pipe without a name, such as /dev/stdin and /dev/fd/63 may be, has its writer.
+    # A pipe without a name, such as /dev/stdin and /dev/fd/63 may be, has its writer
     if stat.S_ISFIFO(kind) and os.path.exists(os.path.realpath(path)):
         return _open_named_pipe(path, source)
     return open(path, "rb")
@@ -360,15 +350,11 @@ def sha256_of(content: Any) -> str:
 
 def text_of(document: dict[str, Any]) -> str:
     """A JSON document as text, one line per field and per entry of a list."""
-    lines = [
-        f" {_compact(key)}: {_rows(value) if isinstance(value, list) else _compact(value)}"
-        for key, value in document.items()
-    ]
+    lines = []
+    for key, value in document.items():
+        rows = ",\n".join(f"  {_compact(item)}" for item in value) if isinstance(value, list) else ""
+        lines.append(f" {_compact(key)}: " + (f"[\n{rows}\n ]" if rows else _compact(value)))
     return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _rows(items: list[Any]) -> str:
-    return "[\n" + ",\n".join(f"  {_compact(item)}" for item in items) + "\n ]" if items else "[]"
 
 
 def _compact(value: Any) -> str:

@@ -28,15 +28,7 @@ from ratiobench.instances.io.keys import (
 )
 from ratiobench.instances.io.recipe import SOURCE
 from ratiobench.instances.io.seeds import Stream
-from ratiobench.instances.lora.arrivals import (
-    SLOTS_PER_DAY,
-    CountsFile,
-    days,
-    list_earlier_days,
-    scale_counts,
-    span_counts,
-    traces,
-)
+from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, CountsFile, days, scale_counts, span_counts, traces
 from ratiobench.instances.lora.calibration import MOST, Calibration, CalibrationFile, read_shipped
 from ratiobench.instances.lora.calibration import parse as parse_calibration
 from ratiobench.instances.lora.format import FORMAT, parse
@@ -113,14 +105,9 @@ def keys() -> tuple[Key, ...]:
 
 
 _SHORT = {
-    "arrivals.trace": "trace",
-    "arrivals.day": "day",
-    "arrivals.file": "file",
-    "arrivals.mean": "mean",
-    "slot_minutes": "slot",
-    "prices.region": "region",
-    "prices.day": "prices",
-}
+    "arrivals.trace": "trace", "arrivals.day": "day", "arrivals.file": "file", "arrivals.mean": "mean",
+    "slot_minutes": "slot", "prices.region": "region", "prices.day": "prices",
+}  # fmt: skip
 
 
 def forms() -> tuple[Form, ...]:
@@ -212,7 +199,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     deadlines, sizes = found["deadlines"], found["sizes"]
     values = {
         **found,
-        "name": found["name"] or _name(found["seed"], nodes, arrivals, found["tasks"], slots),
+        "name": found["name"] or _name(found, nodes, arrivals, slots),
         "slots": slots,
         "nodes": nodes,
         "arrivals": arrivals,
@@ -282,18 +269,17 @@ def _arrivals(found: Values, data: Mapping[str, Any]) -> dict[str, Any]:
         if "file" in given:
             raise InputError(SOURCE, "arrivals.day", "the key is missing; arrivals.file needs it")
         given["day"] = days(given["trace"])[0]
-    if "file" not in given and given["day"] not in (*list_earlier_days(given["trace"]), *days(given["trace"])):
-        span_counts(given["trace"], given["day"], 1)  # says what there is
+    if "file" not in given:
+        span_counts(given["trace"], given["day"], 1)  # refuses other days than the shipped ones
     return {name: given[name] for name in own[kind] if name in given}
 
 
-def _name(
-    seed: tuple[str | int, ...], nodes: Mapping[str, int], arrivals: Mapping[str, Any], tasks: int | None, slots: int
-) -> str:
+def _name(found: Values, nodes: Mapping[str, int], arrivals: Mapping[str, Any], slots: int) -> str:
+    tasks = found["tasks"]
     source = f"{arrivals['trace']}-{arrivals['day']}" if "trace" in arrivals else next(iter(arrivals))
     size = f"n{tasks}" if tasks is not None else f"m{arrivals.get('poisson', arrivals.get('mean', ''))}"
     fleet = "-".join(f"{count}x{name}" for name, count in nodes.items())
-    return "-".join(["paper", source, size, fleet, f"t{slots}", *map(str, seed)])
+    return "-".join(["paper", source, size, fleet, f"t{slots}", *map(str, found["seed"])])
 
 
 def generate(data: Mapping[str, Any]) -> Instance:
@@ -311,6 +297,10 @@ def _document(recipe: Recipe) -> dict[str, Any]:
     arrival, recurs = _arrival_slots(recipe)
     if recurs:
         notes.append(f"The days of the trace {recipe['arrivals']['trace']} end, and begin again with the first.")
+    nodes = []
+    for name, count in recipe["nodes"].items():
+        size = {"compute": _per_slot(recipe, gpus[name].compute), "memory_mb": gpus[name].memory_mb}
+        nodes.append({"name": name, "count": count, **size, "tariff": price})
     return {
         "format": FORMAT,
         "name": recipe["name"],
@@ -318,16 +308,7 @@ def _document(recipe: Recipe) -> dict[str, Any]:
         "slots": recipe["slots"],
         "slot_seconds": seconds,
         "base_memory_mb": recipe.calibration.base_memory_mb,
-        "node_types": [
-            {
-                "name": name,
-                "count": count,
-                "compute": _per_slot(recipe, gpus[name].compute),
-                "memory_mb": gpus[name].memory_mb,
-                "tariff": price,
-            }
-            for name, count in recipe["nodes"].items()
-        ],
+        "node_types": nodes,
         "tasks": _tasks(recipe, arrival),
     }
 
@@ -361,7 +342,7 @@ def _arrival_slots(recipe: Recipe) -> tuple[IntArray, bool]:
     """(I,) arrival slots in order, and whether days of the trace recur."""
     slots, arrivals, tasks = np.arange(1, recipe.busy + 1), recipe["arrivals"], recipe["tasks"]
     if "poisson" not in arrivals:
-        counts, recurs = _submissions(recipe) if "trace" in arrivals else (_own_counts(recipe), False)
+        counts, recurs = _submissions(recipe)
         wanted = arrivals["mean"] * recipe.busy if "mean" in arrivals else tasks
         if wanted is not None:
             if wanted and not any(counts):
@@ -376,15 +357,13 @@ def _arrival_slots(recipe: Recipe) -> tuple[IntArray, bool]:
     return np.repeat(slots, recipe.stream("arrival").poisson(arrivals["poisson"], recipe.busy)), False
 
 
-def _own_counts(recipe: Recipe) -> list[int]:
-    first = recipe["start"] - 1
-    counts = list(recipe["arrivals"]["counts"])[first : first + recipe.busy]
-    return counts + [0] * (recipe.busy - len(counts))
-
-
 def _submissions(recipe: Recipe) -> tuple[list[int], bool]:
     """Submissions per busy slot, and whether days of the trace recur."""
     minutes, arrivals = recipe["slot_minutes"], recipe["arrivals"]
+    if "counts" in arrivals:
+        first = recipe["start"] - 1
+        counts = list(arrivals["counts"])[first : first + recipe.busy]
+        return counts + [0] * (recipe.busy - len(counts)), False
     source, fine = arrivals.get("file"), bool(minutes % _TEN)
     read = 60 if fine and source else 60 * _TEN
     counts, recurs = span_counts(arrivals["trace"], arrivals["day"], recipe.days, source, read)
