@@ -9,9 +9,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ratiobench.bench.cluster import figures
+from ratiobench.bench.cluster import measures
 from ratiobench.bench.cluster.changes import change, list_changes
-from ratiobench.bench.cluster.figures import Difference, Figures, compare, list_days, measure
+from ratiobench.bench.cluster.measures import Difference, Figures, compare, list_days, measure
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.running.pool import SpawnPool
@@ -145,8 +145,8 @@ def run_backtest(
         match=match,
         what_ifs=what_ifs,
         days=Days(
-            {name: figures.wait_by_day(instance, start) for name, start in shown.items()},
-            {name: figures.list_utilisation(instance, start, list_days(instance)) for name, start in shown.items()},
+            {name: measures.wait_by_day(instance, start) for name, start in shown.items()},
+            {name: measures.list_utilisation(instance, start, list_days(instance)) for name, start in shown.items()},
         ),
     )
 
@@ -180,7 +180,7 @@ class _Replays:
         judged, today = instance.judged_jobs & (start >= 0), self.schedules[self.today].start
         accounts, widths = (
             {group: measure(instance, start, judged & mask) for group, mask in masks.items()}
-            for masks in (figures.group_by_account(instance), dict(group_jobs(instance, "width")))
+            for masks in (measures.group_by_account(instance), dict(group_jobs(instance, "width")))
         )
         return Policy(
             name=name,
@@ -190,7 +190,7 @@ class _Replays:
             differences={name: compare(instance, start, today, cost.weight, judged) for name, cost in costs},
             accounts=accounts,
             widths=widths,
-            utilisation=figures.utilisation(instance, start),
+            utilisation=measures.utilisation(instance, start),
             oracle=logged is None and REGISTRY.parse(name).entry is not None and knows_lengths(name),
         )
 

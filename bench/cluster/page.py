@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ratiobench.bench.cluster.backtest import JUDGED_BY, Backtest, Policy, Span, WhatIf
-from ratiobench.bench.cluster.figures import LEAST_PERIODS, Difference, Figures
+from ratiobench.bench.cluster.measures import LEAST_PERIODS, Difference, Figures
 from ratiobench.bench.report.pictures import Picture
 from ratiobench.bench.report.tables import Section, list_html
 from ratiobench.bench.report.tables import render_page as render_sections

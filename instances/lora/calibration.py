@@ -86,16 +86,12 @@ def read_shipped() -> Calibration:
         node["name"]: Gpu(node["name"], Fraction(saturated * node["rate_percent"], 10_000), node["memory_mb"])
         for node in nodes
     }
-    profiles = tuple(
-        _profile(
-            row,
-            base,
-            {node["name"]: Fraction(row["centisamples_per_s"] * node["rate_percent"], 10_000) for node in nodes},
-            {node["name"]: Fraction((row["deciwatts"] - idle) * node["board_watts"], 10 * board) for node in nodes},
-        )
-        for row in table["rows"]
-    )
-    return Calibration(table["source"], base, gpus, profiles)
+    profiles = []
+    for row in table["rows"]:
+        samples = {node["name"]: Fraction(row["centisamples_per_s"] * node["rate_percent"], 10_000) for node in nodes}
+        watts = {node["name"]: Fraction((row["deciwatts"] - idle) * node["board_watts"], 10 * board) for node in nodes}
+        profiles.append(_profile(row, base, samples, watts))
+    return Calibration(table["source"], base, gpus, tuple(profiles))
 
 
 def _profile(
@@ -187,15 +183,11 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
     """The calibration in a decoded file; `path`: where it stands in a larger document."""
     top = convert(data, CalibrationDocument, source, path)
     gpu = Gpu(top.name, Fraction(max(row.millisamples_per_s for row in top.rows), 1000), top.memory_mb)
-    profiles = tuple(
-        _profile(
-            asdict(row),
-            top.base_memory_mb,
-            {top.name: Fraction(row.millisamples_per_s, 1000)},
-            {top.name: Fraction(0 if row.deciwatts_above_idle is UNSET else row.deciwatts_above_idle, 10)},
-        )
-        for row in top.rows
-    )
+    profiles = []
+    for row in top.rows:
+        samples, watts = row.millisamples_per_s, row.deciwatts_above_idle
+        shares = {top.name: Fraction(samples, 1000)}, {top.name: Fraction(0 if watts is UNSET else watts, 10)}
+        profiles.append(_profile(asdict(row), top.base_memory_mb, *shares))
     about = top.measured
     text = (
         f"Measured on {about.device}: LoRA fine-tuning of {about.model} ({about.tokens} tokens per sample, "
@@ -203,7 +195,7 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
     )
     unknown = f"The power of {top.name} is not known ({about.power}): tasks cost no energy."
     notes = (unknown,) if top.rows[0].deciwatts_above_idle is UNSET else ()
-    return Calibration(text, top.base_memory_mb, {top.name: gpu}, profiles, data, notes)
+    return Calibration(text, top.base_memory_mb, {top.name: gpu}, tuple(profiles), data, notes)
 
 
 @dataclass(frozen=True)
