@@ -22,6 +22,7 @@ T = TypeVar("T")
 # First slot, last slot (with exactly the slots that it needs between them), rate, memory, work, bid. Samples, GB and
 # micro-dollars are multiplied by one integer if a ratio of the parameters needs it, which keeps alpha, beta and bbar.
 Task = tuple[int, int, int, int, int, int]
+Rows = list[dict[str, Any]]  # Of a document
 
 
 class Shape(NamedTuple):
@@ -80,7 +81,7 @@ def _read(recipe: Mapping[str, Any]) -> Shape:
 def generate(recipe: Mapping[str, Any]) -> Instance:
     shape = _read(recipe)
     name, family = recipe["name"], FAMILIES[recipe["name"]]
-    tasks: list[dict[str, Any]] = [
+    tasks: Rows = [
         {
             "arrival": first, "deadline": last, "memory_mb": MB * memory, "work": work, "bid": bid, "rate": [rate],
             "energy_wh": [0], "vendors": [],
@@ -90,17 +91,15 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     if shape.valuation is not None:
         tasks[-1]["valuation"] = shape.valuation
     node = {"name": "node", "count": 1, "compute": shape.compute, "memory_mb": MB * (shape.memory + 1)}
-    document = {
-        "format": FORMAT,
-        "name": "_".join(filter(None, (name, family.name_values(recipe)))),
-        "origin": {"about": family.summary},
-        "slots": shape.slots,
-        "slot_seconds": 600,
-        "base_memory_mb": MB,
-        "node_types": [{**node, "tariff": [1] * shape.slots}],
-        "tasks": tasks,
-    }
-    return parse(document, SOURCE)
+    label = "_".join(filter(None, (name, family.name_values(recipe))))
+    return build(label, {"about": family.summary}, [node | {"tariff": [1] * shape.slots}], tasks, MB)
+
+
+def build(name: str, origin: dict[str, Any], node_types: Rows, tasks: Rows, base_memory_mb: int) -> Instance:
+    """The instance of these parts of its document, in slots of 600 s."""
+    head = {"format": FORMAT, "name": name, "origin": origin, "slot_seconds": 600, "base_memory_mb": base_memory_mb}
+    slots = len(node_types[0]["tariff"])
+    return parse(head | {"slots": slots, "node_types": node_types, "tasks": tasks}, SOURCE)
 
 
 def _blocked(length: int, s: int, r: int, c: int, n: int, rate: int, memory: int) -> Shape:

@@ -15,8 +15,8 @@ from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Seve
 from ratiobench.instances.io.numerals import text_of_fraction
 from ratiobench.instances.io.recipe import SOURCE
 from ratiobench.instances.io.seeds import Stream
-from ratiobench.instances.lora.constructions import TASK_LIMIT, Construction
-from ratiobench.instances.lora.format import FORMAT, SLOT_LIMIT, parse
+from ratiobench.instances.lora.constructions import TASK_LIMIT, Construction, build
+from ratiobench.instances.lora.format import SLOT_LIMIT
 from ratiobench.instances.lora.model import Instance
 
 DOLLAR = 1_000_000  # Micro-dollars; the smallest value of a task
@@ -59,7 +59,7 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     values, units = read(recipe)
     given = FAMILIES[recipe["name"]].name_values(recipe, _write_value)
     name = "_".join(filter(None, (f"limit_{recipe['name']}", given)))
-    return _parse(name[:150], recipe, values, units)
+    return _build(name[:150], recipe, values, units)
 
 
 def generate_announced(recipe: Mapping[str, Any]) -> Instance | None:
@@ -77,7 +77,7 @@ def generate_announced(recipe: Mapping[str, Any]) -> Instance | None:
         Level(same[0].label, tuple(group for level in same for group in level.groups), 0)
         for same in zip(*parts, strict=True)
     )
-    return _parse("limit_choice_announced", recipe, values, units._replace(levels=levels))
+    return _build("limit_choice_announced", recipe, values, units._replace(levels=levels))
 
 
 def read(recipe: Mapping[str, Any]) -> tuple[Values, UnitInstance]:
@@ -106,7 +106,7 @@ def _write_value(value: Any) -> str:
     return str(value).lower().replace("/", "-")
 
 
-def _parse(name: str, recipe: Mapping[str, Any], values: Values, units: UnitInstance) -> Instance:
+def _build(name: str, recipe: Mapping[str, Any], values: Values, units: UnitInstance) -> Instance:
     apart, memory_as_bid = values["apart"], values["memory"] == "bid"
     delay = (len(units.levels) - 1) * apart
     tasks: list[dict[str, Any]] = []
@@ -118,17 +118,8 @@ def _parse(name: str, recipe: Mapping[str, Any], values: Values, units: UnitInst
     node = {"count": units.nodes, "compute": RATE * units.units, "memory_mb": memory_mb, "tariff": [1] * slots}
     prefixes = [{"level": label, "tasks": count, "opt_micro_dollars": opt} for label, count, opt in units.prefixes()]
     names = ["node"] if units.types == 1 else [f"type{g + 1}" for g in range(units.types)]
-    data = {
-        "format": FORMAT,
-        "name": name,
-        "origin": {"about": FAMILIES[recipe["name"]].summary, "prefixes": prefixes},
-        "slots": slots,
-        "slot_seconds": 600,
-        "base_memory_mb": 0,
-        "node_types": [{"name": name, **node} for name in names],
-        "tasks": tasks,
-    }
-    return parse(data, SOURCE)
+    origin = {"about": FAMILIES[recipe["name"]].summary, "prefixes": prefixes}
+    return build(name, origin, [{"name": name, **node} for name in names], tasks, 0)
 
 
 def _task(group: Group, types: int, arrival: int, delay: int, memory_as_bid: bool) -> dict[str, Any]:

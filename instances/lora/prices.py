@@ -34,10 +34,9 @@ class Tariff(NamedTuple):
 def _shipped() -> dict[str, dict[str, tuple[int, ...]]]:
     header, rows = read_table(_TABLE)
     table: dict[str, dict[str, tuple[int, ...]]] = {}
-    for column, name in enumerate(header):
-        if column > 0:
-            region, day = name.split(" ")
-            table.setdefault(region, {})[day] = tuple(int(row[column]) for row in rows)
+    for name, *prices in list(zip(header, *rows, strict=True))[1:]:
+        region, day = name.split(" ")
+        table.setdefault(region, {})[day] = tuple(map(int, prices))
     return table
 
 
