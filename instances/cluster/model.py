@@ -30,7 +30,6 @@ Gpus = Annotated[int, Meta(ge=1, le=1024)]
 Place = Annotated[int, Meta(ge=0, le=2**20)]
 Weight = Annotated[int, Meta(ge=0, le=2**32)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
-Length = Annotated[int, Meta(ge=1, le=LONGEST_RUN)]
 Code = Annotated[int, Meta(ge=-1, le=2**31)]
 
 
@@ -116,7 +115,7 @@ class JobsDocument(Part, frozen=True):
 
     id: list[Name]
     submit: list[Second]
-    run: list[Length]
+    run: list[Annotated[int, Meta(ge=1, le=LONGEST_RUN)]]
     nodes: list[Count]
     gpus: list[Gpus]
     pools: list[Place]

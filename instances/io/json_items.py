@@ -63,6 +63,11 @@ class _Reader:
         self._at += 1
         return found
 
+    def begin(self, mark: str, end: str) -> str:
+        """Take an opening mark; a comma if an entry follows, else the end, which is taken."""
+        self.take(mark)
+        return self.take(end) if self.peek() == end else ","
+
     def value(self, what: str) -> Any:
         self.peek()
         while True:
@@ -94,23 +99,18 @@ def iterate_entries(file: TextFile, source: str, key: str) -> Iterator[tuple[str
     reader = _Reader(file, source)
     if reader.peek() != "{":
         raise InputError(source, "", f"not a JSON object with a list `{key}`")
-    reader.take("{")
-    there = False
-    if reader.peek() == "}":
-        reader.take("}")
-    else:
-        mark = ","
-        while mark == ",":
-            if reader.peek() != '"':
-                raise reader.fail("not JSON: a name in double quotes is needed")
-            name = reader.value("a key")
-            reader.take(":")
-            if name == key:
-                there = True
-                yield from _list(reader, source, key)
-            else:
-                yield name, reader.value(name)
-            mark = reader.take(",}")
+    there, mark = False, reader.begin("{", "}")
+    while mark == ",":
+        if reader.peek() != '"':
+            raise reader.fail("not JSON: a name in double quotes is needed")
+        name = reader.value("a key")
+        reader.take(":")
+        if name == key:
+            there = True
+            yield from _list(reader, source, key)
+        else:
+            yield name, reader.value(name)
+        mark = reader.take(",}")
     if reader.peek():
         raise reader.fail("not JSON: there is text after the object")
     if not there:
@@ -120,11 +120,7 @@ def iterate_entries(file: TextFile, source: str, key: str) -> Iterator[tuple[str
 def _list(reader: _Reader, source: str, key: str) -> Iterator[tuple[str, Any]]:
     if reader.peek() != "[":
         raise InputError(source, key, f"{shorten(reader.value(key))} is not a list")
-    reader.take("[")
-    if reader.peek() == "]":
-        reader.take("]")
-        return
-    mark, index = ",", 0
+    mark, index = reader.begin("[", "]"), 0
     while mark == ",":
         path = f"{key}[{index}]"
         yield path, reader.value(path)

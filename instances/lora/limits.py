@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -136,12 +136,17 @@ def _task(group: Group, types: int, arrival: int, delay: int, memory_as_bid: boo
     }
 
 
-def _levels_of(values: Values) -> tuple[int, ...]:
+def _levels_of(values: Values) -> list[int]:
     """The values that rise, micro-dollars: `levels`, or geometric steps from 1 to `theta` dollars."""
+    levels: list[int] = []
     if values["levels"] is None:
-        key, levels = "delta", tuple(_geometric_levels(values["theta"], values["delta"]))
+        key, value, theta, step = "delta", Fraction(1), values["theta"], 1 + values["delta"]
+        while value < theta and len(levels) <= LEVEL_LIMIT:
+            levels.append(round(DOLLAR * value))
+            value *= step
+        levels.append(round(DOLLAR * theta))
     else:
-        key, levels = "levels", tuple(DOLLAR * level for level in values["levels"])
+        key, levels = "levels", [DOLLAR * level for level in values["levels"]]
         for other in ("theta", "delta"):
             if other in values.given:
                 raise InputError(SOURCE, other, "`levels` says every level; give either that or theta and delta")
@@ -150,16 +155,6 @@ def _levels_of(values: Values) -> tuple[int, ...]:
     if len(levels) > LEVEL_LIMIT:
         raise InputError(SOURCE, key, f"makes {len(levels)} levels; at most {LEVEL_LIMIT}")
     return levels
-
-
-def _geometric_levels(theta: Fraction, delta: Fraction) -> Iterator[int]:
-    value = Fraction(1)
-    for _ in range(LEVEL_LIMIT + 1):
-        if value >= theta:
-            break
-        yield round(DOLLAR * value)
-        value *= 1 + delta
-    yield round(DOLLAR * theta)
 
 
 def _dollars(value: int) -> str:

@@ -362,8 +362,8 @@ def _submissions(recipe: Recipe) -> tuple[list[int], bool]:
     minutes, arrivals = recipe["slot_minutes"], recipe["arrivals"]
     if "counts" in arrivals:
         first = recipe["start"] - 1
-        counts = list(arrivals["counts"])[first : first + recipe.busy]
-        return counts + [0] * (recipe.busy - len(counts)), False
+        own = list(arrivals["counts"])[first : first + recipe.busy]
+        return own + [0] * (recipe.busy - len(own)), False
     source, fine = arrivals.get("file"), bool(minutes % _TEN)
     read = 60 if fine and source else 60 * _TEN
     counts, recurs = span_counts(arrivals["trace"], arrivals["day"], recipe.days, source, read)

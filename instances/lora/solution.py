@@ -11,10 +11,8 @@ import msgspec
 from ratiobench.instances.io.documents import Part, Signed, convert
 from ratiobench.instances.io.files import load_json, read_bytes
 
-# No payment is larger, nor that much below 0. A task has one cell per slot at most (4b), of cost -2^40..2^40 each, and
-# the format has at most 10^4 slots: its operation costs less than 2^53.3 either way. Its bid and its vendor's price are
-# at most 2^40 each. So what a task costs, its bid, and either with the operation taken off, which is what payment rules
-# charge, are within (10^4 + 2) 2^40 < 2^54.
+# No payment is larger, nor that much below 0: a task has one cell per slot (4b) of 10^4, of cost -2^40..2^40 each; its
+# bid and its vendor's price are at most 2^40; so any sum that payment rules charge is within (10^4 + 2) 2^40 < 2^54.
 PAYMENT_LIMIT = 2**54
 
 
