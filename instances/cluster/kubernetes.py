@@ -26,7 +26,6 @@ _GANGS = (
 _JOBS = ("batch.kubernetes.io/job-name", "job-name")
 _QUEUES = ("kueue.x-k8s.io/queue-name", "volcano.sh/queue-name")
 _PAST = ("accumulatedPastExecutionTimeSeconds", "accumulatedPastExexcutionTimeSeconds")  # In two versions of Kueue
-_LARGEST = 10**6
 
 
 def _count_gpus(template: Row, log: Log) -> tuple[int, str, str]:
@@ -59,7 +58,6 @@ def _count_gpus(template: Row, log: Log) -> tuple[int, str, str]:
 
 
 def _conditions(status: Row) -> dict[str, int]:
-    """Since when each condition holds."""
     conditions = (row for row in status.objects("conditions") if row.text("status") == "True")
     return {row.text("type"): row.require_second("lastTransitionTime") for row in conditions}
 
@@ -123,7 +121,7 @@ def read_jobs(file: TextFile, log: Log) -> Iterable[LogJob]:
             jobs.add(job.id)
             gpus, reason, job.kind = _count_gpus(spec.object("template"), log)
             parallel, completions = spec.integer("parallelism"), spec.integer("completions")
-            job.nodes = min(1 if parallel is None else parallel, _LARGEST if completions is None else completions)
+            job.nodes = min(1 if parallel is None else parallel, 10**6 if completions is None else completions)
             job.start, job.gpus = status.second("startTime"), gpus * job.nodes
             ends = [since[name] for name in ("Complete", "Failed") if name in since]
             return _settle(job, status.second("completionTime") or max(ends, default=None), reason)

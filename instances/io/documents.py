@@ -275,11 +275,11 @@ def _kind_of(base: Any) -> type:
         return type(options[0])
     if hasattr(origin, "__struct_fields__") or is_dataclass(origin):
         return dict
-    if isinstance(origin, type) and issubclass(origin, Sequence) and origin is not str:
-        return list
-    if isinstance(origin, type) and issubclass(origin, Mapping):
+    if not isinstance(origin, type):
+        return object
+    if issubclass(origin, Mapping):
         return dict
-    return origin if isinstance(origin, type) else object
+    return list if issubclass(origin, Sequence) and origin is not str else origin
 
 
 def _options(base: Any) -> tuple[Any, ...]:

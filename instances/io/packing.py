@@ -95,7 +95,8 @@ def _write(out: bytearray, values: list[Any]) -> None:
         steps = _bytes_of(b - a for a, b in zip([0, *values], values, strict=False))
         out += b"D" + steps if len(steps) < len(plain) else b"I" + plain
     elif type(None) in kinds and len(kinds) > 1:
-        out += b"N" + _bits_of([value is not None for value in values])
+        flags = sum(1 << place for place, value in enumerate(values) if value is not None)
+        out += b"N" + flags.to_bytes((len(values) + 7) // 8, "little")
         _write(out, [value for value in values if value is not None])
     elif kinds == {dict} and values[0] and all(list(value) == list(values[0]) for value in values):
         out += b"O"
@@ -132,11 +133,6 @@ def _bytes_of(numbers: Any) -> bytes:
             left >>= 7
         out.append(left)
     return bytes(out)
-
-
-def _bits_of(flags: list[bool]) -> bytes:
-    whole = sum(1 << place for place, flag in enumerate(flags) if flag)
-    return whole.to_bytes((len(flags) + 7) // 8, "little")
 
 
 class _Cursor:

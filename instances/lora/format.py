@@ -205,11 +205,7 @@ def _check_cost(task: TaskDocument, path: str, slots: int, peak: list[int]) -> N
                 raise InputError("", f"{path}.energy_wh[{g}]", f"{amount} times the tariff {price} is over 2^40")
 
 
-def document(instance: Instance) -> dict[str, Any]:
-    return _document(instance, valuation_always=False)
-
-
-def _document(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
+def document(instance: Instance, *, valuation_always: bool = False) -> dict[str, Any]:
     plain = instance.schedules is ScheduleKind.ANY
     tasks = []
     for i, row in enumerate(zip(*(getattr(instance, name).tolist() for name in TASK_COLUMNS), strict=True)):
@@ -236,5 +232,5 @@ def _document(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
     return to_document(top)
 
 
-FILES = InstanceFiles(parse, document, hashed=partial(_document, valuation_always=True))
+FILES = InstanceFiles(parse, document, hashed=partial(document, valuation_always=True))
 read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, FILES.write, FILES.content_hash
