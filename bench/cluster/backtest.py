@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -122,10 +122,10 @@ def run_backtest(
         what_ifs = [replays.what_if(text) for text, replays in changed.items()]
     finally:
         pool.stop()
-    shown = {} if log is None else {LOG: logged}
-    shown |= {name: here.schedules[name].start for name in (today, best)}
-    if optima and not np.array_equal(least := here.searches["wait"].result()[-1], shown[best]):
-        shown["best schedule known"] = least
+    starts = {} if log is None else {LOG: logged}
+    starts |= {name: here.schedules[name].start for name in (today, best)}
+    if optima and not np.array_equal(least := here.searches["wait"].result()[-1], starts[best]):
+        starts["best schedule known"] = least
     now = rows[0].costs
     return Backtest(
         format=FORMAT,
@@ -145,8 +145,8 @@ def run_backtest(
         match=match,
         what_ifs=what_ifs,
         days=Days(
-            {name: measures.wait_by_day(instance, start) for name, start in shown.items()},
-            {name: measures.list_utilisation(instance, start, list_days(instance)) for name, start in shown.items()},
+            {name: measures.wait_by_day(instance, start) for name, start in starts.items()},
+            {name: measures.list_utilisation(instance, start, list_days(instance)) for name, start in starts.items()},
         ),
     )
 
@@ -166,7 +166,12 @@ class _Replays:
 
     def __init__(self, instance: Instance, names: Sequence[str], pool: SpawnPool, seconds: float) -> None:
         self.instance, self.today, self.seconds = instance, names[0], seconds
-        self.schedules = _replay_all(instance, dict.fromkeys(names), pool)
+        self.schedules: dict[str, Schedule] = {}
+        names = list(dict.fromkeys(names))
+        ready = {name: pool.submit(_replay, instance, name, current()) for name in names if pool.workers}
+        for name in names:
+            set_current(f"replaying the log under {name}")
+            self.schedules[name] = ready[name].result() if ready else _replay(instance, name, current())
         self.costs = {cost: make_costs(instance.jobs, cost) for cost in JUDGED_BY}
         self.searches = {}
         for cost, costs in self.costs.items() if seconds else ():
@@ -209,15 +214,6 @@ class _Replays:
         rows = [self.judge(name) for name in self.schedules]
         waits, utilisation = {row.name: row.figures for row in rows}, {row.name: row.utilisation for row in rows}
         return WhatIf(text, waits, utilisation, self.optima())
-
-
-def _replay_all(instance: Instance, names: Iterable[str], pool: SpawnPool) -> dict[str, Schedule]:
-    ready = {name: pool.submit(_replay, instance, name, current()) for name in names if pool.workers}
-    schedules = {}
-    for name in names:
-        set_current(f"replaying the log under {name}")
-        schedules[name] = ready[name].result() if pool.workers else _replay(instance, name, current())
-    return schedules
 
 
 def _replay(instance: Instance, name: str, context: RunContext) -> Schedule:
