@@ -18,23 +18,18 @@ Instance = TypeVar("Instance")
 
 @dataclass(frozen=True, slots=True)
 class ShippedInstances(Generic[Instance]):
-    """The instances of a folder."""
-
     folder: Path  # where they lie, with the table `EXPECTED`
     read: Callable[[Path], Instance]  # what reads one
 
     def names(self) -> tuple[str, ...]:
-        """The names of the shipped instances, in alphabetical order."""
         return tuple(sorted(path.stem for path in self.folder.glob("*.json") if path.name not in _TABLES))
 
     def path(self, name: str) -> Path:
-        """The file of a shipped instance."""
         if name not in (known := self.names()):
             raise InputError("named instances", "name", explain_unknown_value(name, known))
         return self.folder / f"{name}.json"
 
     def named(self, name: str) -> Instance:
-        """A shipped instance."""
         return self.read(self.path(name))
 
     def expected(self, name: str) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ratiobench.bench.cluster.figures import compare
+from ratiobench.bench.cluster.measures import compare
 from ratiobench.instances.cluster.generate import make
 from ratiobench.instances.cluster.logs import ClusterFile, LogPool, import_logs
 from ratiobench.instances.cluster.model import DAY, Instance

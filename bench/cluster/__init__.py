@@ -37,7 +37,7 @@ FAMILY = Family(
     size=("jobs", "gpus", "pools"),
     places={
         "identity": "instances.format:identity",
-        "describe": "instances.report:describe",
+        "describe": "instances.model:describe",
         "generate": "instances.generate:make",
         "recipe_forms": "instances.generate:forms",
         "log_formats": "instances.logs:FORMATS",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ratiobench.bench.cluster import figures
+from ratiobench.bench.cluster import measures
 from ratiobench.bench.cluster.changes import change, list_changes
-from ratiobench.bench.cluster.figures import Difference, Figures, compare, list_days, measure
+from ratiobench.bench.cluster.measures import Difference, Figures, compare, list_days, measure
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.running.pool import SpawnPool
@@ -33,14 +33,12 @@ APART, APART_SECONDS = 0.25, 300  # A replay matches if blocked parts differ by 
 
 
 class Span(Struct, frozen=True):
-    """An interval."""
-
     low: float
     high: float
 
 
 class Optimum(Struct, frozen=True):
-    """OPT of a cost over all jobs: the mean wait of a job or a GPU-hour lies between both ends, which are proved."""
+    """OPT of a cost over all jobs: the mean wait of a job or a GPU-hour lies between both ends."""
 
     lower: float  # lower, upper: seconds
     upper: float
@@ -49,8 +47,6 @@ class Optimum(Struct, frozen=True):
 
 
 class Policy(Struct, frozen=True):
-    """One policy on the log."""
-
     name: str  # with options
     figures: Figures  # of the jobs that are judged
     costs: dict[str, float]  # mean of each cost over all jobs, seconds
@@ -88,9 +84,7 @@ class Days(Struct, frozen=True):
 
 
 class Backtest(Struct, frozen=True):
-    """The result; times in seconds."""
-
-    format: str
+    format: str  # all times of a backtest are in seconds
     instance: str  # instance, name: hash and label of the instance
     name: str
     jobs: int  # jobs, judged: how many, and how many of them the tables of waits count
@@ -109,10 +103,7 @@ class Backtest(Struct, frozen=True):
 def run_backtest(
     instance: Instance, policies: Sequence[str], today: str = TODAY, what_if: Sequence[str] = (), seconds: float = 20.0
 ) -> Backtest:
-    """Replay the jobs under every policy, and enclose OPT of each cost for so many `seconds` (0: not at all).
-
-    `policies` are names with options, or import paths; `what_if` are changes of the cluster (`changes.GRAMMAR`).
-    """
+    """Replay the jobs under every policy, and enclose OPT of each cost for so many `seconds` (0: not at all)."""
     changes = {text: change(instance, text) for word in what_if for text in list_changes(instance, word)}
     pays = seconds or len(instance.jobs) > LARGE
     pool = SpawnPool(min(len(JUDGED_BY), usable_cores()) if pays else 0)
@@ -131,10 +122,10 @@ def run_backtest(
         what_ifs = [replays.what_if(text) for text, replays in changed.items()]
     finally:
         pool.stop()
-    shown = {} if log is None else {LOG: logged}
-    shown |= {name: here.schedules[name].start for name in (today, best)}
-    if optima and not np.array_equal(least := here.searches["wait"].result()[-1], shown[best]):
-        shown["best schedule known"] = least
+    starts = {} if log is None else {LOG: logged}
+    starts |= {name: here.schedules[name].start for name in (today, best)}
+    if optima and not np.array_equal(least := here.searches["wait"].result()[-1], starts[best]):
+        starts["best schedule known"] = least
     now = rows[0].costs
     return Backtest(
         format=FORMAT,
@@ -154,8 +145,8 @@ def run_backtest(
         match=match,
         what_ifs=what_ifs,
         days=Days(
-            {name: figures.wait_by_day(instance, start) for name, start in shown.items()},
-            {name: figures.list_utilisation(instance, start, list_days(instance)) for name, start in shown.items()},
+            {name: measures.wait_by_day(instance, start) for name, start in starts.items()},
+            {name: measures.list_utilisation(instance, start, list_days(instance)) for name, start in starts.items()},
         ),
     )
 
@@ -175,7 +166,12 @@ class _Replays:
 
     def __init__(self, instance: Instance, names: Sequence[str], pool: SpawnPool, seconds: float) -> None:
         self.instance, self.today, self.seconds = instance, names[0], seconds
-        self.schedules = _replay_all(instance, dict.fromkeys(names), pool)
+        self.schedules: dict[str, Schedule] = {}
+        names = list(dict.fromkeys(names))
+        ready = {name: pool.submit(_replay, instance, name, current()) for name in names if pool.workers}
+        for name in names:
+            set_current(f"replaying the log under {name}")
+            self.schedules[name] = ready[name].result() if ready else _replay(instance, name, current())
         self.costs = {cost: make_costs(instance.jobs, cost) for cost in JUDGED_BY}
         self.searches = {}
         for cost, costs in self.costs.items() if seconds else ():
@@ -184,24 +180,22 @@ class _Replays:
 
     def judge(self, name: str, logged: IntArray | None = None) -> Policy:
         """The figures of a policy; of the starts in the log those that need no cost."""
-        instance = self.instance
+        instance, costs = self.instance, self.costs.items()
         start = self.schedules[name].start if logged is None else logged
         judged, today = instance.judged_jobs & (start >= 0), self.schedules[self.today].start
         accounts, widths = (
             {group: measure(instance, start, judged & mask) for group, mask in masks.items()}
-            for masks in (figures.group_by_account(instance), dict(group_jobs(instance, "width")))
+            for masks in (measures.group_by_account(instance), dict(group_jobs(instance, "width")))
         )
         return Policy(
             name=name,
             figures=measure(instance, start, judged),
-            costs={} if logged is not None else {cost: costs.mean(start) for cost, costs in self.costs.items()},
+            costs={} if logged is not None else {name: cost.mean(start) for name, cost in costs},
             shares={},
-            differences={
-                cost: compare(instance, start, today, costs.weight, judged) for cost, costs in self.costs.items()
-            },
+            differences={name: compare(instance, start, today, cost.weight, judged) for name, cost in costs},
             accounts=accounts,
             widths=widths,
-            utilisation=figures.utilisation(instance, start),
+            utilisation=measures.utilisation(instance, start),
             oracle=logged is None and REGISTRY.parse(name).entry is not None and knows_lengths(name),
         )
 
@@ -217,20 +211,9 @@ class _Replays:
         return optima
 
     def what_if(self, text: str) -> WhatIf:
-        """The figures after a change."""
         rows = [self.judge(name) for name in self.schedules]
         waits, utilisation = {row.name: row.figures for row in rows}, {row.name: row.utilisation for row in rows}
         return WhatIf(text, waits, utilisation, self.optima())
-
-
-def _replay_all(instance: Instance, names: Iterable[str], pool: SpawnPool) -> dict[str, Schedule]:
-    """The schedules of policies, by name; in the pool if it has processes."""
-    ready = {name: pool.submit(_replay, instance, name, current()) for name in names if pool.workers}
-    schedules = {}
-    for name in names:
-        set_current(f"replaying the log under {name}")
-        schedules[name] = ready[name].result() if pool.workers else _replay(instance, name, current())
-    return schedules
 
 
 def _replay(instance: Instance, name: str, context: RunContext) -> Schedule:

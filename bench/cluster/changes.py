@@ -15,7 +15,7 @@ from ratiobench.instances.cluster.format import document, parse
 from ratiobench.instances.cluster.log_lines import read_second
 from ratiobench.instances.cluster.model import Instance, Quota
 from ratiobench.instances.io.documents import read_document
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, require_known, shorten
 from ratiobench.instances.io.files import load_toml
 from ratiobench.instances.io.numerals import seconds_of
 
@@ -25,8 +25,6 @@ _MAINTENANCE = re.compile(r"(.*?)\.\.(.*):0*([1-9][0-9]{0,8})")
 
 
 class _Quotas(msgspec.Struct, forbid_unknown_fields=True):
-    """The file of quotas."""
-
     quotas: list[Quota]
 
 
@@ -37,19 +35,15 @@ def list_changes(instance: Instance, text: str) -> list[str]:
 
 
 def change(instance: Instance, text: str) -> Instance:
-    """Change an instance by one of `list_changes`: validated as if it were read from a file, without starts of the log.
-
-    InputError : no such change, or jobs that could never start.
-    """
+    """Change an instance by one of `list_changes`: validated as if read from a file, without the log's starts."""
     word, _, value = text.partition("=")
     word = word if value else ""
     data = document(instance)
     data["jobs"].pop("logged", None)
     data["name"] = f"{instance.name}, {text}"[:200]
     if word.startswith("pool."):
-        names = [pool.name for pool in instance.pools]
-        if (name := word.removeprefix("pool.")) not in names:
-            raise InputError("--what-if", word, explain_unknown_name(name, names))
+        name, names = word.removeprefix("pool."), [pool.name for pool in instance.pools]
+        require_known(name, names, "--what-if", word)
         if not _NODES.fullmatch(value):
             raise _refuse(word, value, "is not a number of nodes such as +4 or -2")
         data["pools"][names.index(name)]["nodes"] += int(value)
@@ -91,10 +85,8 @@ def _change_load(instance: Instance, data: dict[str, Any], value: str) -> None:
 
 def _close_nodes(instance: Instance, data: dict[str, Any], value: str) -> None:
     """Nodes of the largest pool are closed; policies know it from the beginning."""
-    match = _MAINTENANCE.fullmatch(value)
-    if not match:
-        problem = "is not FROM..TO:N, such as 10d..11d:20 or 2024-03-01..2024-03-02:20"
-        raise _refuse("maintenance", value, problem)
+    if not (match := _MAINTENANCE.fullmatch(value)):
+        raise _refuse("maintenance", value, "is not FROM..TO:N, such as 10d..11d:20 or 2024-03-01..2024-03-02:20")
     start, end, count = _second(instance, match[1]), _second(instance, match[2]), int(match[3])
     if not instance.begin <= start < end:
         raise _refuse("maintenance", value, "needs an end after the start, both not before the log")
@@ -105,8 +97,8 @@ def _close_nodes(instance: Instance, data: dict[str, Any], value: str) -> None:
     busy |= set((running.node[until > start] - instance.first_node[q]).tolist())
     free = [v for v in range(pool.nodes) if v not in busy]
     if count > len(free):
-        problem = f"{count} nodes; {pool.name} has {len(free)} that are in service then"
-        raise InputError("--what-if", "maintenance", problem)
+        has = f"{pool.name} has {len(free)} that are in service then"
+        raise InputError("--what-if", "maintenance", f"{count} nodes; {has}")
     rows = [{"node": v, "start": start, "end": end, "announced": instance.begin} for v in free[:count]]
     data["pools"][q].setdefault("closures", []).extend(rows)
 
@@ -117,6 +109,6 @@ def _second(instance: Instance, text: str) -> int:
         return instance.begin + seconds_of(text)
     second, _ = read_second(text, None)
     if second < 0:
-        problem = "is neither a date or time (2024-03-01T12:00) nor one from the beginning (10d)"
-        raise _refuse("maintenance", text, problem)
+        known = "a date or time (2024-03-01T12:00) nor one from the beginning (10d)"
+        raise _refuse("maintenance", text, f"is neither {known}")
     return second

@@ -15,8 +15,8 @@ from ratiobench.instances.io.files import check_writable, write_text
 
 if TYPE_CHECKING:
     from ratiobench.bench.cluster.backtest import Backtest
+    from ratiobench.instances.cluster.logs import Report
     from ratiobench.instances.cluster.model import Instance
-    from ratiobench.instances.cluster.report import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,6 @@ def backtest(
 
 
 def _backtest_lines(result: Backtest) -> Iterator[str]:
-    """The answer, the tables and what they rest on, for people."""
     from ratiobench.bench.cluster.page import list_answers, list_basis, list_tables
     from ratiobench.bench.show import align_columns
 

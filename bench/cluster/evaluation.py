@@ -32,8 +32,7 @@ def explain_loss(instance: Instance, decisions: Schedule, best: Schedule) -> Los
         figures = {column: int(getattr(jobs, column)[j]) for column in ("nodes", "gpus", "run")}
         figures |= {"start": int(decisions.start[j]), "best_start": int(best.start[j])}
         losses.append(Loss(j, round(float(more[j])), text, {"user": user, **figures}))
-    gains = round(float(-more[more < 0].sum()))
-    total = round(float(more[more > 0].sum()))
+    total, gains = (round(float(part.sum())) for part in (more[more > 0], -more[more < 0]))
     summary = f"{len(losses)} jobs cost {total:,} more than in the best known schedule, the others {gains:,} less."
     return LossReport([summary], losses)
 

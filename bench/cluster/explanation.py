@@ -63,13 +63,11 @@ def _groups(instance: Instance, waits: Waits, best: Waits) -> Iterator[Listing]:
 def _jobs(instance: Instance, waits: Waits, best: Waits) -> Listing:
     """The jobs that wait longest beyond the best known schedule."""
     jobs, later = instance.jobs, waits.total - best.total
-    partitions = [partition.name for partition in instance.partitions]
+    users, partitions = [*instance.users, ""], [part.name for part in instance.partitions]
+    partitions.append("")  # -1 is the empty name
     rows: list[list[Figure]] = []
     for j in np.argsort(-later, kind="stable")[:ROWS].tolist():
-        names = [
-            table[code] if code >= 0 else ""
-            for table, code in ((instance.users, jobs.user[j]), (partitions, jobs.partition[j]))
-        ]
+        names = [users[jobs.user[j]], partitions[jobs.partition[j]]]
         cause = max(PARTS, key=lambda part: getattr(waits, part)[j])
         seconds = (jobs.run[j], waits.total[j], later[j])
         rows.append([jobs.ids[j], *names, int(jobs.width[j]), *map(_minutes, seconds), PARTS[cause]])

@@ -1,18 +1,15 @@
-"""A backtest as tables and sentences, for terminals and for its page, which has four pictures besides.
-
-A picture is a function that draws into an `Axes`.
-"""
+"""A backtest as tables and sentences, for terminals and for its page, which has four pictures besides."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ratiobench.bench.cluster.backtest import JUDGED_BY, Backtest, Policy, Span, WhatIf
-from ratiobench.bench.cluster.figures import LEAST_PERIODS, Difference, Figures
+from ratiobench.bench.cluster.measures import LEAST_PERIODS, Difference, Figures
 from ratiobench.bench.report.pictures import Picture
 from ratiobench.bench.report.tables import Section, list_html
 from ratiobench.bench.report.tables import render_page as render_sections
@@ -29,12 +26,10 @@ Table = list[dict[str, str]]  # Rows with the same keys, which are the headings
 
 
 def minutes(seconds: float) -> str:
-    """Seconds as minutes with one decimal."""
     return f"{seconds / 60:,.1f}"
 
 
 def percent(span: Span | None) -> str:
-    """A share as an interval in percent."""
     if span is None:
         return "-"
     if span.high < 0:
@@ -44,10 +39,8 @@ def percent(span: Span | None) -> str:
 
 
 def difference_text(difference: Difference) -> str:
-    """A difference in minutes, with its interval."""
-    if difference.low is None or difference.high is None:
-        return f"{difference.mean / 60:+,.0f}"
-    return f"{difference.mean / 60:+,.0f} ({difference.low / 60:+,.0f} to {difference.high / 60:+,.0f})"
+    mean, *ends = (f"{s / 60:+,.0f}" for s in (difference.mean, difference.low, difference.high) if s is not None)
+    return mean + f" ({' to '.join(ends)})" * bool(ends)
 
 
 def list_tables(result: Backtest) -> dict[str, Table]:
@@ -90,10 +83,8 @@ def _list_what_ifs(result: Backtest) -> Table:
     now = WhatIf("none", figures, {row.name: row.utilisation for row in before}, result.optima)
     rows = []
     for what_if in (now, *result.what_ifs):
-        ends = {
-            f"OPT, {SHORT[cost]}": f"{minutes(optimum.lower)} to {minutes(optimum.upper)}"
-            for cost, optimum in what_if.optima.items()
-        }
+        optima = what_if.optima.items()
+        ends = {f"OPT, {SHORT[cost]}": f"{minutes(opt.lower)} to {minutes(opt.upper)}" for cost, opt in optima}
         for name, figures_ in what_if.policies.items():
             row = {"Change": what_if.change, "Policy": name, **_figures(figures_)}
             rows.append(row | {"utilisation": f"{100 * what_if.utilisation[name]:.1f} %"} | ends)
@@ -110,9 +101,9 @@ def _list_groups(result: Backtest, groups: str) -> Table:
     shown = shown_policies(result)
     rows = []
     for group, figures in getattr(shown[-1], groups).items():
-        row = {"Group": make_printable(group, 60), "jobs": f"{figures.jobs:,}"}
-        row |= {"GPU-hours": f"{figures.gpu_hours:,.0f}"}
-        rows.append(row | {policy.name: minutes(getattr(policy, groups)[group].wait) for policy in shown})
+        size = {"jobs": f"{figures.jobs:,}", "GPU-hours": f"{figures.gpu_hours:,.0f}"}
+        waits = {policy.name: minutes(getattr(policy, groups)[group].wait) for policy in shown}
+        rows.append({"Group": make_printable(group, 60), **size, **waits})
     return rows
 
 
@@ -168,20 +159,13 @@ def list_basis(result: Backtest) -> Iterator[str]:
     yield f"Waits are of {result.judged:,} of {result.jobs:,} jobs (`judged`; by default without the last day)."
 
 
-def draw_waits(axes: Axes, result: Backtest) -> None:
-    """Mean wait of the jobs submitted on each day: log, today's policy, best policy, best schedule."""
-    _draw_days(axes, result.days.waits, 3600, "mean wait of a job, hours")
-
-
-def draw_utilisation(axes: Axes, result: Backtest) -> None:
-    """GPUs in use, as a share of those in service, by day."""
+def _draw_utilisation(axes: Axes, result: Backtest) -> None:
     _draw_days(axes, result.days.utilisation, 0.01, "utilisation, percent")
     axes.set_ylim(0, 100)
     axes.legend(fontsize="small", loc="lower center", ncols=4)
 
 
-def draw_accounts(axes: Axes, result: Backtest) -> None:
-    """Mean wait by account; by width for a log without accounts."""
+def _draw_accounts(axes: Axes, result: Backtest) -> None:
     groups = "accounts" if result.policies[0].accounts else "widths"
     shown = shown_policies(result)
     waits = {row.name: [figures.wait / 3600 for figures in getattr(row, groups).values()] for row in shown}
@@ -193,7 +177,7 @@ def draw_accounts(axes: Axes, result: Backtest) -> None:
     axes.legend(fontsize="small")
 
 
-def draw_gain(axes: Axes, result: Backtest) -> None:
+def _draw_gain(axes: Axes, result: Backtest) -> None:
     """Share of the possible gain in the wait of jobs, an interval for every policy that is no worse than today's."""
     shares = [(row.name + " *" * row.oracle, row.shares.get("wait")) for row in reversed(result.policies[1:])]
     rows = [(name, 100 * span.low, 100 * span.high) for name, span in shares if span and span.high >= 0]
@@ -227,13 +211,15 @@ def _draw_days(axes: Axes, lines: Mapping[str, Sequence[float | None]], unit: fl
 def render_page(result: Backtest) -> str:
     """The page as HTML; it needs nothing from a network."""
     lead = [list_html([*list_answers(result)]), *list_basis(result)]
-    pictures: dict[str, Callable[..., None]] = {
-        "Waits by time of submit": draw_waits,
-        "Utilisation": draw_utilisation,
-        "Waits by account": draw_accounts,
-        "Share of the possible gain": draw_gain,
+    pictures = {
+        "Waits by time of submit": partial(
+            _draw_days, lines=result.days.waits, unit=3600, label="mean wait of a job, hours"
+        ),
+        "Utilisation": partial(_draw_utilisation, result=result),
+        "Waits by account": partial(_draw_accounts, result=result),
+        "Share of the possible gain": partial(_draw_gain, result=result),
     }
-    sections = [Section(title, [Picture(title, partial(draw, result=result), 3.4)]) for title, draw in pictures.items()]
+    sections = [Section(title, [Picture(title, draw, 3.4)]) for title, draw in pictures.items()]
     sections += [Section(title, [rows]) for title, rows in list_tables(result).items()]
     note = f"ratiobench; instance {result.instance}. The command's --json has all figures in seconds."
     sections.append(Section("Source", [note]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 
 from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
 
@@ -17,13 +18,11 @@ COSTS = ("wait", "wait-gpu-hours")
 def _cases(costs: tuple[str, ...], days: tuple[int, ...], nodes: int, jobs: int) -> tuple[Case, ...]:
     """As many jobs in fewer days: the same draws under more load."""
     cases = []
-    for cost in costs:
-        for length in days:
-            group = f"{cost}, {jobs} jobs in {length} days"
-            for seed in range(1, 5):
-                recipe = {"kind": "month", "seed": ["suite", seed], "days": length, "load": 1000, "nodes": nodes}
-                recipe |= {"jobs": jobs, "cost": cost, "name": f"{group}, {seed}"}
-                cases.append(Case(str(recipe["name"]), recipe, RULES, SolveSettings(), group))
+    for cost, length, seed in product(costs, days, range(1, 5)):
+        group = f"{cost}, {jobs} jobs in {length} days"
+        recipe = {"kind": "month", "seed": ["suite", seed], "days": length, "load": 1000, "nodes": nodes}
+        recipe |= {"jobs": jobs, "cost": cost, "name": f"{group}, {seed}"}
+        cases.append(Case(str(recipe["name"]), recipe, RULES, SolveSettings(), group))
     return tuple(cases)
 
 
@@ -35,7 +34,6 @@ def _suite(name: str, summary: str, cases: tuple[Case, ...], costs: tuple[str, .
 
 @lru_cache(maxsize=1)
 def suites() -> tuple[Suite, ...]:
-    """All suites of the family."""
     small = _cases(COSTS, (3, 2, 1), 1, 60)
     sequences = _cases(("slowdown",), (6, 4, 3), 4, 256)
     summary = "Sequences of 256 jobs, bounded slowdown: the protocol of RLScheduler, with OPT beside"

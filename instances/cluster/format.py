@@ -1,8 +1,4 @@
-"""The file format `ratiobench/cluster/1`: one JSON document, validated on reading, identified by its content.
-
-Jobs are columns of equal length. A column that is left out is filled: release with the submits (or the beginning, if
-that is later), limits and labels with -1 (none). In the file `pools` of a job is a number in the table `pool_sets`.
-"""
+"""The file format `ratiobench/cluster/1` (docs/reference/instances/cluster.md): reading, validation, writing."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from msgspec import Struct
 
 from ratiobench.instances.arrays import IntArray, freeze
 from ratiobench.instances.cluster.model import (
@@ -33,13 +28,9 @@ WEIGHT_LIMIT = 2**36  # GPU-seconds of a job: its cost over four years of waitin
 LABELS = {"account": "accounts", "user": "users", "partition": "partitions", "qos": "qos"}  # column -> its table
 
 
-def _fields_of(kind: type[Struct]) -> tuple[str, ...]:
-    return tuple(field.name for field in msgspec.structs.fields(kind))
-
-
 # Fields that are the same in the file and in `Instance`
 _SAME = ("pools", "begin", "partitions", "quotas", "cycle", "depth", "judged", "accounts", "users", "qos")
-_RUNNING = _fields_of(RunningDocument)[2:]  # Columns that are the same in the file and in `Running`
+_RUNNING = RunningDocument.__struct_fields__[2:]  # Columns that are the same in the file and in `Running`
 _OPTIONAL = ("limit", "logged", *LABELS)  # Columns of jobs of which -1 is the default
 _PRIORITY_TABLES = {
     "shares": "accounts",
@@ -57,7 +48,6 @@ def _refuse(field: str, bad: Any, column: Any, problem: str) -> None:
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance."""
     top = convert(data, InstanceDocument, source)
     with name_source(source):
         tables = {"accounts": top.accounts, "users": top.users, "qos": top.qos}
@@ -86,15 +76,14 @@ def parse(data: Any, source: str = "<document>") -> Instance:
 
 def _require_labels(field: str, columns: dict[str, Any], sizes: dict[str, int]) -> None:
     for name in sizes.keys() & columns.keys():
-        _refuse(
-            field.format(name), columns[name] >= sizes[name], columns[name], f"is not below {sizes[name]}, the names"
-        )
+        column, problem = columns[name], f"is not below {sizes[name]}, the names"
+        _refuse(field.format(name), column >= sizes[name], column, problem)
 
 
 def _build_jobs(top: InstanceDocument, sizes: dict[str, int]) -> Jobs:
     n = len(top.jobs.submit)
     columns: dict[str, Any] = {}
-    for column in _fields_of(JobsDocument):
+    for column in JobsDocument.__struct_fields__:
         values = getattr(top.jobs, column)
         if column == "release" and not values:
             values = np.maximum(columns["submit"], top.begin)
@@ -161,20 +150,19 @@ def _build_running(top: InstanceDocument, sizes: dict[str, int]) -> Running:
 def _require_startable(top: InstanceDocument, instance: Instance) -> None:
     """Refuse a job that its partition's bound or its account's quota never lets start."""
     jobs = instance.jobs
-    names = ["", *(part.name for part in top.partitions)], ["", *top.accounts]
-    pairs, pair = np.unique(np.column_stack([jobs.partition, jobs.account]) + 1, axis=0, return_inverse=True)
-    most = np.array([top.most_gpus(names[0][part], names[1][account]) for part, account in pairs.tolist()])
+    parts, accounts = [*(part.name for part in top.partitions), ""], [*top.accounts, ""]  # -1 is the empty name
+    pairs, pair = np.unique(np.column_stack([jobs.partition, jobs.account]), axis=0, return_inverse=True)
+    most = np.array([top.most_gpus(parts[part], accounts[account]) for part, account in pairs.tolist()])
     fits = jobs.allowed & (jobs.width[:, None] <= most.reshape(-1, len(top.pools))[pair.reshape(-1)])
     problem = "GPUs are more than the bounds of its partition or the quotas of its account allow"
     _refuse("jobs.nodes[]", ~fits.any(axis=1), jobs.width, problem)
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """The JSON document of an instance."""
     jobs, running = instance.jobs, instance.running
     sets, choice = np.unique(jobs.allowed, axis=0, return_inverse=True)
     columns: dict[str, list[Any]] = {"id": list(jobs.ids)}
-    for column in _fields_of(JobsDocument)[1:]:
+    for column in JobsDocument.__struct_fields__[1:]:
         values: IntArray = choice.reshape(-1) if column == "pools" else getattr(jobs, column)
         if column == "release" and np.array_equal(values, np.maximum(jobs.submit, instance.begin)):
             continue
@@ -205,6 +193,6 @@ read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, 
 
 
 def identity(instance: Instance) -> str:
-    """Tell instances apart as stored results do: by content and cost."""
+    """What tells instances apart in stored results: content and cost."""
     content = content_hash(instance)
     return content if instance.cost == "wait" else sha256_of([content, instance.cost])

@@ -1,8 +1,4 @@
-"""Instances of family `cluster` by recipes: generated months, and jobs of public traces.
-
-A month has jobs of users and accounts with days and weeks, arrays, gangs, limits far above the run times. All draws are
-integers, one stream per column (`instances/io/seeds.py`), so a seed gives the same month on any machine.
-"""
+"""Instances of family `cluster` by recipes: generated months, and jobs of public traces."""
 
 from __future__ import annotations
 
@@ -64,12 +60,10 @@ USERS, ACCOUNTS = 60, 8
 
 
 def make(recipe: Mapping[str, Any]) -> Instance:
-    """Make the instance of a recipe, ``{"kind": "month", ...}``."""
     return make_instance(recipe, {"month": _month, "trace": _trace})
 
 
 def forms() -> tuple[Form, ...]:
-    """The kinds of recipes that have keys of their own."""
     return make_forms(KEYS, _SUMMARIES, lambda recipe: read_values(recipe, KEYS))
 
 
@@ -111,11 +105,8 @@ def _trace(recipe: Mapping[str, Any]) -> Instance:
 def generate(
     seed: str, days: int = 30, load: int = 85, pools: Sequence[tuple[str, int, int]] = POOLS, most: int = 50_000
 ) -> Instance:
-    """Draw a log of whole days from a Monday, at most so many jobs; the cluster is empty at the beginning.
-
-    `seed` names the random streams; `load`: GPU-seconds asked for over the capacity, percent; `pools`: name, nodes and
-    GPUs per node of each pool.
-    """
+    """Draw a log of whole days from a Monday, of at most so many jobs: arrays, gangs, limits far above run times."""
+    # One stream of integers per column (`instances/io/seeds.py`), so a seed gives the same month on any machine
     capacity = sum(nodes * gpus for _, nodes, gpus in pools)
     work = load * capacity * days * DAY // 100
 
@@ -126,7 +117,7 @@ def generate(
         ends = np.cumsum(weights)
         return np.searchsorted(ends, stream(column).integers(0, int(ends[-1]) - 1, most), side="right")
 
-    user = _share(pick("user", [1000 // (u + 4) for u in range(USERS)]))
+    user = pick("user", [1000 // (u + 4) for u in range(USERS)])[np.arange(most) // 4 * 4]  # four in a row are of one
     shape, octave = pick("shape", [weight for _, weight in SHAPES]), pick("octave", OCTAVES)
     array, pool = pick("array", [weight for _, weight in ARRAYS]), pick("pool", [n * g for _, n, g in pools] + [20])
     hour = pick("hour", [day * h for d in range(days) for day in (WEEK[d % 7],) for h in HOURS])
@@ -152,17 +143,15 @@ def generate(
         if used >= work:
             break
     table = np.array(sorted(rows), dtype=np.int64).reshape(-1, 8).T.tolist()
-    columns: dict[str, Any] = dict(
-        zip(("submit", "id", "run", "limit", "nodes", "gpus", "pools", "user"), table, strict=True)
-    )
+    names = ("submit", "id", "run", "limit", "nodes", "gpus", "pools", "user")
+    columns: dict[str, Any] = dict(zip(names, table, strict=True))
     sets = sorted(set(columns["pools"]))
     columns["id"] = [str(k + 1) for k in columns["id"]]
     columns["pools"] = [sets.index(mask) for mask in columns["pools"]]
     columns["account"] = [u % ACCOUNTS for u in columns["user"]]
-    name = f"month-{seed}"
     document = {
         "format": FORMAT,
-        "name": name,
+        "name": f"month-{seed}",
         "origin": {"generator": "ratiobench/cluster/generate", "version": VERSION, "seed": seed, "load": load},
         "begin": 0,
         "pools": [{"name": pool, "nodes": nodes, "gpus": gpus} for pool, nodes, gpus in pools],
@@ -171,9 +160,4 @@ def generate(
         "pool_sets": [[q for q in range(len(pools)) if mask >> q & 1] for mask in sets],
         "jobs": columns,
     }
-    return parse(document, name)
-
-
-def _share(user: IntArray) -> IntArray:
-    """Users submit in sessions: of 4 submissions in a row all but the first are mostly of the same user."""
-    return user[np.arange(len(user)) // 4 * 4]
+    return parse(document, f"month-{seed}")

@@ -1,8 +1,4 @@
-"""Readers of Kubernetes: Kueue's Workloads, Jobs, and Pods whose Job is not in the list.
-
-GPUs are what the containers ask for; a sidecar's count. A MIG slice, a virtual or a shared GPU is no GPU, and a
-workload that asks for one is left out by its name.
-"""
+"""Readers of Kubernetes: Kueue's Workloads, Jobs, and Pods whose Job is not in the list (docs/guide/logs.md)."""
 
 from __future__ import annotations
 
@@ -18,33 +14,22 @@ from ratiobench.instances.io.text_files import TextFile
 
 _FRACTIONS = {"gpu-fraction", "gpu-memory"}  # Annotations of the KAI scheduler
 _TYPES = (
-    "nvidia.com/gpu.product",
-    "amd.com/gpu.product-name",
-    "cloud.google.com/gke-accelerator",
+    "nvidia.com/gpu.product", "amd.com/gpu.product-name", "cloud.google.com/gke-accelerator",
     "karpenter.k8s.aws/instance-gpu-name",
-)
+)  # fmt: skip
 # Labels of pods that run at the same time; a pod belongs to the first that it has
 _GANGS = (
-    "kueue.x-k8s.io/pod-group-name",
-    "scheduling.x-k8s.io/pod-group",
-    "pod-group.scheduling.sigs.k8s.io",
-    "jobset.sigs.k8s.io/jobset-name",
-    "training.kubeflow.org/job-name",
-    "leaderworkerset.sigs.k8s.io/name",
-    "ray.io/cluster",
-    "volcano.sh/job-name",
-)
+    "kueue.x-k8s.io/pod-group-name", "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io",
+    "jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name", "leaderworkerset.sigs.k8s.io/name",
+    "ray.io/cluster", "volcano.sh/job-name",
+)  # fmt: skip
 _JOBS = ("batch.kubernetes.io/job-name", "job-name")
 _QUEUES = ("kueue.x-k8s.io/queue-name", "volcano.sh/queue-name")
 _PAST = ("accumulatedPastExecutionTimeSeconds", "accumulatedPastExexcutionTimeSeconds")  # In two versions of Kueue
-_LARGEST = 10**6
 
 
 def _count_gpus(template: Row, log: Log) -> tuple[int, str, str]:
-    """GPUs of a pod, or why it has none; their type.
-
-    Sidecars (init containers that go on) run beside the containers, other init containers before them.
-    """
+    """GPUs of a pod, or why it has none; their type."""
     spec, pieces = template.object("spec"), set[str]()
 
     def count(container: Row) -> int:
@@ -59,7 +44,7 @@ def _count_gpus(template: Row, log: Log) -> tuple[int, str, str]:
                 pieces.add(name)
         return total
 
-    beside, before = list[int](), [0]
+    beside, before = list[int](), [0]  # sidecars (init containers that go on); other init containers
     for container in spec.objects("initContainers"):
         (beside if container.text("restartPolicy") == "Always" else before).append(count(container))
     gpus = max(sum(map(count, spec.objects("containers"))), *before) + sum(beside)
@@ -73,13 +58,11 @@ def _count_gpus(template: Row, log: Log) -> tuple[int, str, str]:
 
 
 def _conditions(status: Row) -> dict[str, int]:
-    """Since when each condition holds."""
     conditions = (row for row in status.objects("conditions") if row.text("status") == "True")
     return {row.text("type"): row.require_second("lastTransitionTime") for row in conditions}
 
 
 def _begin(row: Row) -> LogJob:
-    """Name, submit and user (the namespace) of an object."""
     metadata = row.object("metadata")
     namespace = metadata.text("namespace")
     return LogJob(f"{namespace}/{metadata.text('name')}", metadata.require_second("creationTimestamp"), user=namespace)
@@ -90,10 +73,7 @@ def _settle(job: LogJob, end: int | None, no_gpu: str) -> LogJob:
 
 
 def read_kueue(file: TextFile, log: Log) -> Iterable[LogJob]:
-    """`kubectl get workloads.kueue.x-k8s.io -A -o json`: from PodsReady, else Admitted, to Finished.
-
-    A workload has the pods that it was admitted with, which may be fewer than it asked for.
-    """
+    """Workloads of Kueue: from PodsReady, else Admitted, to Finished, with the pods that were admitted."""
 
     def read(row: Row) -> LogJob:
         job = _begin(row)
@@ -129,10 +109,7 @@ def read_kueue(file: TextFile, log: Log) -> Iterable[LogJob]:
 
 
 def read_jobs(file: TextFile, log: Log) -> Iterable[LogJob]:
-    """`kubectl get jobs,pods -A -o json`: Jobs; pods of one group are a gang, other pods of no Job here are jobs.
-
-    A gang runs from when the most of its pods run until the last one ends.
-    """
+    """Jobs; pods of one group are a gang, other pods of no Job here are jobs."""
     jobs, gangs = set[str](), defaultdict[str, list[LogJob]](list)
 
     def read(row: Row) -> LogJob:
@@ -144,7 +121,7 @@ def read_jobs(file: TextFile, log: Log) -> Iterable[LogJob]:
             jobs.add(job.id)
             gpus, reason, job.kind = _count_gpus(spec.object("template"), log)
             parallel, completions = spec.integer("parallelism"), spec.integer("completions")
-            job.nodes = min(1 if parallel is None else parallel, _LARGEST if completions is None else completions)
+            job.nodes = min(1 if parallel is None else parallel, 10**6 if completions is None else completions)
             job.start, job.gpus = status.second("startTime"), gpus * job.nodes
             ends = [since[name] for name in ("Complete", "Failed") if name in since]
             return _settle(job, status.second("completionTime") or max(ends, default=None), reason)
@@ -182,7 +159,7 @@ def _pod_end(status: Row) -> int | None:
 
 
 def _join(name: str, pods: list[LogJob]) -> LogJob:
-    """The gang of these pods."""
+    """The gang of these pods, which runs from when the most of them run until the last one ends."""
     pods = [pod for pod in pods if pod.gpus] or pods
     gang = pods[0]
     gang.id, gang.submit, gang.gpus = name, min(pod.submit for pod in pods), max(pod.gpus for pod in pods)

@@ -1,4 +1,4 @@
-"""Lines of job logs: a job, why it is left out, rows with fields that are checked; the readers of SWF and CSV."""
+"""What the readers of logs share: jobs, reasons, rows with checked fields; and the readers of SWF and CSV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ratiobench.instances.cluster.format import LABELS
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.documents import has_surrogate
+from ratiobench.instances.io.errors import InputError, require_known, shorten
 from ratiobench.instances.io.json_items import iterate_entries
 from ratiobench.instances.io.text_files import TextFile, rows
 
@@ -22,8 +23,6 @@ LONGEST_NAME = 200
 
 
 class Reason:
-    """Why a job of a log is no job of the instance."""
-
     CANCELLED = "cancelled before it started"
     NOT_STARTED = "not started"
     NO_END = "without an end"
@@ -79,34 +78,27 @@ class LogJob:
     node_gpus: int = 0  # GPUs that it takes on each node
 
     @property
-    def length(self) -> int:
-        """Seconds of its run in the instance."""
+    def length(self) -> int:  # seconds of its run in the instance
         return max(1, self.run or 0)
 
     def settle(self, end: int | None, not_started: str, no_gpu: str = Reason.NO_GPU) -> LogJob:
-        """Set the run up to this end, if there is none yet, and why the job is left out, if it is.
-
-        `not_started` is the reason if it has no start; empty if such a job counts.
-        """
+        """Set the run up to this end and why the job is left out; `not_started`: if it has no start (empty: not)."""
         if self.run is None and self.start is not None and end is not None:
             self.run = end - self.start
-        reason = ""
         if not_started and self.start is None:
             reason = not_started
         elif self.run is None:
             reason = Reason.NO_END
         elif self.run < 0:
             self.run, reason = None, Reason.BACKWARDS
-        elif not self.gpus:
-            reason = no_gpu
+        else:
+            reason = "" if self.gpus else no_gpu
         self.left_out = self.left_out or reason
         return self
 
 
 @dataclass(slots=True)
 class Log:
-    """Logs that are read, one after another."""
-
     source: str = ""  # the file that is read
     zone: ZoneInfo | None = None  # of times that do not say theirs; None for UTC
     columns: Mapping[str, str] = field(default_factory=dict)  # our name of a column -> its name in a CSV file
@@ -116,7 +108,6 @@ class Log:
     is_local: bool = False  # whether a time did not say its zone
 
     def skip(self, error: InputError) -> None:
-        """Count a line that cannot be read, or raise its error."""
         if not self.skip_bad:
             raise error
         self.bad.append(str(error))
@@ -152,7 +143,6 @@ class Row:
         return text
 
     def first(self, keys: Iterable[str]) -> str:
-        """The first of these texts that is there."""
         return next(filter(None, map(self.text, keys)), "")
 
     def integer(self, key: str) -> int | None:
@@ -165,7 +155,6 @@ class Row:
         return value
 
     def number(self, key: str) -> float | None:
-        """A number in a text."""
         if not (text := self.text(key)):
             return None
         try:
@@ -176,8 +165,7 @@ class Row:
             raise self.fail(key, f"{shorten(text)} is not a number in 0..2^33")
         return value
 
-    def whole(self, key: str) -> int | None:
-        """A number in a text, rounded up."""
+    def whole(self, key: str) -> int | None:  # rounded up
         return None if (value := self.number(key)) is None else math.ceil(value)
 
     def second(self, key: str) -> int | None:
@@ -186,8 +174,8 @@ class Row:
             return None
         second, is_local = read_second(text, self.log.zone)
         if not 0 <= second <= LARGEST:
-            example = "2026-03-01T08:30:00+01:00"
-            raise self.fail(key, f"{shorten(text)} is neither a time such as {example} nor a number of seconds")
+            problem = "is neither a time such as 2026-03-01T08:30:00+01:00 nor a number of seconds"
+            raise self.fail(key, f"{shorten(text)} {problem}")
         self.log.is_local |= is_local
         return second
 
@@ -220,7 +208,7 @@ def read_rows(rows: Iterable[tuple[str, Any]], log: Log, read: Callable[[Row], L
             row = Row(log, path, data)
             job = read(row)
             text = f"{job.id}{job.account}{job.user}{job.partition}{job.qos}"
-            if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+            if has_surrogate(text):
                 raise row.fail("", "holds bytes that are not UTF-8 text")
         except InputError as error:
             log.skip(error)
@@ -238,21 +226,21 @@ def name_fields(
     """The rows of lines (number, fields) of a table; `missing`: texts that stand for nothing."""
     for number, fields in lines:
         if len(fields) == len(names):
-            data = {name: text for name, text in zip(names, fields, strict=True) if text not in missing}
-            yield f"line {number} ", data
+            pairs = zip(names, fields, strict=True)
+            yield f"line {number} ", {name: text for name, text in pairs if text not in missing}
         else:
             log.skip(InputError(log.source, f"line {number}", f"{len(fields)} fields; {len(names)} are needed"))
 
 
 def read_entries(file: TextFile, log: Log, key: str, command: str) -> Iterator[tuple[str, Any]]:
-    """The rows of the list under a key of the JSON that a command prints; errors that Slurm lists are told."""
+    """The rows of the list under a key of the JSON that a command prints; errors in it become a remark."""
     try:
         for path, value in iterate_entries(file, log.source, key):
             if path.startswith(f"{key}["):
                 yield f"{path}.", value
             elif path == "errors" and value:
-                told = "Slurm reports errors in the log, so jobs may be missing"
-                log.remarks[f"{told}: {shorten(str(value[0] if isinstance(value, list) else value))}"] += 1
+                first = shorten(str(value[0] if isinstance(value, list) else value))
+                log.remarks[f"Slurm reports errors in the log, so jobs may be missing: {first}"] += 1
     except InputError as error:
         raise InputError(error.source, error.field, f"{error.problem} (`{command}` prints what is read)") from None
 
@@ -300,8 +288,7 @@ def read_swf(file: TextFile, log: Log) -> Iterable[LogJob]:
 def read_csv(file: TextFile, log: Log) -> Iterable[LogJob]:
     """Any table with a line of names; the columns of the log say which of them is our submit, duration, gpus, ..."""
     for name in log.columns:
-        if name not in _CSV:
-            raise InputError("--columns", name, explain_unknown_name(name, _CSV))
+        require_known(name, _CSV, "--columns", name)
     first = file.readline()
     mark = max(",;\t|", key=first.count)
     header = [name.strip().strip('"') for name in first.rstrip("\r\n").split(mark)]

@@ -1,18 +1,14 @@
-"""Import of an operator's logs: several files and a cluster file become one instance, and a report of what counts.
-
-The cluster file is TOML. It has what an instance file has of the cluster (pools, partitions, quotas, priority, cycle,
-depth, judged), `types` of a pool (names of its GPUs in the log), and `begin`, `end` and `zone` of the window.
-"""
+"""Import of an operator's logs: several files and a cluster file become one instance, and a report of what counts."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
@@ -24,10 +20,9 @@ from ratiobench.instances.cluster import kubernetes, log_lines, slurm
 from ratiobench.instances.cluster.format import FORMAT, LABELS, WEIGHT_LIMIT, parse
 from ratiobench.instances.cluster.log_lines import LONGEST_NAME, Log, LogJob, Reader, Reason
 from ratiobench.instances.cluster.model import DAY, LONGEST_RUN, NONE, ClusterDocument, Instance, Pool, Second
-from ratiobench.instances.cluster.report import Report
-from ratiobench.instances.cluster.waits import Holder, blocked, tabulate
+from ratiobench.instances.cluster.waits import PARTS, Holder, Waits, blocked, tabulate
 from ratiobench.instances.io.documents import read_document
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, require_known, shorten
 from ratiobench.instances.io.files import load_toml
 from ratiobench.instances.io.text_files import TextFile, open_text
 
@@ -52,19 +47,17 @@ READERS: dict[str, tuple[Reader, str]] = {
     "k8s": (kubernetes.read_jobs, "Kubernetes: kubectl get jobs -A -o json, or pods"),
 }
 FORMATS = tuple((name, summary) for name, (_, summary) in READERS.items())
+Rows = dict[str, dict[str, float]]  # Of `waits.tabulate`
+_MOST = 12  # Rows of a table, and lines that could not be read, that are printed
 
 
 class LogPool(Pool, frozen=True, kw_only=True):
-    """A pool of the cluster file."""
-
-    types: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()  # names of its GPUs in the log
 
 
 class ClusterFile(ClusterDocument, frozen=True, kw_only=True):
-    """The cluster file; `begin` and `end` are seconds from 1970, `zone` a name such as Europe/Berlin."""
-
     pools: Annotated[tuple[LogPool, ...], msgspec.Meta(min_length=1, max_length=100)]
-    begin: Second | None = None
+    begin: Second | None = None  # begin, end: of the window, seconds from 1970
     end: Second | None = None
     zone: str = ""
 
@@ -75,8 +68,7 @@ class ClusterFile(ClusterDocument, frozen=True, kw_only=True):
         try:
             self.read_zone()
         except (KeyError, ValueError, OSError):
-            problem = f"{shorten(self.zone)} is no time zone such as Europe/Berlin"
-            raise InputError("", "zone", problem) from None
+            raise InputError("", "zone", f"{shorten(self.zone)} is no time zone such as Europe/Berlin") from None
 
     def read_zone(self) -> ZoneInfo | None:
         return ZoneInfo(self.zone) if self.zone else None
@@ -85,22 +77,17 @@ class ClusterFile(ClusterDocument, frozen=True, kw_only=True):
 def import_logs(
     paths: Sequence[str],
     cluster: ClusterFile | str,
-    form: str = "",
+    form: str = "",  # of the logs; empty: by the names of the files
     columns: Mapping[str, str] | None = None,
     skip_bad: bool = False,
     name: str = "log",
 ) -> tuple[Instance, Report]:
-    """Import logs as one instance of this name, whose origin has the figures of the report.
-
-    `cluster`: the cluster file, read or to be read; `form`: format of the logs, empty: by the names of the files;
-    `columns`: our name of a column -> its name in a CSV file; `skip_bad`: lines that cannot be read are counted instead
-    of ending the import. InputError names file, line, field and value.
-    """
+    """Import logs as one instance of this name, whose origin has the figures of the report."""
     where = cluster if isinstance(cluster, str) else "cluster file"
     if isinstance(cluster, str):
         cluster = read_document(cluster, ClusterFile, load_toml)
-    if form and form not in READERS:
-        raise InputError("--format", "", explain_unknown_name(form, READERS))
+    if form:
+        require_known(form, READERS, "--format")
     log = Log(zone=cluster.read_zone(), columns=columns or {}, skip_bad=skip_bad)
     lines = LogJobs()
     for path in map(str, paths):
@@ -132,7 +119,6 @@ def import_logs(
 
 
 def _guess_format(file: TextFile, source: str) -> str:
-    """The format of an open file by its name, and of JSON by its first characters."""
     suffix = Path(source.removesuffix(".gz")).suffix
     if suffix != ".json":
         return {".swf": "swf", ".csv": "csv", ".tsv": "csv"}.get(suffix, "sacct")
@@ -141,7 +127,7 @@ def _guess_format(file: TextFile, source: str) -> str:
 
 
 def _merge(lines: LogJobs, log: Log) -> LogJobs:
-    """One of the jobs with the same id and submit, the one that ran; runs that were requeued are pieces."""
+    """Of jobs with the same id and submit the one that ran; runs that were requeued are pieces."""
     jobs: dict[Any, LogJob] = {}
     for job in lines:
         if job.start is not None and job.start < job.submit:
@@ -153,7 +139,7 @@ def _merge(lines: LogJobs, log: Log) -> LogJobs:
             jobs[key] = job
     restarted = {job.id for job in jobs.values() if job.may_restart}
     runs = sorted((job for job in jobs.values() if job.id in restarted), key=lambda job: (job.id, job.submit))
-    for job, later in itertools.pairwise(runs):
+    for job, later in pairwise(runs):
         end = (job.start or 0) + (job.run or 0)
         if job.id == later.id and job.may_restart and not job.left_out and end <= later.submit <= end + RESTART:
             job.left_out = Reason.REQUEUED
@@ -161,8 +147,6 @@ def _merge(lines: LogJobs, log: Log) -> LogJobs:
 
 
 class Shapes:
-    """Nodes, GPUs of a node and pools of the jobs of a log."""
-
     def __init__(self, cluster: ClusterFile) -> None:
         self.cluster, self.fits = cluster, dict[tuple[object, ...], tuple[int, int, tuple[int, ...], str]]()
         names = [pool.name for pool in cluster.pools]
@@ -173,7 +157,7 @@ class Shapes:
                 self.types[kind.lower()].add(q)
 
     def allowed(self, job: LogJob) -> set[int]:
-        """The pools that the job may use by its partition, type of GPU and constraint, as far as these are known."""
+        """The pools that the job may use by its partition, type of GPU and constraint, if these are known."""
         features = re.findall(r"[\w.-]+", job.constraint.lower()) if job.constraint else []
         named = [self.types[feature] for feature in features if feature in self.types] or [self.everywhere]
         allowed = self.partitions.get(job.partition, self.everywhere) & set[int]().union(*named)
@@ -222,12 +206,12 @@ def _cut(kept: LogJobs, begin: int, end: float) -> tuple[LogJobs, LogJobs]:
 
 def _count_left_out(jobs: LogJobs) -> dict[str, tuple[int, int]]:
     """By reason how many jobs are left out, and their GPU-seconds that are known."""
-    counts, seconds = Counter[str](), Counter[str]()
+    counts = dict[str, tuple[int, int]]()
     for job in jobs:
         if job.left_out:
-            counts[job.left_out] += 1
-            seconds[job.left_out] += (job.run or 0) * job.gpus
-    return {reason: (count, seconds[reason]) for reason, count in counts.items()}
+            count, seconds = counts.get(job.left_out, (0, 0))
+            counts[job.left_out] = count + 1, seconds + (job.run or 0) * job.gpus
+    return counts
 
 
 def _make_document(
@@ -340,3 +324,77 @@ def _make_report(instance: Instance, jobs: LogJobs, twice: int, chosen: LogJobs,
         bad=log.bad,
         remarks=log.remarks,
     )
+
+
+@dataclass(slots=True)
+class Report:
+    read: int  # jobs that were read, those left out included
+    jobs: int  # of the instance, and their GPU-seconds
+    gpu_seconds: int
+    running: int  # jobs that run, that wait at the beginning
+    waiting: int
+    twice: int  # lines with the id and submit of another one, which count once
+    load: float  # GPU-seconds asked for by the jobs submitted in the window over its capacity
+    utilisation: float  # GPU-seconds that ran in the window, jobs left out included, over its capacity
+    window: tuple[int, int]  # from the beginning to the last submit; its capacity leaves closed nodes out
+    left_out: dict[str, tuple[int, int]]  # reason -> jobs, GPU-seconds that are known
+    waits: Waits  # of the log
+    tables: dict[str, Rows]  # waits by account, partition, user and width; empty for a log without starts
+    bad: list[str]  # lines that could not be read and were skipped
+    remarks: Counter[str]  # sentence on some jobs -> how many jobs
+
+    def summary(self) -> dict[str, Any]:
+        names = ("read", "jobs", "gpu_seconds", "running", "waiting", "twice", "load", "utilisation")
+        figures: dict[str, Any] = {name: getattr(self, name) for name in names}
+        figures["window"] = list(self.window)
+        figures["left_out"] = {reason: list(counts) for reason, counts in sorted(self.left_out.items())}
+        figures |= {"bad_lines": len(self.bad), "remarks": dict(sorted((+self.remarks).items()))}
+        if self.tables:
+            facts = {"jobs": int(self.waits.known.sum()), "is_lower_bound": not self.waits.exact}
+            figures["waits"] = self.waits.means() | facts | {"overfull_seconds": self.waits.overfull}
+        return figures
+
+    def __str__(self) -> str:
+        return "\n".join(self._list_lines())
+
+    def _list_lines(self) -> Iterator[str]:
+        yield f"imported {self.jobs} of {self.read} jobs, {self.gpu_seconds // 3600:,} GPU-hours"
+        for reason, (jobs, seconds) in sorted(self.left_out.items(), key=lambda item: -item[1][0]):
+            yield f"left out: {jobs} jobs, {seconds // 3600:,} GPU-hours: {make_printable(reason, 120)}"
+        if self.twice:
+            yield f"{self.twice} lines repeat the JobID and submit of another one, which counts once"
+        if self.running or self.waiting:
+            yield f"at the beginning {self.running} jobs run and {self.waiting} wait"
+        for text, jobs in (+self.remarks).items():
+            yield f"{jobs} jobs {text}"
+        if self.bad:
+            yield f"{len(self.bad)} lines could not be read and are skipped:"
+            yield from (f"  {line}" for line in self.bad[:_MOST])
+        yield (
+            f"load {self.load:.3f} (GPU-seconds asked for by jobs submitted in the window / its capacity), "
+            f"utilisation {self.utilisation:.3f}"
+        )
+        if not self.tables:
+            yield "the log has no start times, so its waits are not known"
+            return
+        means = self.waits.means()
+        yield f"mean wait {means['wait'] / 60:.1f} min:"
+        for name, meaning in PARTS.items():
+            bound = "at least " if name == "blocked" and not self.waits.exact else ""
+            yield f"  {bound}{means[name] / 60:.1f} min {meaning}"
+        if not self.waits.exact:
+            yield "  (the log has no nodes, so free GPUs are counted per pool)"
+        if self.waits.overfull:
+            yield f"  (in {self.waits.overfull:,} seconds more GPUs were in use than there are)"
+        for by, rows in self.tables.items():
+            if len(rows) > 1:
+                yield from _table(by, rows)
+
+
+def _table(by: str, rows: Rows) -> Iterator[str]:
+    yield f"{by:>16} {'jobs':>8} {'GPU-hours':>11} {'wait, min':>10} " + " ".join(f"{part:>10}" for part in PARTS)
+    for name, row in islice(rows.items(), _MOST):
+        minutes = " ".join(f"{row[part] / 60:10.1f}" for part in ("wait", *PARTS))
+        yield f"{make_printable(name, 16) or '(none)':>16} {row['jobs']:8} {row['GPU-hours']:11,.0f} {minutes}"
+    if len(rows) > _MOST:
+        yield f"{'and':>16} {len(rows) - _MOST:8} more"

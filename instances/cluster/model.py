@@ -1,9 +1,4 @@
-"""The data of family `cluster`: a batch cluster and its jobs, in whole seconds.
-
-A job j that starts at second s costs c_j(s) = max(low_j, weight_j (s - submit_j) + add_j) / unit_j (`costs`). Instances
-are immutable and made by `ratiobench.instances.cluster.format.parse` alone, so everything that exists is validated.
-What stands in files (a `Part`) is validated by its type.
-"""
+"""A batch cluster and its jobs, in whole seconds; `format.parse` alone makes instances, so all that exist are valid."""
 
 from __future__ import annotations
 
@@ -21,7 +16,7 @@ from numpy.typing import NDArray
 
 from ratiobench.instances.arrays import IntArray, freeze
 from ratiobench.instances.io.documents import require_different
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable
+from ratiobench.instances.io.errors import InputError, make_printable, require_known
 
 NONE = -1  # No limit, no label, no start in the log
 DAY = 86_400
@@ -35,7 +30,6 @@ Gpus = Annotated[int, Meta(ge=1, le=1024)]
 Place = Annotated[int, Meta(ge=0, le=2**20)]
 Weight = Annotated[int, Meta(ge=0, le=2**32)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
-Length = Annotated[int, Meta(ge=1, le=LONGEST_RUN)]
 Code = Annotated[int, Meta(ge=-1, le=2**31)]
 
 
@@ -55,8 +49,8 @@ class Closure(Part, frozen=True):
         if self.announced == NONE:
             force_setattr(self, "announced", self.start)
         if not self.announced <= self.start < self.end:
-            problem = f"{self.start}: announced {self.announced} <= start < end {self.end} is needed"
-            raise InputError("", "start", problem)
+            needed = f"announced {self.announced} <= start < end {self.end} is needed"
+            raise InputError("", "start", f"{self.start}: {needed}")
 
 
 class Pool(Part, frozen=True):
@@ -72,10 +66,9 @@ class Pool(Part, frozen=True):
         ends = dict[int, int]()
         for i, c in enumerate(self.closures):
             if c.node >= self.nodes:
-                problem = f"{c.node} is not below {self.nodes}, the number of nodes"
-                raise InputError("", f"closures[{i}].node", problem)
-            if c.start < ends.get(c.node, 0):
-                problem = f"{c.start} is before {ends[c.node]}, the end of another closure of the node"
+                raise InputError("", f"closures[{i}].node", f"{c.node} is not below {self.nodes}, the number of nodes")
+            if c.start < (end := ends.get(c.node, 0)):
+                problem = f"{c.start} is before {end}, the end of another closure of the node"
                 raise InputError("", f"closures[{i}].start", problem)
             ends[c.node] = c.end
 
@@ -122,7 +115,7 @@ class JobsDocument(Part, frozen=True):
 
     id: list[Name]
     submit: list[Second]
-    run: list[Length]
+    run: list[Annotated[int, Meta(ge=1, le=LONGEST_RUN)]]
     nodes: list[Count]
     gpus: list[Gpus]
     pools: list[Place]
@@ -177,7 +170,7 @@ class ClusterDocument(Part, frozen=True, kw_only=True):
             raise InputError("", "judged", problem)
 
     def most_gpus(self, partition: str, account: str) -> list[float]:
-        """The most GPUs of each pool that a job can have by the bounds of its partition and its account's quotas."""
+        """By the bounds of its partition and its account's quotas, the most GPUs of each pool that a job can have."""
         parts = (part for part in self.partitions if part.name == partition)
         bounds = (bound for part in parts for bound in (part.user_gpus, part.account_gpus) if bound != NONE)
         most = [min(bounds, default=math.inf)] * len(self.pools)
@@ -205,9 +198,7 @@ class InstanceDocument(ClusterDocument, frozen=True, kw_only=True):
 
 
 def find_name(field: str, name: str, names: Sequence[str]) -> int:
-    """The number of a name in a table."""
-    if name not in names:
-        raise InputError("", field, explain_unknown_name(name, names))
+    require_known(name, names, "", field)
     return names.index(name)
 
 
@@ -233,8 +224,7 @@ class Jobs:
         return len(self.submit)
 
     @property
-    def width(self) -> IntArray:
-        """GPUs of the whole job."""
+    def width(self) -> IntArray:  # GPUs of the whole job
         return self.nodes * self.gpus
 
 
@@ -273,9 +263,7 @@ class Instance:
     begin: int  # second of the beginning
     cycle: int = 0  # backfilling is done every `cycle` seconds for the first `depth` jobs; 0: at every event, all jobs
     depth: int = 0
-    judged: tuple[int, int] | None = (
-        None  # [from, to) of submits that tables of waits are about; None: not the last day
-    )
+    judged: tuple[int, int] | None = None  # [from, to) of submits that tables of waits count; None: not the last day
     quotas: tuple[Quota, ...] = ()
     priority: Priority = field(default_factory=Priority)
     cost: str = "wait"  # by which schedules are judged, one of `COSTS`
@@ -286,23 +274,20 @@ class Instance:
         return f"<Instance {make_printable(self.name, 80)}: {sizes}>"
 
     @property
-    def capacity(self) -> int:
-        """GPUs of all pools."""
+    def capacity(self) -> int:  # GPUs of all pools
         return sum(pool.nodes * pool.gpus for pool in self.pools)
 
     @property
     def first_node(self) -> IntArray:
-        """(pools + 1,) number of the first node of each pool, counted through all pools; last: how many nodes."""
+        """(pools + 1,) the first node of each pool, counted through all pools; last: how many nodes."""
         return freeze(np.cumsum([0, *(pool.nodes for pool in self.pools)]))
 
     @property
     def node_gpus(self) -> IntArray:
-        """(nodes,) GPUs of every node."""
         return freeze(np.repeat([pool.gpus for pool in self.pools], [pool.nodes for pool in self.pools]))
 
     @property
     def node_pool(self) -> IntArray:
-        """(nodes,) pool of every node."""
         return freeze(np.repeat(np.arange(len(self.pools)), [pool.nodes for pool in self.pools]))
 
     @property
@@ -321,21 +306,17 @@ class Instance:
         return self.capacity * (end - begin) - int((closed * self.node_gpus[self.closures[:, 0]]).sum())
 
     @property
-    def judged_jobs(self) -> NDArray[np.bool_]:
-        """(jobs,) whether tables of waits count the job."""
+    def judged_jobs(self) -> NDArray[np.bool_]:  # (jobs,) whether tables of waits count the job
         submit = self.jobs.submit
         if self.judged is not None:
             return np.asarray((submit >= self.judged[0]) & (submit < self.judged[1]))
-        last = int(submit[-1]) if len(submit) else 0
-        early = submit < last - DAY
-        return np.asarray(early if early.any() else np.ones(len(submit), dtype=bool))
+        early = submit < submit.max(initial=0) - DAY
+        return np.asarray(early if early.any() else np.ones_like(early))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schedule:
-    """Starts and places of all jobs."""
-
-    start: IntArray  # seconds; the start of the run that completes
+    start: IntArray  # seconds, one a job; the start of the run that completes
     pool: IntArray
     node: IntArray  # the nodes of all jobs, one behind the other in the order of jobs, counted through all pools
 
@@ -344,7 +325,6 @@ class Schedule:
 class Costs:
     """Costs of starts: c_j(s) = max(low_j, weight_j (s - submit_j) + add_j) / unit_j, all integers."""
 
-    name: str  # one of `COSTS`
     low: IntArray
     weight: IntArray
     add: IntArray
@@ -352,12 +332,10 @@ class Costs:
     submit: IntArray
     total_weight: int  # what the total is divided by for the mean that is printed
 
-    def numerators(self, start: IntArray) -> IntArray:
-        """(jobs,) unit_j c_j(start_j), exact."""
+    def numerators(self, start: IntArray) -> IntArray:  # (jobs,) unit_j c_j(start_j), exact
         return np.maximum(self.low, self.weight * (start - self.submit) + self.add)
 
     def total(self, start: IntArray) -> Fraction:
-        """The cost of a schedule, exact."""
         units, group = np.unique(self.unit, return_inverse=True)
         sums = [0] * len(units)  # of integers without bounds
         for place, value in zip(group.tolist(), self.numerators(start).tolist(), strict=True):
@@ -370,31 +348,35 @@ class Costs:
 
     def mean(self, start: IntArray) -> float:
         """The figure that is printed: the mean wait in seconds (of a job, a GPU, a GPU-hour), or the mean slowdown."""
-        if self.total_weight == 0:
-            return 0.0
-        return float(self.total(start) / self.total_weight)
+        return float(self.total(start) / self.total_weight) if self.total_weight else 0.0
 
 
 def make_costs(jobs: Jobs, name: str) -> Costs:
-    """Return the cost of this name for these jobs.
-
-    `wait-gpu-hours`: weight nodes x gpus x run; `wait`: weight 1; `wait-gpus`: weight nodes x gpus; `slowdown`:
-    max(1, (s - submit + run) / max(run, 10)), the bounded slowdown.
-    """
-    zero, one = np.zeros(len(jobs), dtype=np.int64), np.ones(len(jobs), dtype=np.int64)
-    if name == "slowdown":
-        bounded = np.maximum(jobs.run, 10)
-        low, weight, add, unit = bounded, one, jobs.run, bounded
-        total_weight = len(jobs)
-    else:
-        weight = {"wait-gpu-hours": jobs.width * jobs.run, "wait": one, "wait-gpus": jobs.width}[name]
-        low, add, unit = zero, zero, one
-        total_weight = int(weight.sum())
-    return Costs(name, freeze(low), freeze(weight), freeze(add), freeze(unit), jobs.submit, total_weight)
+    one = freeze(np.ones(len(jobs)))
+    if name == "slowdown":  # max(1, (s - submit + run) / max(run, 10)), the bounded slowdown
+        bounded = freeze(np.maximum(jobs.run, 10))
+        return Costs(bounded, one, jobs.run, bounded, jobs.submit, len(jobs))
+    weight, zero = (
+        {"wait-gpu-hours": jobs.width * jobs.run, "wait": one, "wait-gpus": jobs.width}[name],
+        freeze(0 * one),
+    )
+    return Costs(zero, freeze(weight), zero, one, jobs.submit, int(weight.sum()))
 
 
 def with_cost(instance: Instance, cost: str) -> Instance:
-    """Choose the cost by which schedules of an instance are judged."""
-    if cost not in COSTS:
-        raise InputError("--cost", "", explain_unknown_name(cost, COSTS))
+    require_known(cost, COSTS, "--cost")
     return replace(instance, cost=cost, cache={})
+
+
+def describe(instance: Instance) -> dict[str, Any]:
+    jobs = instance.jobs
+    span = int(jobs.submit.max(initial=instance.begin)) - instance.begin
+    asked = int((jobs.width * jobs.run)[jobs.submit >= instance.begin].sum())
+    return {
+        "jobs": len(jobs),
+        "gpus": instance.capacity,
+        "pools": len(instance.pools),
+        "days": round(span / DAY, 2),
+        "load": round(asked / (span * instance.capacity), 3) if span > 0 else None,
+        "cost": instance.cost,
+    }

@@ -1,11 +1,4 @@
-r"""Readers of Slurm's accounting: `sacct --parsable2` and `sacct --json`, by the same rules.
-
-A job counts as requested (ReqTRES). A task of an array is a job. A piece of a requeued job, and a component of a
-heterogeneous job, is left out. A slice or a share of a GPU is no GPU. The log is best written by
-
-    SLURM_TIME_FORMAT=%s sacct -a -X -D -P -S 2026-03-01 -E 2026-04-01 --format=JobID,Submit,Eligible,Start,End,\
-    Elapsed,State,ReqTRES,AllocTRES,ReqNodes,Timelimit,User,Account,Partition,QOS
-"""
+"""Readers of Slurm's accounting, `sacct --parsable2` and `sacct --json`, by the same rules (docs/guide/logs.md)."""
 
 from __future__ import annotations
 
@@ -65,7 +58,6 @@ def _read_resources(text: str) -> Resources:
 
 
 def _duration(row: Row, key: str) -> int | None:
-    """Seconds of [days-][hours:]minutes:seconds."""
     if not (text := row.text(key)):
         return None
     if not (match := _DURATION.fullmatch(text)):

@@ -15,9 +15,7 @@ from ratiobench.instances.io.documents import convert
 _Whole = Annotated[int, Meta(ge=-(2**40), le=2**40)]
 
 
-class _Document(msgspec.Struct):
-    """A solution; other keys are ignored."""
-
+class _Document(msgspec.Struct):  # other keys are ignored
     decisions: list[tuple[_Whole, _Whole]]
     nodes: list[_Whole]
 
@@ -29,7 +27,6 @@ def solution_document(schedule: Schedule) -> dict[str, Any]:
 
 
 def parse_solution(data: Any, source: str) -> Schedule:
-    """Read a solution document; only its form is checked."""
     found = convert(data, _Document, source)
     pairs = np.array(found.decisions, dtype=np.int64).reshape(-1, 2)
     return Schedule(freeze(pairs[:, 0]), freeze(pairs[:, 1]), freeze(np.array(found.nodes, dtype=np.int64)))

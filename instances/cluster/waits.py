@@ -1,4 +1,4 @@
-"""Where waits come from: how long a job waited because nothing was free, and what else it waited for."""
+"""Splits waits by what the jobs waited for: free GPUs, their release, jobs in front of them, limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARTS = {  # Parts of a wait, and what they mean
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waits:
-    """The seconds that every job waited from its submit, or from the beginning if that is later, in four parts."""
+    """(jobs,) seconds waited from the submit, or from the beginning if that is later, in four parts."""
 
     blocked: IntArray  # no pool that the job may use had the nodes with enough free GPUs
     ineligible: IntArray  # it was not blocked, and not eligible yet (a dependency, a begin time)
@@ -35,7 +35,6 @@ class Waits:
 
     @property
     def total(self) -> IntArray:
-        """(jobs,) seconds of waiting."""
         return self.blocked + self.ineligible + self.queue + self.other
 
     def means(self, chosen: Flags | None = None) -> dict[str, float]:
@@ -58,12 +57,8 @@ class Holder:
 def blocked(
     instance: Instance, starts: Schedule | IntArray, pools: IntArray | None = None, others: Sequence[Holder] = ()
 ) -> Waits:
-    """Split the waits of a schedule with places, or of (jobs,) starts in seconds, by what the jobs waited for.
-
-    A job is blocked in a second if, after all events of that second, no pool that it may use has its nodes with its
-    GPUs free. Runs that a closed node ended are not known and hold nothing. For starts without places, of which -1 is
-    unknown, `pools` are those in which jobs ran (-1 for unknown), and `others` what else held GPUs.
-    """
+    """Split the waits of a schedule, or of (jobs,) starts (-1: unknown) in `pools` (-1: unknown) beside `others`."""
+    # Free GPUs are those after all events of a second; runs that a closed node ended are not known and hold nothing
     jobs, running, closed = instance.jobs, instance.running, instance.closures
     start = starts.start if isinstance(starts, Schedule) else np.asarray(starts, dtype=np.int64)
     known = start != NONE
@@ -113,14 +108,13 @@ Lacks = Callable[[int, int, tuple[int, ...]], Flags]
 
 
 def _sum_changes(place: IntArray, change: IntArray, grid: IntArray) -> IntArray:
-    """The sum of the changes up to each place of the grid."""
     return np.cumsum(np.bincount(place, change, len(grid))).astype(np.int64)
 
 
 def _watch_pools(
     instance: Instance, start: IntArray, end: IntArray, pools: IntArray | None, others: Sequence[Holder], grid: IntArray
 ) -> tuple[Lacks, Flags]:
-    """GPUs are counted where the nodes are not known; those of a job that may have run in several pools are in none."""
+    """Free GPUs of pools, without nodes; those of a job that may have run in several pools are in none."""
     jobs, running, closed, everywhere = instance.jobs, instance.running, instance.closures, len(instance.pools)
     one, ran = np.eye(everywhere, dtype=bool), np.full(len(jobs), NONE) if pools is None else pools
     held = np.array([(h.start, h.end, h.gpus) for h in others], dtype=np.int64).reshape(-1, 3)
@@ -176,10 +170,7 @@ def _watch_nodes(instance: Instance, schedule: Schedule, grid: IntArray) -> Lack
 
 
 def group_jobs(instance: Instance, by: str) -> Iterator[tuple[str, Flags]]:
-    """Yield the jobs of every `account`, `user`, `partition` (empty for none), or `width` (GPUs, in ranges).
-
-    Ranges of widths reach up to powers of two, in order; other groups stand in that of GPU-hours, the greatest first.
-    """
+    """The jobs of every `account`, `user`, `partition` (empty: none) by GPU-hours, or `width` (GPUs, up to 2^k)."""
     jobs = instance.jobs
     if by == "width":
         code = np.ceil(np.log2(jobs.width)).astype(np.int64)
@@ -196,7 +187,7 @@ def group_jobs(instance: Instance, by: str) -> Iterator[tuple[str, Flags]]:
 
 
 def tabulate(instance: Instance, waits: Waits, by: str) -> dict[str, dict[str, float]]:
-    """By the names of `group_jobs` jobs whose start is known, their GPU-hours, their means as of `Waits.means`."""
+    """By the names of `group_jobs`: jobs whose start is known, their GPU-hours and mean waits."""
     hours = instance.jobs.width * instance.jobs.run / 3600
     groups = {name: waits.known & mine for name, mine in group_jobs(instance, by)}
     return {

@@ -1,9 +1,4 @@
-"""What takes long to compute is kept on disk by what it follows from: asked again, it is read.
-
-An entry's name is the SHA-256 of all that its content depends on, the code among it, so that no entry is ever out of
-date: it is found or it is not. It begins with the SHA-256 of what follows; where a byte has changed since it is as if
-it were not there. Nothing is lost with the folder.
-"""
+"""Results that take long to compute, on disk: named by the SHA-256 of what they follow from, the code among it."""
 
 from __future__ import annotations
 
@@ -22,13 +17,11 @@ from typing import Any
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import sha256_of, write_atomically
 
-# The folder, where this variable of the environment names one; nothing is kept where it is empty
-FOLDER = "RATIOBENCH_CACHE"
+FOLDER = "RATIOBENCH_CACHE"  # Variable of the environment that names the folder; empty: nothing is kept
 MOST = 4096  # Entries; with one more the oldest half goes
 
 
 def user_cache() -> Path:
-    """The folder of the user's caches for this project, made or not."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     if not os.path.isabs(base):  # a user without a home: `~` stands for itself
         base = os.path.join(tempfile.gettempdir(), f"ratiobench-{os.getuid() if hasattr(os, 'getuid') else 0}")
@@ -56,7 +49,7 @@ def recall(key: Any) -> bytes | None:
         return None
     with suppress(OSError):
         found = (folder / sha256_of(key)).read_bytes()
-        if hashlib.sha256(found[32:]).digest() == found[:32]:
+        if hashlib.sha256(found[32:]).digest() == found[:32]:  # else a byte has changed since
             return found[32:]
     return None
 

@@ -1,4 +1,4 @@
-"""How figures and objects are shown: decimals that are never rounded to the wrong side, HTML for notebooks."""
+"""Decimals that are never rounded to the wrong side, and HTML for notebooks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Documents: files of one kind, read and written, and validated by the type that describes their content.
+"""Files of one kind: read, written, and validated by the `msgspec.Struct` that alone describes their content.
 
-A type (`msgspec.Struct`) is the one description of a document: `convert` validates with it and says in one line what is
-wrong and what is allowed; `make_schema` gives its JSON Schema. `Meta(title=...)` is what a value is called in messages.
+`convert` says in one line what is wrong and what is allowed; `Meta(title=...)` is what a value is called there.
 """
 
 from __future__ import annotations
@@ -57,20 +56,14 @@ Signed = Annotated[int, msgspec.Meta(ge=-LIMIT, le=LIMIT)]
 
 @dataclass(frozen=True, slots=True)
 class Documents(Generic[Read, Written]):
-    """How a kind of file is read and written."""
-
-    # (decoded document, its name in messages) -> what the file holds; InputError on the first thing that the format
-    # does not allow.
-    parse: Callable[[Any, str], Read]
+    parse: Callable[[Any, str], Read]  # (decoded document, its name in messages) -> what the file holds
     document: Callable[[Written], dict[str, Any]]  # the JSON document that `parse` reads
     text: Callable[[dict[str, Any]], str] = text_of
 
     def read(self, path: str | os.PathLike[str]) -> Read:
-        """Read and validate a file (.json or .json.gz, `-` for standard input)."""
         return self.loads(*read_bytes(path))
 
     def loads(self, data: bytes | str, source: str = "<string>") -> Read:
-        """Parse and validate a text; `source` is its name in messages."""
         return self.parse(load_json(data.encode() if isinstance(data, str) else data, source), source)
 
     def dumps(self, held: Written) -> str:
@@ -78,7 +71,7 @@ class Documents(Generic[Read, Written]):
         return self.text(self.document(held))
 
     def write(self, held: Written, path: str | os.PathLike[str]) -> None:
-        """Write the file, whole or not at all; gzip when the name ends in .gz, packed when it ends in .cert."""
+        """Whole or not at all; gzip if the name ends in .gz, packed if it ends in .cert."""
         if str(path).endswith(packing.SUFFIX):
             write_atomically(path, packing.pack(self.document(held)))
         else:
@@ -87,13 +80,13 @@ class Documents(Generic[Read, Written]):
 
 @dataclass(frozen=True, slots=True)
 class InstanceFiles(Documents[Read, Any]):
-    """How the files of a family's instances are read and written, and what tells instances apart."""
+    """How the files of a family's instances are read and written."""
 
     hashed: Callable[[Any], dict[str, Any]] | None = None  # what the hash is of, where that is not the document
     apart: tuple[str, ...] = ("name", "origin")  # fields that are not part of the identity
 
     def content_hash(self, instance: Any) -> str:
-        """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
+        """The identity of an instance: the SHA-256 of its content without name and origin."""
         cache: dict[str, str] = instance.cache
         if "hash" not in cache:
             document = (self.hashed or self.document)(instance)
@@ -112,10 +105,7 @@ def read_document(
 def convert(
     data: Any, kind: type[Document], source: str, path: str = "", decode: Callable[[Any, Any], Any] | None = None
 ) -> Document:
-    """Validate decoded JSON (or TOML) as this type; the error names the field (behind `path`) and its value.
-
-    `kind`: a struct or a dataclass; `decode` as `dec_hook` of `msgspec.convert`, for types that JSON does not have.
-    """
+    """Validate decoded JSON (or TOML) as this struct or dataclass; the error names the field behind `path`."""
     described: Any = kind
     form = _types_of(described).get("format")
     if isinstance(data, dict) and form is not None and data.get("format") not in get_args(form):
@@ -139,7 +129,7 @@ def _find_surrogate(data: Any, path: str = "") -> str:
     for key, value in pairs:
         inner = join_path(path, key) if isinstance(key, str) else f"{path}[{key}]"
         for text in (key, value):
-            if isinstance(text, str) and not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+            if isinstance(text, str) and has_surrogate(text):
                 return inner
         if found := _find_surrogate(value, inner):
             return found
@@ -147,7 +137,6 @@ def _find_surrogate(data: Any, path: str = "") -> str:
 
 
 def to_document(content: msgspec.Struct) -> dict[str, Any]:
-    """The JSON document of a struct."""
     document: dict[str, Any] = msgspec.to_builtins(content)
     return document
 
@@ -174,9 +163,12 @@ def require_different(field: str, names: Iterable[str]) -> None:
 
 
 def require_text(field: str, text: str) -> None:
-    """InputError for a text that no file can hold."""
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+    if has_surrogate(text):
         raise InputError("", field, NO_TEXT)
+
+
+def has_surrogate(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
 # What msgspec says last, but of an error in the document as a whole
@@ -249,7 +241,6 @@ def _explain_fields(kind: Any, value: dict[str, Any]) -> tuple[str, str]:
 
 @cache
 def _fields_of(kind: Any) -> tuple[Any, ...]:
-    """The fields of a struct or a dataclass."""
     fields: tuple[Any, ...] = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]
     return fields
 
@@ -284,15 +275,14 @@ def _kind_of(base: Any) -> type:
         return type(options[0])
     if hasattr(origin, "__struct_fields__") or is_dataclass(origin):
         return dict
-    if isinstance(origin, type) and issubclass(origin, Sequence) and origin is not str:
-        return list
-    if isinstance(origin, type) and issubclass(origin, Mapping):
+    if not isinstance(origin, type):
+        return object
+    if issubclass(origin, Mapping):
         return dict
-    return origin if isinstance(origin, type) else object
+    return list if issubclass(origin, Sequence) and origin is not str else origin
 
 
 def _options(base: Any) -> tuple[Any, ...]:
-    """The values of a literal or an enumeration."""
     if isinstance(base, type) and issubclass(base, Enum):
         return tuple(member.value for member in base)
     return get_args(base) if get_origin(base) is Literal else ()
@@ -313,7 +303,6 @@ def _item_type(base: Any, index: int) -> Any:
 
 
 def _explain(kind: Any, value: Any) -> str:
-    """What is wrong with a value, and what its type allows."""
     base, meta = _choose(kind, value)
     allowed = _kind_of(base)
     if (options := _options(base)) and "title" not in meta:
@@ -346,7 +335,6 @@ def _range(meta: dict[str, Any]) -> str:
 
 
 def _words(base: Any, meta: dict[str, Any]) -> str:
-    """What a type allows."""
     kind = _kind_of(base)
     if "title" in meta and kind is not list:
         return str(meta["title"])

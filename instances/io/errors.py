@@ -11,22 +11,15 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-# Set in the environment by `--debug`: errors in processes of their own are told with their traceback
-DEBUG = "RATIOBENCH_DEBUG"
-
-
+DEBUG = "RATIOBENCH_DEBUG"  # Set in the environment by `--debug`: errors of other processes show their traceback
 SHOWN = 60  # Characters of a value in a message
 LISTED = 100  # Characters of a list of names in a message; a first name is always there
 MEANT = "did you mean"  # How a name that is near is offered
 
 
 def make_printable(text: str, most: int) -> str:
-    """Text from outside, safe to print: one line of at most `most` characters.
-
-    White space becomes single spaces, what cannot be printed (terminal escapes, lone surrogates) is escaped as in
-    Python, and of what is too long the middle is left out. The work is bounded by `most`, whatever the text's length.
-    """
-    if len(text) > 2 * most:
+    """Text from outside as one printable line of at most `most` characters; of what is too long the middle goes."""
+    if len(text) > 2 * most:  # so that `most` bounds the work
         text = f"{text[:most]} ... {text[-most:]}"
     line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
     if len(line) <= most:
@@ -36,7 +29,7 @@ def make_printable(text: str, most: int) -> str:
 
 
 def shorten(value: object) -> str:
-    """The value in at most 60 characters on one line, as error messages print it."""
+    """The value in at most `SHOWN` characters on one line, as error messages print it."""
     if isinstance(value, str):
         text = repr(value[: SHOWN + 1])
     elif isinstance(value, dict):
@@ -62,52 +55,40 @@ def install_command(extra: str) -> str:
     return f"{shlex.quote(str(python))} -m pip install -e '.[{extra}]'"
 
 
-def find_nearest(name: str, known: Iterable[str]) -> str:
-    """The known name that is most like this one, whatever the case of its letters; empty where none is."""
-    spelt = {each.lower(): each for each in known}
-    found = difflib.get_close_matches(name[:SHOWN].lower(), spelt, 1)
-    return spelt[found[0]] if found else ""
-
-
 def suggest_name(name: str, known: Iterable[str]) -> str:
     """``; did you mean 'quick'?`` to stand behind what is said of an unknown name; empty where no name is near."""
-    near = find_nearest(name, known)
-    return f"; {MEANT} {shorten(near)}?" if near else ""
+    spelt = {other.lower(): other for other in known}
+    near = difflib.get_close_matches(name[:SHOWN].lower(), spelt, 1)
+    return f"; {MEANT} {shorten(spelt[near[0]])}?" if near else ""
 
 
 def list_names(known: Iterable[str]) -> str:
     """The first of these names, as many as fit into `LISTED` characters, and how many more there are."""
     known = list(known)
-    ends = accumulate(len(each) + 2 for each in known)
+    ends = accumulate(len(name) + 2 for name in known)
     fit = max(1, sum(end <= LISTED for end in ends))
     return ", ".join(known[:fit]) + (f" and {len(known) - fit} more" if fit < len(known) else "")
 
 
 def explain_unknown_value(value: Any, known: Iterable[str]) -> str:
-    """That the value is none of the known names, the first of them, and which is near."""
     known = list(known)
     near = suggest_name(value, known) if isinstance(value, str) else ""
     return f"{shorten(value)} is none of {list_names(known)}{near}"
 
 
 def explain_unknown_name(name: str, known: Iterable[str], command: str = "") -> str:
-    """That the name is not one of the known ones, with the one that was probably meant.
-
-    `command`: prints all known names, such as ``list suites``; it is named where they are too many for a message.
-    """
+    """As `explain_unknown_value`; `command` prints all names, and is named if they are too many for a message."""
     known = list(known)
     near, some = suggest_name(name, known), list_names(known)
     if len(", ".join(known)) <= LISTED:
         return f"{shorten(name)} is not one of {some}{near}"
     if near:
-        return f"{shorten(name)} is not known{near} " + (
-            f"`{command}` prints all {len(known)}" if command else f"Known: {some}"
-        )
+        more = f"`{command}` prints all {len(known)}" if command else f"Known: {some}"
+        return f"{shorten(name)} is not known{near} {more}"
     return f"{shorten(name)} is not one of {some}" + (f" (`{command}`)" if command else "")
 
 
 def require_known(name: str, known: Iterable[str], source: str, field: str = "", command: str = "") -> None:
-    """InputError for a name that is not one of the known ones; `command` as of `explain_unknown_name`."""
     known = list(known)
     if name not in known:
         raise InputError(source, field, explain_unknown_name(name, known, command))
@@ -135,7 +116,6 @@ class InputError(ValueError):
 
 
 def join_path(*parts: str) -> str:
-    """A path of the parts that there are."""
     path = ""
     for part in filter(None, parts):
         path += f".{part}" if path and not part.startswith("[") else part
@@ -144,7 +124,7 @@ def join_path(*parts: str) -> str:
 
 @contextlib.contextmanager
 def name_source(source: str) -> Iterator[None]:
-    """An `InputError` that was raised where the source is not known names this one."""
+    """An `InputError` without a source gets this one."""
     try:
         yield
     except InputError as error:

@@ -19,6 +19,7 @@ import tomllib
 import zlib
 from collections.abc import Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from queue import Empty, Queue
@@ -28,18 +29,14 @@ from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import SHOWN, InputError, make_printable, shorten, suggest_name
 
 _LOOKED_AT = 10_000  # Files of a folder among which one of a similar name is looked for
-
-
 _DUPLICATES = 1_000  # Objects with a key that stands twice among which the first of a document is looked for
 
 
+@dataclass(frozen=True, slots=True)
 class HugeInteger:
-    """An integer literal too long to be worth converting; keeps its text for the message."""
+    """An integer literal too long to be worth converting."""
 
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
     def __str__(self) -> str:
         return self.text
@@ -62,10 +59,6 @@ def _integer_literal(text: str) -> int | HugeInteger:
     return int(text) if len(text) <= 30 else HugeInteger(text)
 
 
-def _constant(text: str) -> float:
-    return float(text.replace("Infinity", "inf"))
-
-
 class Place(NamedTuple):
     """Where a value stands in a document: the place of what holds it (None: nothing does), its key or index there."""
 
@@ -83,11 +76,9 @@ class Place(NamedTuple):
 
 
 def iterate_values(document: Any, name: str = "") -> Iterator[tuple[Place, Any]]:
-    """Every value in a decoded document, the document first, each with its place; any depth, in memory for one path.
-
-    A place is written out only when somebody asks for it: paths can be far longer than the document.
-    """
-    # A stack and not recursion: the JSON reader allows deeper nesting than Python's calls do.
+    """Every value in a decoded document, the document first, each with its place; any depth, in memory for one path."""
+    # A stack and not recursion: the JSON reader allows deeper nesting than Python's calls do. Places are written out
+    # only when somebody asks for it: paths can be far longer than the document.
     stack: list[tuple[Place | None, Iterator[tuple[str | int, Any]]]] = [(None, iter([(name, document)]))]
     while stack:
         holder, rest = stack[-1]
@@ -102,26 +93,8 @@ def iterate_values(document: Any, name: str = "") -> Iterator[tuple[Place, Any]]
             stack.pop()
 
 
-def _first_duplicate(document: Any, source: str) -> InputError:
-    """The error for a document with a key that stands twice: its path and both values."""
-    place, (key, first, second) = next(
-        (place, value.twice) for place, value in iterate_values(document) if type(value) is _Twice
-    )
-    problem = f"the key is given twice in one object ({shorten(first)}, then {shorten(second)}); once is allowed"
-    return InputError(source, str(Place(place, key)), problem)
-
-
-def _check_values(text: bytes, source: str, most: int) -> None:
-    """Refuse JSON text that would take far more memory than its bytes, before it is decoded."""
-    if packing.count_values(text) > most:
-        raise InputError(source, "", f"it has more than {most} values, the most that is read")
-
-
 def load_json(data: bytes, source: str, most: int | None = None) -> Any:
-    """The JSON value in `data` (gzip and packed JSON are known by their first bytes); strict about duplicates.
-
-    `most`: values that are read at most, lists and objects among them; None for `packing.MOST`.
-    """
+    """The JSON value, of at most `most` values, in plain, gzip or packed `data`; strict about duplicates."""
     most = packing.MOST if most is None else most
     twice = 0
 
@@ -138,9 +111,10 @@ def load_json(data: bytes, source: str, most: int | None = None) -> Any:
     try:
         if data[:2] == b"\x1f\x8b":
             data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), source, "unpacked, ")
-        _check_values(data, source, most)
+        if packing.count_values(data) > most:  # would take far more memory than its bytes
+            raise InputError(source, "", f"it has more than {most} values, the most that is read")
         text = data.decode("utf-8")
-        found = json.loads(text, object_pairs_hook=decoded, parse_constant=_constant, parse_int=_integer_literal)
+        found = json.loads(text, object_pairs_hook=decoded, parse_constant=float, parse_int=_integer_literal)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(source, "", f"not a complete gzip file: {error}") from None
     except UnicodeDecodeError as error:
@@ -152,7 +126,10 @@ def load_json(data: bytes, source: str, most: int | None = None) -> Any:
     except MemoryError:
         raise _too_large(source) from None
     if twice:
-        raise _first_duplicate(found, source)
+        place, value = next((place, value) for place, value in iterate_values(found) if type(value) is _Twice)
+        key, first, second = value.twice
+        problem = f"the key is given twice in one object ({shorten(first)}, then {shorten(second)}); once is allowed"
+        raise InputError(source, str(Place(place, key)), problem)
     return found
 
 
@@ -200,7 +177,7 @@ def make_size_error(source: str, how: str = "") -> InputError:
 
 
 def _bounded(stream: IO[bytes] | gzip.GzipFile, source: str, how: str = "") -> bytes:
-    """All that is in the stream, if that is not more than the limit; a stream without end is left soon after it."""
+    """All that is in the stream, if that is not more than the limit."""
     limit, found = _limit.get(), io.BytesIO()
     while chunk := stream.read(_CHUNK):
         found.write(chunk)
@@ -215,7 +192,7 @@ def _too_large(source: str) -> InputError:
 
 @contextlib.contextmanager
 def open_bytes(path: str | os.PathLike[str], where: str = "") -> Iterator[tuple[IO[bytes], str]]:
-    """Open a file or pipe for reading, with its name for messages; `-` is standard input."""
+    """Open a file or pipe (`-`: standard input), with its name for messages."""
     source, more = str(path), where and f"; {where}"
     if not source:
         raise InputError("''", "", "the empty name is not that of a file; - is standard input")
@@ -239,7 +216,6 @@ _PATIENCE = 1.0  # Seconds that a named pipe waits for a program that writes to 
 
 
 def _open_input(path: str | os.PathLike[str], source: str) -> IO[bytes]:
-    """Open a file or pipe for reading; InputError for what has no end, or may never begin."""
     try:
         kind = os.stat(path).st_mode
     except ValueError:  # a NUL
@@ -248,7 +224,7 @@ def _open_input(path: str | os.PathLike[str], source: str) -> IO[bytes]:
         raise InputError(source, "", "cannot be read: it is a device; - is standard input")
     if stat.S_ISREG(kind) and os.path.realpath(path).startswith(("/proc/", "/sys/")):
         raise InputError(source, "", "cannot be read: it is a file of the kernel, which may have no end")
-    # A pipe without a name, such as /dev/stdin and /dev/fd/63 may be, has its writer.
+    # A pipe without a name, such as /dev/stdin and /dev/fd/63 may be, has its writer
     if stat.S_ISFIFO(kind) and os.path.exists(os.path.realpath(path)):
         return _open_named_pipe(path, source)
     return open(path, "rb")
@@ -280,7 +256,7 @@ def _open_named_pipe(path: str | os.PathLike[str], source: str) -> IO[bytes]:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
-    """The content of a file or pipe, and its name for messages; `-` is standard input."""
+    """The content of a file or pipe (`-`: standard input), and its name for messages."""
     try:
         with open_bytes(path) as (file, source):
             return _bounded(file, source), source
@@ -289,7 +265,7 @@ def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
 
 
 def _near(error: OSError, source: str) -> str:
-    """The file of a name like this in the same folder, of a file that is not there; empty where none is."""
+    """If the file is not there, the one of a name like this in the same folder."""
     if not isinstance(error, FileNotFoundError):
         return ""
     folder, name = os.path.split(source)
@@ -303,7 +279,7 @@ def _writing_error(path: object, problem: object) -> InputError:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse what `write_atomically` could not write, before the work whose result it is to hold; leaves nothing."""
+    """Refuse what `write_atomically` could not write, before the work whose result it is to hold."""
     target = Path(path)
     if _is_special(path):
         if not os.access(target, os.W_OK):
@@ -363,7 +339,6 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def line_of(document: Any) -> str:
-    """A JSON document as text, on one line."""
     return _compact(document) + "\n"
 
 
@@ -375,15 +350,11 @@ def sha256_of(content: Any) -> str:
 
 def text_of(document: dict[str, Any]) -> str:
     """A JSON document as text, one line per field and per entry of a list."""
-    lines = [
-        f" {_compact(key)}: {_rows(value) if isinstance(value, list) else _compact(value)}"
-        for key, value in document.items()
-    ]
+    lines = []
+    for key, value in document.items():
+        rows = ",\n".join(f"  {_compact(item)}" for item in value) if isinstance(value, list) else ""
+        lines.append(f" {_compact(key)}: " + (f"[\n{rows}\n ]" if rows else _compact(value)))
     return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _rows(items: list[Any]) -> str:
-    return "[\n" + ",\n".join(f"  {_compact(item)}" for item in items) + "\n ]" if items else "[]"
 
 
 def _compact(value: Any) -> str:
@@ -391,7 +362,6 @@ def _compact(value: Any) -> str:
 
 
 def make_folder(path: Path) -> Path:
-    """The folder, made if need be; InputError where that cannot be."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -401,10 +371,7 @@ def make_folder(path: Path) -> Path:
 
 @contextlib.contextmanager
 def fill_folder(folder: Path) -> Iterator[Path]:
-    """A folder beside whose files get into `folder` when all of them are there; none does after an error.
-
-    `folder` is made if need be, and is not left behind empty.
-    """
+    """A folder whose files get into `folder` (made if need be, not left behind empty) at the end, or none of them."""
     new = not folder.exists()
     make_folder(folder)
     handle, temporary = _make_temporary(folder / "files")
@@ -428,16 +395,11 @@ def fill_folder(folder: Path) -> Iterator[Path]:
 SUFFIXES = (".json.gz", ".json")  # Of instance files
 
 
-def bare_name(path: Path) -> str:
-    """The name of an instance file without what says how it is packed."""
-    return next(path.name.removesuffix(suffix) for suffix in SUFFIXES if path.name.endswith(suffix))
-
-
 def list_instances(folder: Path) -> list[Path]:
     """The instance files of a folder, in order of their names, numbers in them by value."""
 
     def order(path: Path) -> list[tuple[int, str]]:
-        parts = re.split(r"(\d+)", bare_name(path))
+        parts = re.split(r"(\d+)", path.name.removesuffix(".gz").removesuffix(".json"))
         return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
     found = (path for path in folder.iterdir() if path.name.endswith(SUFFIXES))

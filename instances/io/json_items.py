@@ -37,7 +37,6 @@ class _Reader:
         return bool(added)
 
     def fail(self, problem: str, at: int | None = None) -> InputError:
-        """An error that names the line of a place in the text, by default the one that is read."""
         line, column = self._place(self._at if at is None else at)
         return InputError(self._source, f"line {line + 1} column {column + 1}", problem)
 
@@ -47,8 +46,7 @@ class _Reader:
         column = at - self._text.rfind("\n", 0, at) - 1 if breaks else self._columns + at
         return self._lines + breaks, column
 
-    def peek(self) -> str:
-        """The next character that is no white space; empty at the end."""
+    def peek(self) -> str:  # The next character that is no white space; empty at the end
         while True:
             found = _SPACE.match(self._text, self._at)
             self._at = found.end() if found else self._at
@@ -64,6 +62,11 @@ class _Reader:
             raise self.fail(f"not JSON: {told} {' or '.join(wanted)} is needed")
         self._at += 1
         return found
+
+    def begin(self, mark: str, end: str) -> str:
+        """Take an opening mark; a comma if an entry follows, else the end, which is taken."""
+        self.take(mark)
+        return self.take(end) if self.peek() == end else ","
 
     def value(self, what: str) -> Any:
         self.peek()
@@ -96,23 +99,18 @@ def iterate_entries(file: TextFile, source: str, key: str) -> Iterator[tuple[str
     reader = _Reader(file, source)
     if reader.peek() != "{":
         raise InputError(source, "", f"not a JSON object with a list `{key}`")
-    reader.take("{")
-    there = False
-    if reader.peek() == "}":
-        reader.take("}")
-    else:
-        mark = ","
-        while mark == ",":
-            if reader.peek() != '"':
-                raise reader.fail("not JSON: a name in double quotes is needed")
-            name = reader.value("a key")
-            reader.take(":")
-            if name == key:
-                there = True
-                yield from _list(reader, source, key)
-            else:
-                yield name, reader.value(name)
-            mark = reader.take(",}")
+    there, mark = False, reader.begin("{", "}")
+    while mark == ",":
+        if reader.peek() != '"':
+            raise reader.fail("not JSON: a name in double quotes is needed")
+        name = reader.value("a key")
+        reader.take(":")
+        if name == key:
+            there = True
+            yield from _list(reader, source, key)
+        else:
+            yield name, reader.value(name)
+        mark = reader.take(",}")
     if reader.peek():
         raise reader.fail("not JSON: there is text after the object")
     if not there:
@@ -122,11 +120,7 @@ def iterate_entries(file: TextFile, source: str, key: str) -> Iterator[tuple[str
 def _list(reader: _Reader, source: str, key: str) -> Iterator[tuple[str, Any]]:
     if reader.peek() != "[":
         raise InputError(source, key, f"{shorten(reader.value(key))} is not a list")
-    reader.take("[")
-    if reader.peek() == "]":
-        reader.take("]")
-        return
-    mark, index = ",", 0
+    mark, index = reader.begin("[", "]"), 0
     while mark == ",":
         path = f"{key}[{index}]"
         yield path, reader.value(path)

@@ -1,8 +1,4 @@
-"""The keys of recipes, each described once: checks and tables for people follow from the descriptions.
-
-A recipe is a nested object. A key is named by its path in it (``vendors.count``); `Key.place` says where the value
-stands if a recipe has a shorter name for it.
-"""
+"""The keys of recipes, each described once: checks and tables for people follow from the descriptions."""
 
 from __future__ import annotations
 
@@ -22,21 +18,16 @@ _WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
 class Kind:
-    """What the values of a key may be."""
-
     lists: ClassVar[bool] = False  # Whether a list of integers is one value; else a list in a file is several values
 
     @property
-    def range(self) -> str:
-        """The values in words."""
+    def range(self) -> str:  # in words
         raise NotImplementedError
 
     def checked(self, source: str, field: str, value: Any) -> Any:
-        """Check a value."""
         raise NotImplementedError
 
-    def parsed(self, text: str) -> Any:
-        """Read a text of the command line, without a check."""
+    def parsed(self, text: str) -> Any:  # from a text of the command line, without a check
         return text
 
 
@@ -46,8 +37,6 @@ def _number_or_text(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Integer(Kind):
-    """An integer in low..high."""
-
     low: int
     high: int = LIMIT
 
@@ -81,8 +70,6 @@ class Text(Kind):
 
 @dataclass(frozen=True)
 class Switch(Kind):
-    """Yes or no."""
-
     range = "true|false"
 
     def checked(self, source: str, field: str, value: Any) -> bool:
@@ -96,8 +83,6 @@ class Switch(Kind):
 
 @dataclass(frozen=True)
 class Choice(Kind):
-    """One of the options."""
-
     options: tuple[str, ...]
 
     @property
@@ -112,8 +97,6 @@ class Choice(Kind):
 
 @dataclass(frozen=True)
 class Day(Kind):
-    """A day, YYYY-MM-DD."""
-
     range = "YYYY-MM-DD"
 
     def checked(self, source: str, field: str, value: Any) -> str:
@@ -126,7 +109,7 @@ class Day(Kind):
 
 @dataclass(frozen=True)
 class Span(Kind):
-    """Two integers [from, to] in low..high, from which values are drawn; on the command line A-B."""
+    """Two integers [from, to] in low..high; on the command line A-B."""
 
     low: int
     high: int
@@ -226,7 +209,7 @@ class Either(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a recipe."""
+    """A key of a recipe, which is a nested object."""
 
     name: str  # with the names of the objects that contain it, ``vendors.count``
     kind: Kind
@@ -237,10 +220,6 @@ class Key:
     place: str = ""  # its path in the recipe, where that is not its name
 
     def row(self) -> dict[str, str]:
-        """Describe the key as a row of a table.
-
-        Returns texts by column: name, range, unit, default, meaning.
-        """
         default = self.default_text or ("" if self.default is None else text_of(self.default))
         return {
             "name": self.name, "range": self.kind.range, "unit": self.unit, "default": default, "meaning": self.meaning,
@@ -249,18 +228,14 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A kind of recipe."""
-
     name: str  # on the command line and in files
     summary: str  # what it makes, in a sentence
     keys: tuple[Key, ...]  # in the order of the table
     fixed: Mapping[str, Any]  # what every such recipe has besides, its ``kind`` in the first place
-    # checks a recipe as a whole: keys that contradict each other; InputError names the key by its place.
-    read: Callable[[Mapping[str, Any]], object]
+    read: Callable[[Mapping[str, Any]], object]  # checks a recipe as a whole; InputError names a key by its place
     label: str = ""  # place of the instance's name, where such recipes have one
 
     def recipe(self, source: str, field: str, given: Mapping[str, Any], label: str = "") -> dict[str, Any]:
-        """Make a recipe of these values."""
         found: dict[str, Any] = dict(self.fixed)
         for key in self.keys:
             if key.name in given:
@@ -277,14 +252,13 @@ class Form:
                 raise InputError(source, field, str(error)) from None
             names = {key.place: key.name for key in self.keys if key.place}
             place, bracket, rest = error.field.partition("[")
-            raise InputError(
-                source, join_path(field, names.get(place, place) + bracket + rest), error.problem
-            ) from None
+            path = join_path(field, names.get(place, place) + bracket + rest)
+            raise InputError(source, path, error.problem) from None
         return found
 
 
 def put(into: dict[str, Any], place: str, value: Any, source: str, field: str) -> None:
-    """Set the value at the place in a nested object; InputError where something that is no object is in the way."""
+    """Set the value at the place in a nested object; InputError if a value is in the way."""
     *outer, last = place.split(".")
     for name in outer:
         into = into.setdefault(name, {})
@@ -319,7 +293,7 @@ def text_of(value: Any) -> str:
 
 
 def flatten(keys: Sequence[Key], data: Any, source: str, field: str = "", path: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a nested object by the names of the keys, as they stand."""
+    """The values of a nested object by the names of the keys."""
     if not isinstance(data, Mapping):
         raise InputError(source, join_path(field, path), f"{shorten(data)} is not an object")
     names = [key.name for key in keys]
@@ -331,16 +305,12 @@ def flatten(keys: Sequence[Key], data: Any, source: str, field: str = "", path: 
         elif name in names:
             yield name, value
         else:
-            raise InputError(
-                source, join_path(field, name), f"unknown key; known: {', '.join(names)}{suggest_name(name, names)}"
-            )
+            problem = f"unknown key; known: {', '.join(names)}{suggest_name(name, names)}"
+            raise InputError(source, join_path(field, name), problem)
 
 
 class Values(Mapping[str, Any]):
-    """The checked values of a recipe by the names of its keys; of a key that is not given its default, or None.
-
-    `data`: the recipe; its ``kind`` is left out where that is no key; `field`: where the recipe stands, in messages.
-    """
+    """The checked values of a recipe by the names of its keys; of a key that is not given its default, or None."""
 
     def __init__(self, source: str, keys: Sequence[Key], data: Any, field: str = "") -> None:
         self.source, self.field, self.known = source, field, {key.name: key for key in keys}
@@ -364,12 +334,10 @@ class Values(Mapping[str, Any]):
         return len(self.known)
 
     def needed(self, name: str) -> Any:
-        """The value of a key that has no default; InputError where it is not given."""
         if self[name] is None:
             raise InputError(self.source, join_path(self.field, name), "the key is missing")
         return self[name]
 
 
 def rename_key(key: Key, name: str) -> Key:
-    """The same key under another name."""
     return replace(key, name=name, place=key.place or key.name)

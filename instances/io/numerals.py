@@ -8,8 +8,7 @@ from fractions import Fraction
 
 from ratiobench.instances.io.errors import InputError, shorten
 
-# Short enough that no numeral makes a number too long to compute with.
-NUMERAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}|/[0-9]{1,9})?", re.ASCII)
+NUMERAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}|/[0-9]{1,9})?", re.ASCII)  # none makes a number too long to compute with
 
 
 def fraction_of(source: str, field: str, value: object, low: Fraction, high: Fraction) -> Fraction:

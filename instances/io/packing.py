@@ -1,17 +1,9 @@
-"""Packed JSON: a document as a small file, the same values when it is read again.
+"""Packed JSON: a document as a small file (xz); the values that stand at one place of it are a column.
 
-Lists of like values are stored by columns: the numbers of a column one after another, as they are or by differences,
-whichever is shorter, in as few bytes as each takes; then all of it is compressed (xz). Nothing in it is specific to a
-kind of document, so what reads and checks a document need not know that it came packed.
-
-A column holds the values that stand at one place of a document:
-
-* ``I`` integers, ``D`` integers by differences: as variable-length bytes, the sign in the lowest bit;
-* ``N`` values of which some are null: a bit for each, then the column of the others;
-* ``O`` objects with the same keys: the keys, then a column per key;
-* ``T`` lists of one length: the length, then a column per place; ``L`` lists of any length: the column of lengths, then
-  that of what is in them, one list after another;
-* ``J`` anything else, as JSON text.
+``I`` integers, ``D`` integers by differences: variable-length bytes, the sign in the lowest bit. ``N`` values of which
+some are null: a bit for each, then the column of the others. ``O`` objects with the same keys: the keys, then a column
+per key. ``T`` lists of one length: the length, then a column per place. ``L`` lists of any length: the column of
+lengths, then that of what is in them, one list after another. ``J`` anything else: JSON text.
 """
 
 from __future__ import annotations
@@ -37,7 +29,6 @@ _CORRUPT = "not a complete packed document"
 
 
 def is_packed(data: bytes) -> bool:
-    """Whether the bytes begin as a packed document does."""
     return data.startswith(MAGIC)
 
 
@@ -91,7 +82,6 @@ def count_values(text: bytes) -> int:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object no key of which stands twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError
@@ -105,7 +95,8 @@ def _write(out: bytearray, values: list[Any]) -> None:
         steps = _bytes_of(b - a for a, b in zip([0, *values], values, strict=False))
         out += b"D" + steps if len(steps) < len(plain) else b"I" + plain
     elif type(None) in kinds and len(kinds) > 1:
-        out += b"N" + _bits_of([value is not None for value in values])
+        flags = sum(1 << place for place, value in enumerate(values) if value is not None)
+        out += b"N" + flags.to_bytes((len(values) + 7) // 8, "little")
         _write(out, [value for value in values if value is not None])
     elif kinds == {dict} and values[0] and all(list(value) == list(values[0]) for value in values):
         out += b"O"
@@ -142,11 +133,6 @@ def _bytes_of(numbers: Any) -> bytes:
             left >>= 7
         out.append(left)
     return bytes(out)
-
-
-def _bits_of(flags: list[bool]) -> bytes:
-    whole = sum(1 << place for place, flag in enumerate(flags) if flag)
-    return whole.to_bytes((len(flags) + 7) // 8, "little")
 
 
 class _Cursor:
@@ -188,9 +174,7 @@ class _Cursor:
             return [list(row) for row in zip(*[self.column(number) for _ in range(length)], strict=True)]
         if kind == b"L":
             lengths = self.column(number)
-            if any(type(length) is not int or length < 0 for length in lengths):
-                raise ValueError
-            if sum(lengths) > 8 * len(self.content):
+            if any(type(length) is not int or length < 0 for length in lengths) or sum(lengths) > 8 * len(self.content):
                 raise ValueError
             inside = iter(self.column(sum(lengths)))
             return [list(islice(inside, length)) for length in lengths]
@@ -219,13 +203,17 @@ class _Cursor:
         return found
 
     def _integers(self, number: int) -> list[int]:
+        """The next integers: many short ones at once, others one by one."""
         import numpy as np
 
-        """The next integers: many short ones at once, others one by one."""
-        if number > _FEW and (ends := self._ends(number)) is not None:
-            begin = np.concatenate(([self.place], ends[:-1] + 1))
-            length = ends - begin + 1
-            if int(length.max()) <= _LONG:
+        size = 2 * number
+        while number > _FEW:
+            ends = self.place + np.flatnonzero(self.bytes[self.place : self.place + size] < 128)[:number]
+            if len(ends) == number:
+                begin = np.concatenate(([self.place], ends[:-1] + 1))
+                length = ends - begin + 1
+                if int(length.max()) > _LONG:
+                    break
                 value = np.zeros(number, dtype=np.int64)
                 for step in range(int(length.max())):
                     more = np.flatnonzero(length > step)
@@ -233,20 +221,10 @@ class _Cursor:
                 self.place = int(ends[-1]) + 1
                 signed: list[int] = ((value >> 1) ^ -(value & 1)).tolist()
                 return signed
-        return list(self._each_integer(number))
-
-    def _ends(self, number: int) -> Any:
-        import numpy as np
-
-        """Where the last byte of each of the next integers is; None if there are no more that many."""
-        size = 2 * number
-        while True:
-            ends = np.flatnonzero(self.bytes[self.place : self.place + size] < 128)
-            if len(ends) >= number:
-                return ends[:number] + self.place
             if self.place + size >= len(self.content):
-                return None
+                break
             size *= 2
+        return list(self._each_integer(number))
 
     def _each_integer(self, number: int) -> Iterator[int]:
         content, place = self.content, self.place

@@ -1,14 +1,4 @@
-"""Plug-ins: what other installed packages add, found by their entry points.
-
-| group | name | value |
-|---|---|---|
-| ``ratiobench.algorithms`` | ``FAMILY.NAME`` | ``module:Class``, a user algorithm of this family |
-| ``ratiobench.families`` | any | ``module`` that defines ``FAMILY`` |
-| ``ratiobench.backends`` | name of the backend | ``module`` with ``solve`` and ``version`` |
-| ``ratiobench.claims`` | ``FAMILY.NAME`` | ``module:CLAIM``, a `ratiobench.bench.theory.claim.Claim` |
-
-Finding them runs no line of the packages.
-"""
+"""Plug-ins: what other installed packages add, found by their entry points (docs/evaluate.md) without running them."""
 
 from __future__ import annotations
 
@@ -17,21 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
+from operator import attrgetter
 from typing import Any
 
 from ratiobench.instances.io.errors import InputError, make_printable
 
 __all__ = ["Plugin", "find_plugins", "plugin_packages", "plugins_of"]
 
-ALGORITHMS, FAMILIES, BACKENDS, CLAIMS = (
-    f"ratiobench.{each}" for each in ("algorithms", "families", "backends", "claims")
-)
+GROUPS = ALGORITHMS, FAMILIES, BACKENDS, CLAIMS = (
+    "ratiobench.algorithms", "ratiobench.families", "ratiobench.backends", "ratiobench.claims",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An entry point of an installed package."""
-
     name: str  # name, value: as the package declares them
     value: str
     package: str  # package, version: of the distribution
@@ -39,45 +28,37 @@ class Plugin:
 
     @property
     def origin(self) -> str:
-        """Package and version."""
         return f"{self.package} {self.version}"
 
     def load(self) -> Any:
-        """Import what the value names: its module, or an attribute of it."""
         module, _, attribute = self.value.partition(":")
         try:
             found = importlib.import_module(module)
             return getattr(found, attribute) if attribute else found
         except Exception as error:  # a package of somebody else's may raise anything
-            problem = (
-                f"the plug-in {self.value} cannot be loaded: {make_printable(f'{type(error).__name__}: {error}', 200)}"
-            )
-            raise InputError(self.package, self.name, problem) from None
+            cause = make_printable(f"{type(error).__name__}: {error}", 200)
+            raise InputError(self.package, self.name, f"the plug-in {self.value} cannot be loaded: {cause}") from None
 
 
 @cache
 def find_plugins(group: str) -> Mapping[str, Plugin]:
-    """Find the entry points of a group."""
-    found: dict[str, Plugin] = {}
-    for each in entry_points(group=group):
-        package, version = (each.dist.name, each.dist.version) if each.dist is not None else ("", "")
-        plugin = Plugin(each.name, each.value, package, version)
-        known = found.get(each.name)
-        if known is None or plugin.package < known.package:
-            found[each.name] = plugin
+    found: dict[str, Plugin] = {}  # of one name the plug-in whose package is first in the alphabet
+    for point in entry_points(group=group):
+        package, version = (point.dist.name, point.dist.version) if point.dist is not None else ("", "")
+        plugin = Plugin(point.name, point.value, package, version)
+        found[point.name] = min(found.get(point.name, plugin), plugin, key=attrgetter("package"))
     return dict(sorted(found.items()))
 
 
 def plugins_of(group: str, family: str) -> dict[str, Plugin]:
-    """Find the plug-ins of a family."""
+    prefix = f"{family}."
     return {
-        name.partition(".")[2]: each
-        for name, each in find_plugins(group).items()
-        if name.partition(".")[0] == family and name.partition(".")[2]
+        name.removeprefix(prefix): plugin
+        for name, plugin in find_plugins(group).items()
+        if name.startswith(prefix) and name != prefix
     }
 
 
 def plugin_packages() -> dict[str, str]:
-    """List the packages that add plug-ins."""
-    found = [each for group in (ALGORITHMS, FAMILIES, BACKENDS, CLAIMS) for each in find_plugins(group).values()]
-    return {each.package: each.version for each in sorted(found, key=lambda each: each.package) if each.package}
+    plugins = (plugin for group in GROUPS for plugin in find_plugins(group).values())
+    return {plugin.package: plugin.version for plugin in sorted(plugins, key=attrgetter("package")) if plugin.package}

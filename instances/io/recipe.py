@@ -14,7 +14,6 @@ T = TypeVar("T")
 
 
 def make_instance(recipe: Mapping[str, Any], kinds: Mapping[str, Callable[[Mapping[str, Any]], T]]) -> T:
-    """What the maker of the recipe's kind makes of it."""
     kind = recipe.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
         raise InputError(SOURCE, "kind", f"{shorten(kind)} is none of {', '.join(sorted(kinds))}")

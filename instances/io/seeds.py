@@ -1,8 +1,7 @@
 """Random integers whose stream is a function of names alone.
 
-A stream is Philox-4x64 (a counter-based generator) keyed by the SHA-256 of its names. Only raw 64-bit words are taken
-from it, and every law is built on them in integer arithmetic, so the same names give the same draws on any machine and
-with any version of the libraries.
+A stream is Philox-4x64 keyed by the SHA-256 of its names. Only raw 64-bit words are taken from it, and every law is
+built on them in integers, so the same names give the same draws on any machine and with any version of the libraries.
 """
 
 from __future__ import annotations
@@ -17,10 +16,7 @@ from numpy.typing import NDArray
 
 
 class Stream:
-    """Integer draws from the stream that the names select.
-
-    `names`: components of the seed (suite, instance, algorithm, repetition, ...); order matters.
-    """
+    """Integer draws from the stream that the names (suite, instance, ..., in this order) select."""
 
     __slots__ = ("_raw",)
 
@@ -31,7 +27,6 @@ class Stream:
         self._raw = np.random.Philox(key=key, counter=counter)
 
     def words(self, size: int) -> NDArray[np.uint64]:
-        """`size` raw 64-bit words."""
         return np.asarray(self._raw.random_raw(size), dtype=np.uint64)
 
     def integers(self, low: int, high: int, size: int) -> NDArray[np.int64]:
@@ -48,11 +43,9 @@ class Stream:
         return (words % np.uint64(span)).astype(np.int64) + low
 
     def integer(self, low: int, high: int) -> int:
-        """One integer, uniform on low..high."""
         return int(self.integers(low, high, 1)[0])
 
     def choice(self, options: Sequence[int], size: int) -> NDArray[np.int64]:
-        """`size` uniform draws from the options, with replacement."""
         return np.asarray(options, dtype=np.int64)[self.integers(0, len(options) - 1, size)]
 
     def poisson(self, mean: int, size: int) -> NDArray[np.int64]:
@@ -61,10 +54,7 @@ class Stream:
 
 
 class RandomNumbers:
-    """Integers from a named stream, with the number of words taken, so that a search can be taken up again.
-
-    `skip`: words that have been taken before.
-    """
+    """Integers from a named stream after `skip` words, with the number of words taken, to take up a search again."""
 
     __slots__ = ("_buffer", "_stream", "used")
     _SIZE = 512
@@ -76,8 +66,7 @@ class RandomNumbers:
         while skip > 0:
             skip -= len(self._stream.words(min(skip, 1 << 16)))
 
-    def draw_below(self, n: int) -> int:
-        """Uniform on 0..n-1, exactly."""
+    def draw_below(self, n: int) -> int:  # Uniform on 0..n-1, exactly
         limit = 2**64 // n * n
         while True:
             if not self._buffer:
@@ -88,7 +77,6 @@ class RandomNumbers:
                 return word % n
 
     def draw_between(self, low: int, high: int) -> int:
-        """Uniform on low..high."""
         return low + self.draw_below(high - low + 1)
 
     def draw_magnitude(self, high: int) -> int:

@@ -1,4 +1,4 @@
-"""Text files of any size, line by line: logs, tables of prices. Plain or gzip, a file, a pipe or standard input."""
+"""Text files of any size, line by line: plain or gzip, a file, a pipe or standard input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GZIP = b"\x1f\x8b"
 
 
 class _Limited(io.RawIOBase):
-    """A binary stream of which no more than the limit of `at_most` is read; `how` says of what the limit is."""
+    """A binary stream of which no more than `limit_file_size` is read; `how` says how the bytes are counted."""
 
     def __init__(self, stream: IO[bytes] | gzip.GzipFile, source: str, how: str = "") -> None:
         self._stream, self._source, self._how, self._left = stream, source, how, read_limit()
@@ -38,39 +38,31 @@ class _Limited(io.RawIOBase):
 
 
 class TextFile(io.TextIOWrapper):
-    """An open text file: an iterator over its lines, each with its line break.
-
-    `stream`: its bytes, none of which was read; `errors`: what is done with bytes that are not UTF-8, as of `open`.
-    """
+    """An open text file: an iterator over its lines, each with its line break; `errors` as of `open`."""
 
     def __init__(self, stream: io.BufferedReader[_Limited], source: str, errors: str = "strict") -> None:
         super().__init__(stream, encoding="utf-8-sig", newline="", errors=errors)
         self._stream, self._source, self._line = stream, source, 0
 
     def readline(self, size: int = LONGEST_LINE + 1, /) -> str:  # type: ignore[override]
-        """The next line; empty at the end."""
         line = super().readline(size)
         self._line += 1
         if len(line) > LONGEST_LINE:
             raise _long(self._source, self._line)
         return line
 
-    def peek(self) -> bytes:
-        """The first bytes of the file, before any line was read."""
+    def peek(self) -> bytes:  # The first bytes of the file, before any line was read
         return self._stream.peek()
 
-    def is_json_list(self) -> bool:
-        """Whether the file, before any line was read, begins with a bracket."""
+    def is_json_list(self) -> bool:  # Whether the file, before any line was read, begins with a bracket
         return self.peek().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
 
-    def json(self) -> Any:
-        """The whole file, before any line was read, as a JSON value."""
+    def json(self) -> Any:  # The whole file, before any line was read, as a JSON value
         return load_json(self._stream.read().removeprefix(b"\xef\xbb\xbf"), self._source)
 
 
 @contextmanager
 def open_text(path: str | os.PathLike[str], where: str = "", errors: str = "strict") -> Iterator[TextFile]:
-    """Open a text file, unpacked if it is gzip; `errors` as of `TextFile`."""
     with open_bytes(path, where) as (raw, source):
         try:
             stream = io.BufferedReader(_Limited(raw, source))

@@ -3,29 +3,159 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import integer
 from ratiobench.instances.io.keys import Text
-from ratiobench.instances.io.text_files import open_text, read_table, rows
-from ratiobench.instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, TRACES, find_trace, read_arrivals
+from ratiobench.instances.io.text_files import TextFile, open_text, read_number, read_table, rows
 
 DATA = Path(__file__).with_name("data")
 COUNTED_SLOTS, COUNT_LIMIT = 1_000_000, 1_000_000  # Most slots of a file of counts, and most tasks in one of them
+SLOTS_PER_DAY = 144
+SLOT_SECONDS = 600
+LONGEST_SPAN = 3660
+# Columns of PAI's table, whose header may be missing
+_PAI = (
+    "job_name", "task_name", "inst_num", "status", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu",
+    "gpu_type",
+)  # fmt: skip
+# Times of PAI are Unix seconds less a constant; read in UTC+8 they have the true time of day, with fake dates.
+_PAI_ZONE = 8 * 3600
 
-__all__ = ["SLOTS_PER_DAY", "day_counts", "days", "read_arrivals", "scale_counts", "span_counts", "traces"]
+# A moment on the trace's clock: the day, and the second within it.
+Moment = tuple[date, int]
+
+
+def _read_helios(file: TextFile, source: str) -> Iterator[Moment]:
+    """Submissions of GPU jobs, in the log's own clock."""
+    for line, row in _read_table(file, source, ("gpu_num", "submit_time")):
+        moment = _timestamp(row["submit_time"], f"line {line} submit_time", source)
+        if read_number(row["gpu_num"], source, f"line {line} gpu_num") > 0:
+            yield moment
+
+
+def _read_pai(file: TextFile, source: str) -> Iterator[Moment]:
+    """Starts of terminated GPU tasks, in UTC+8; the table has no submission times."""
+    for line, fields in rows(file, source):
+        if line == 1 and tuple(fields) == _PAI:
+            continue
+        row = _name_fields(_PAI, fields, line, source)
+        # All rows are checked, those that do not count too: a wrong file should not pass as an empty one.
+        gpus = read_number(row["plan_gpu"] or "0", source, f"line {line} plan_gpu")
+        start = read_number(row["start_time"], source, f"line {line} start_time") if row["start_time"] else None
+        if start is not None and gpus > 0 and row["status"] == "Terminated":
+            days, second = divmod(int(start) + _PAI_ZONE, 86_400)
+            yield date(1970, 1, 1) + timedelta(days=days), second
+
+
+def _read_philly(file: TextFile, source: str) -> Iterator[Moment]:
+    """Submissions of all jobs, in the log's own clock, without a correction for daylight saving."""
+    if not file.is_json_list():  # the CSV of schedulers' simulators, not `cluster_job_log`
+        for line, row in _read_table(file, source, ("timestamp",)):
+            yield _timestamp(row["timestamp"], f"line {line} timestamp", source)
+        return
+    for j, job in enumerate(file.json()):
+        if not isinstance(job, dict):
+            raise InputError(source, f"[{j}]", f"{shorten(job)} is not an object")
+        if "submitted_time" not in job:
+            raise InputError(source, f"[{j}].submitted_time", "the field is missing")
+        yield _timestamp(job["submitted_time"], f"[{j}].submitted_time", source)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    title: str  # owner, cluster, year, and what is counted
+    licence: str
+    where: str  # the file that the reader wants and where to get it
+    moments: Callable[[TextFile, str], Iterator[Moment]]  # (file, its name): when every job that counts came
+
+
+# The traces by name, in alphabetical order
+TRACES = {
+    "helios": Trace(
+        "SenseTime Helios 2020, cluster Venus, submissions of GPU jobs",
+        "CC BY 4.0",
+        "cluster_log.csv of each cluster is in data.zip of GitHub S-Lab-System-Group/HeliosData",
+        _read_helios,
+    ),
+    "pai": Trace(
+        "Alibaba PAI 2020 (8.2 % sample), starts of terminated GPU tasks",
+        "free for research and study, citation asked",
+        "pai_task_table.csv is in pai_task_table.tar.gz, linked from cluster-trace-gpu-v2020/data/README.md "
+        "of GitHub alibaba/clusterdata",
+        _read_pai,
+    ),
+    "philly": Trace(
+        "Microsoft Philly 2017 (about 3 jobs in 4), submissions",
+        "CC BY 4.0",
+        "cluster_job_log is in trace-data.tar.gz of GitHub msr-fiddle/philly-traces (git lfs pull)",
+        _read_philly,
+    ),
+}
+
+
+def find_trace(name: str) -> Trace:
+    if name not in TRACES:
+        raise InputError("traces", "name", f"{shorten(name)} is none of {', '.join(TRACES)}")
+    return TRACES[name]
+
+
+def read_arrivals(
+    trace: str, path: str | os.PathLike[str], slot_seconds: int = SLOT_SECONDS
+) -> dict[str, tuple[int, ...]]:
+    """Count the jobs per slot (a divisor of a day) of every day from the file's first one to its last."""
+    reader = find_trace(trace)
+    counts: dict[date, list[int]] = {}
+    nobody = [0] * (SLOTS_PER_DAY * SLOT_SECONDS // slot_seconds)
+    with open_text(path, reader.where) as file:
+        for day, second in reader.moments(file, str(path)):
+            counts.setdefault(day, nobody.copy())[second // slot_seconds] += 1
+    if not counts:
+        return {}
+    first, last = min(counts), max(counts)
+    if (last - first).days > LONGEST_SPAN:
+        problem = f"{first} to {last} is more than {LONGEST_SPAN} days: one of them is wrong"
+        raise InputError(str(path), "days", problem)
+    every = (first + timedelta(days=j) for j in range((last - first).days + 1))
+    return {day.isoformat(): tuple(counts.get(day, nobody)) for day in every}
+
+
+def _read_table(file: TextFile, source: str, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file with a header, each with its line, by the names of the columns."""
+    table = rows(file, source)
+    line, header = next(table, (1, []))
+    for name in needed:
+        if header.count(name) != 1:
+            problem = f"{header.count(name)} columns named {name!r} in the header; exactly one is needed"
+            raise InputError(source, f"line {line}", problem)
+    for line, fields in table:
+        yield line, _name_fields(header, fields, line, source)
+
+
+def _name_fields(names: Sequence[str], fields: list[str], line: int, source: str) -> dict[str, str]:
+    if len(fields) != len(names):
+        raise InputError(source, f"line {line}", f"{len(fields)} fields; {len(names)} needed")
+    return dict(zip(names, fields, strict=True))
+
+
+def _timestamp(text: object, where: str, source: str) -> Moment:
+    if isinstance(text, str) and len(text) == 19 and text[10] == " ":
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(text)
+            return moment.date(), moment.hour * 3600 + moment.minute * 60 + moment.second
+    raise InputError(source, where, f"{shorten(text)} is not a time YYYY-MM-DD HH:MM:SS")
 
 
 def traces() -> list[tuple[str, str]]:
-    """List the traces.
-
-    Returns (name, sentence) pairs; the sentence has the content, the shipped days and the licence.
-    """
+    """Name of each trace, and its content, shipped days and licence in a sentence."""
     listed = []
     for name, trace in TRACES.items():
         first, *_, last = days(name)
@@ -34,7 +164,6 @@ def traces() -> list[tuple[str, str]]:
 
 
 def days(trace: str) -> tuple[str, ...]:
-    """The shipped days of a trace, as ``YYYY-MM-DD``."""
     return tuple(_table(trace, "arrivals"))
 
 
@@ -43,24 +172,11 @@ def list_earlier_days(trace: str) -> tuple[str, ...]:
     return tuple(_table(trace, "earlier"))
 
 
-def day_counts(trace: str, day: str, file: str | os.PathLike[str] | None = None) -> tuple[int, ...]:
-    """Submissions in each of the 144 slots of 600 s of one day, ``YYYY-MM-DD`` in the trace's own clock.
-
-    `file`: a file in the trace's public format; None for the shipped days.
-    """
-    return span_counts(trace, day, 1, file)[0]
-
-
 def span_counts(
     trace: str, day: str, number: int, file: str | os.PathLike[str] | None = None, slot_seconds: int = SLOT_SECONDS
 ) -> tuple[tuple[int, ...], bool]:
-    """Submissions per slot of several days, one after another, and whether days had to be repeated.
-
-    After the last day the first one follows. Days that are shipped as history stand before the others.
-
-    `day`, `file`: as of `day_counts`, the first day; `slot_seconds`: 600 for shipped days.
-    """
-    if file is not None:
+    """Submissions per slot of so many days from `day` on, and whether days had to be repeated."""
+    if file is not None:  # the trace's own, not the shipped days, whose slots have 600 s
         table = read_arrivals(trace, file, slot_seconds)
         if day not in table:
             span = f"{min(table)} to {max(table)}" if table else "no days"
@@ -79,28 +195,13 @@ def span_counts(
 
 
 def scale_counts(counts: Sequence[int], total: int) -> tuple[int, ...]:
-    """Rescale counts to an exact total by cumulative rounding.
-
-    With N(t) the submissions up to slot t and N those of all slots, the rescaled arrivals up to slot t are
-    ``total * N(t) / N`` rounded to the nearest integer, halves up; a slot's count is the difference to the slot before.
-    Any stretch of slots so gets its exact share of the total to within 1, bursts included, and nothing is drawn.
-
-    Examples
-    --------
-    >>> from ratiobench.instances.lora.arrivals import scale_counts
-    >>> scale_counts([3, 1, 0, 4], 4)
-    (2, 0, 0, 2)
-    """
+    """Rescale counts to an exact total: every stretch of slots gets its share to within 1, and nothing is drawn."""
     whole = sum(counts)
     if whole == 0 and total > 0:
         raise ValueError("no submissions in these slots")
-    result, seen, placed = [], 0, 0
-    for count in counts:
-        seen += count
-        upto = (2 * total * seen + whole) // (2 * whole) if whole else 0
-        result.append(upto - placed)
-        placed = upto
-    return tuple(result)
+    # Arrivals up to a slot are rounded to the nearest integer, halves up
+    placed = [(2 * total * seen + whole) // (2 * whole) if whole else 0 for seen in accumulate(counts)]
+    return tuple(upto - before for before, upto in pairwise([0, *placed]))
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,4 @@
-"""What a GPU does with multi-LoRA fine-tuning: rates, memory and power, from the shipped table or a file of one's own.
-
-The shipped table is of GPT-2: the H200's figures are measured, those of the A100 and A40 derived from them
-(docs/reference/instances/lora.md has the formulas). A file is what docs/examples/calibrate.py measured on one GPU.
-Everything is computed in integers and fractions, so it is the same on every machine.
-"""
+"""What a GPU does with multi-LoRA fine-tuning: the shipped table, or a file (docs/reference/instances/lora.md)."""
 
 from __future__ import annotations
 
@@ -32,15 +27,12 @@ _TABLE = Path(__file__).with_name("data") / "calibration.json"
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A node type."""
-
     name: str  # label: ``h200``, ``a100``, ``a40``, or that of a file
     samples_per_s: Fraction  # of the saturated GPU
     memory_mb: int  # C_km
 
     @property
-    def compute(self) -> int:
-        """C_kp, samples per slot of the saturated GPU."""
+    def compute(self) -> int:  # C_kp, samples per slot of the saturated GPU
         return int(self.samples_per_s * SLOT_SECONDS)
 
 
@@ -57,8 +49,6 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A table: the GPUs in it, and what tasks take of them."""
-
     source: str  # where the figures come from, and what of them is derived
     base_memory_mb: int  # r_b, the frozen base model
     gpus: Mapping[str, Gpu]  # the node types by name
@@ -67,17 +57,14 @@ class Calibration:
     notes: tuple[str, ...] = ()  # what must be known of instances that are made of it
 
     @property
-    def tasks(self) -> tuple[int, ...]:
-        """The co-location degrees, ascending."""
+    def tasks(self) -> tuple[int, ...]:  # the co-location degrees, ascending
         return tuple(sorted({p.tasks for p in self.profiles}))
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """The batches, ascending."""
         return tuple(sorted({p.batch for p in self.profiles}))
 
     def choose_profiles(self, colocation: Sequence[int], batch: Sequence[int]) -> tuple[Profile, ...]:
-        """The profiles with a co-location degree and a batch of the lists."""
         for key, values, known in (("colocation", colocation, self.tasks), ("batch", batch, self.batch)):
             for value in values:
                 if value not in known:
@@ -90,7 +77,7 @@ class Calibration:
 
 @lru_cache(maxsize=1)
 def read_shipped() -> Calibration:
-    """The table of the main paper's model on H200, A100 and A40."""
+    """GPT-2 on the H200, measured, and on A100 and A40, derived from it."""
     table: dict[str, Any] = json.loads(_TABLE.read_text(encoding="utf-8"))
     nodes, base, idle = table["node_types"], table["base_memory_mb"], table["idle_deciwatts"]
     board = next(node["board_watts"] for node in nodes if node["basis"] == "measured")
@@ -99,22 +86,18 @@ def read_shipped() -> Calibration:
         node["name"]: Gpu(node["name"], Fraction(saturated * node["rate_percent"], 10_000), node["memory_mb"])
         for node in nodes
     }
-    profiles = tuple(
-        _profile(
-            row,
-            base,
-            {node["name"]: Fraction(row["centisamples_per_s"] * node["rate_percent"], 10_000) for node in nodes},
-            {node["name"]: Fraction((row["deciwatts"] - idle) * node["board_watts"], 10 * board) for node in nodes},
-        )
-        for row in table["rows"]
-    )
-    return Calibration(table["source"], base, gpus, profiles)
+    profiles = []
+    for row in table["rows"]:
+        samples = {node["name"]: Fraction(row["centisamples_per_s"] * node["rate_percent"], 10_000) for node in nodes}
+        watts = {node["name"]: Fraction((row["deciwatts"] - idle) * node["board_watts"], 10 * board) for node in nodes}
+        profiles.append(_profile(row, base, samples, watts))
+    return Calibration(table["source"], base, gpus, tuple(profiles))
 
 
 def _profile(
     row: Mapping[str, int], base_mb: int, samples: Mapping[str, Fraction], watts: Mapping[str, Fraction]
 ) -> Profile:
-    """One task's share of a row: samples per second and watts above idle are of the whole GPU, by its name."""
+    """One task's share of a row; samples per second and watts above idle are of the whole GPU, by its name."""
     n = row["tasks"]
     return Profile(
         tasks=n,
@@ -130,8 +113,6 @@ _Deciwatts = Annotated[int, Meta(ge=0, le=10**6)]
 
 
 class MeasuredDocument(Part, frozen=True):
-    """What was measured, on what and how."""
-
     device: Name
     torch: Name
     model: Name
@@ -145,29 +126,21 @@ class MeasuredDocument(Part, frozen=True):
 
 
 class CellDocument(Part, frozen=True):
-    """A number of tasks and a batch size."""
-
     tasks: _Count
     batch: _Count
 
 
-class RowDocument(CellDocument, frozen=True):
-    """Figures of the whole GPU."""
-
+class RowDocument(CellDocument, frozen=True):  # of the whole GPU
     millisamples_per_s: Annotated[int, Meta(ge=1, le=10**10)]
     peak_mb: Positive
     deciwatts_above_idle: _Deciwatts | UnsetType = UNSET
 
 
-class AbsentDocument(CellDocument, frozen=True):
-    """What was not measured, and why."""
-
+class AbsentDocument(CellDocument, frozen=True):  # not measured
     why: Name
 
 
 class CalibrationDocument(Part, frozen=True, kw_only=True):
-    """A file of measurements."""
-
     format: Literal["ratiobench/lora/calibration/1"]
     name: Annotated[
         str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,59}$", title="1 to 60 of the characters A-Z a-z 0-9 _ . -")
@@ -202,7 +175,6 @@ def _require(field: str, value: int, low: int, high: int) -> None:
 
 
 def read_calibration(path: str | os.PathLike[str]) -> Calibration:
-    """Read and check a file of measurements."""
     data, source = read_bytes(path)
     return parse(load_json(data, source), source)
 
@@ -211,15 +183,11 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
     """The calibration in a decoded file; `path`: where it stands in a larger document."""
     top = convert(data, CalibrationDocument, source, path)
     gpu = Gpu(top.name, Fraction(max(row.millisamples_per_s for row in top.rows), 1000), top.memory_mb)
-    profiles = tuple(
-        _profile(
-            asdict(row),
-            top.base_memory_mb,
-            {top.name: Fraction(row.millisamples_per_s, 1000)},
-            {top.name: Fraction(0 if row.deciwatts_above_idle is UNSET else row.deciwatts_above_idle, 10)},
-        )
-        for row in top.rows
-    )
+    profiles = []
+    for row in top.rows:
+        samples, watts = row.millisamples_per_s, row.deciwatts_above_idle
+        shares = {top.name: Fraction(samples, 1000)}, {top.name: Fraction(0 if watts is UNSET else watts, 10)}
+        profiles.append(_profile(asdict(row), top.base_memory_mb, *shares))
     about = top.measured
     text = (
         f"Measured on {about.device}: LoRA fine-tuning of {about.model} ({about.tokens} tokens per sample, "
@@ -227,7 +195,7 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
     )
     unknown = f"The power of {top.name} is not known ({about.power}): tasks cost no energy."
     notes = (unknown,) if top.rows[0].deciwatts_above_idle is UNSET else ()
-    return Calibration(text, top.base_memory_mb, {top.name: gpu}, profiles, data, notes)
+    return Calibration(text, top.base_memory_mb, {top.name: gpu}, tuple(profiles), data, notes)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,4 @@
-"""Parametric families of counterexamples: what the theory shows for every length L, in exact integers.
-
-Each family is a recipe ``{"kind": "family", "name": NAME, PARAMETERS}``. Its numbers are multiples of a common unit
-where a ratio of the parameters needs one: samples, GB and micro-dollars are multiplied by the same integer, so alpha,
-beta and bbar are those of the fractions. One node, slots of 600 s, base model 1 GB, no operational costs; a task is
-(rate, memory, work, bid) in a window with exactly the slots that it needs.
-"""
+"""Parametric families of counterexamples: recipes ``{"kind": "family", "name": NAME, ...}``."""
 
 from __future__ import annotations
 
@@ -25,7 +19,10 @@ MB = 1000  # In a unit of memory, 1 GB
 
 T = TypeVar("T")
 
-Task = tuple[int, int, int, int, int, int]  # First slot, last slot, rate, memory, work, bid
+# First slot, last slot (with exactly the slots that it needs between them), rate, memory, work, bid. Samples, GB and
+# micro-dollars are multiplied by one integer if a ratio of the parameters needs it, which keeps alpha, beta and bbar.
+Task = tuple[int, int, int, int, int, int]
+Rows = list[dict[str, Any]]  # Of a document
 
 
 class Shape(NamedTuple):
@@ -39,10 +36,8 @@ class Shape(NamedTuple):
 
 
 class Construction(NamedTuple, Generic[T]):
-    """A family of instances: its keys in the order of the instance's name, what it shows, and how one is made."""
-
-    keys: tuple[Key, ...]
-    summary: str
+    keys: tuple[Key, ...]  # in the order of the instance's name
+    summary: str  # what it shows
     make: Callable[[Values], T]
 
     def read(self, recipe: Mapping[str, Any]) -> tuple[Values, T]:
@@ -51,19 +46,16 @@ class Construction(NamedTuple, Generic[T]):
         return values, self.make(values)
 
     def name_values(self, recipe: Mapping[str, Any], write: Callable[[Any], str] = str) -> str:
-        """The values of a recipe for the name of its instance."""
         return "_".join(f"{key.name}{write(recipe[key.name])}" for key in self.keys if key.name in recipe)
 
 
 def constructions() -> list[tuple[str, str]]:
     """Name with parameters, and one sentence, of every one of them."""
-    return [
-        (f"{name}:{','.join(key.name for key in family.keys)}", family.summary) for name, family in FAMILIES.items()
-    ]
+    families = FAMILIES.items()
+    return [(f"{name}:{','.join(key.name for key in family.keys)}", family.summary) for name, family in families]
 
 
 def forms() -> tuple[Form, ...]:
-    """The families as kinds of recipes."""
     return tuple(
         Form(name, family.summary, family.keys, {"kind": "family", "name": name}, _read)
         for name, family in FAMILIES.items()
@@ -71,7 +63,6 @@ def forms() -> tuple[Form, ...]:
 
 
 def _read(recipe: Mapping[str, Any]) -> Shape:
-    """What a recipe's family makes, within the limits of the file format."""
     name = recipe.get("name")
     if not isinstance(name, str) or name not in FAMILIES:
         raise InputError(SOURCE, "name", f"{shorten(name)} is none of {', '.join(sorted(FAMILIES))}")
@@ -88,10 +79,9 @@ def _read(recipe: Mapping[str, Any]) -> Shape:
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
-    """The member that a recipe of kind `family` names."""
     shape = _read(recipe)
     name, family = recipe["name"], FAMILIES[recipe["name"]]
-    tasks: list[dict[str, Any]] = [
+    tasks: Rows = [
         {
             "arrival": first, "deadline": last, "memory_mb": MB * memory, "work": work, "bid": bid, "rate": [rate],
             "energy_wh": [0], "vendors": [],
@@ -101,17 +91,15 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     if shape.valuation is not None:
         tasks[-1]["valuation"] = shape.valuation
     node = {"name": "node", "count": 1, "compute": shape.compute, "memory_mb": MB * (shape.memory + 1)}
-    document = {
-        "format": FORMAT,
-        "name": "_".join(filter(None, (name, family.name_values(recipe)))),
-        "origin": {"about": family.summary},
-        "slots": shape.slots,
-        "slot_seconds": 600,
-        "base_memory_mb": MB,
-        "node_types": [{**node, "tariff": [1] * shape.slots}],
-        "tasks": tasks,
-    }
-    return parse(document, SOURCE)
+    label = "_".join(filter(None, (name, family.name_values(recipe))))
+    return build(label, {"about": family.summary}, [node | {"tariff": [1] * shape.slots}], tasks, MB)
+
+
+def build(name: str, origin: dict[str, Any], node_types: Rows, tasks: Rows, base_memory_mb: int) -> Instance:
+    """The instance of these parts of its document, in slots of 600 s."""
+    head = {"format": FORMAT, "name": name, "origin": origin, "slot_seconds": 600, "base_memory_mb": base_memory_mb}
+    slots = len(node_types[0]["tariff"])
+    return parse(head | {"slots": slots, "node_types": node_types, "tasks": tasks}, SOURCE)
 
 
 def _blocked(length: int, s: int, r: int, c: int, n: int, rate: int, memory: int) -> Shape:

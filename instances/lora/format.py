@@ -1,10 +1,4 @@
-"""The file formats `ratiobench/lora/1` and `/2`: one JSON document, validated on reading, identified by its content.
-
-`/2` has tasks with `"run": "one-node"`, all of them or none: such a task runs on the same node in all its slots. A
-document of `/2` without them is written and hashed as `/1`.
-
-Nothing is clipped or guessed: whatever is not allowed is an `InputError` that names the file, the field and the value.
-"""
+"""The file formats `ratiobench/lora/1` and `/2`, whose tasks run on one node; `/2` without them is written as `/1`."""
 
 from __future__ import annotations
 
@@ -103,7 +97,6 @@ class InstanceDocument(Part, frozen=True, kw_only=True):
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance."""
     if isinstance(data, dict) and data.get("format") == FORMAT_2:
         _refuse_removed(data, source)
     top = convert(data, InstanceDocument, source)
@@ -173,7 +166,6 @@ def _check_nodes(top: InstanceDocument) -> None:
 
 
 def _check_tasks(top: InstanceDocument) -> None:
-    """What types cannot say: order, lengths, what is given instead of what, products and sums."""
     peak = [max(1, *map(abs, node.tariff)) for node in top.node_types]
     before, bids = 1, 0
     for i, task in enumerate(top.tasks):
@@ -193,9 +185,8 @@ def _check_tasks(top: InstanceDocument) -> None:
         _check_cost(task, path, top.slots, peak)
         if task.run is not UNSET and top.format == FORMAT:
             raise InputError("", f"{path}.run", f"unknown field of {FORMAT}; {FORMAT_2} has it")
-        if _kind(task) is not _kind(top.tasks[0]):
-            first = _kind(top.tasks[0]).value
-            problem = f"{_kind(task).value}, and that of tasks[0] is {first}; all tasks are of one kind"
+        if (kind := _kind(task)) is not (first := _kind(top.tasks[0])):
+            problem = f"{kind.value}, and that of tasks[0] is {first.value}; all tasks are of one kind"
             raise InputError("", f"{path}.run", problem)
 
 
@@ -209,18 +200,12 @@ def _check_cost(task: TaskDocument, path: str, slots: int, peak: list[int]) -> N
             _require_length(f"{path}.cost[{g}]", row, slots, "one per slot")
     elif task.energy_wh is not UNSET:
         _require_length(f"{path}.energy_wh", task.energy_wh, len(peak), "one per node type")
-        for g, amount in enumerate(task.energy_wh):
-            if amount * peak[g] > LIMIT:
-                problem = f"{amount} times the tariff {peak[g]} is over 2^40"
-                raise InputError("", f"{path}.energy_wh[{g}]", problem)
+        for g, (amount, price) in enumerate(zip(task.energy_wh, peak, strict=True)):
+            if amount * price > LIMIT:
+                raise InputError("", f"{path}.energy_wh[{g}]", f"{amount} times the tariff {price} is over 2^40")
 
 
-def document(instance: Instance) -> dict[str, Any]:
-    """The instance's JSON document; a valuation that is the bid is left out."""
-    return _document(instance, valuation_always=False)
-
-
-def _document(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
+def document(instance: Instance, *, valuation_always: bool = False) -> dict[str, Any]:
     plain = instance.schedules is ScheduleKind.ANY
     tasks = []
     for i, row in enumerate(zip(*(getattr(instance, name).tolist() for name in TASK_COLUMNS), strict=True)):
@@ -247,5 +232,5 @@ def _document(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
     return to_document(top)
 
 
-FILES = InstanceFiles(parse, document, hashed=partial(_document, valuation_always=True))
+FILES = InstanceFiles(parse, document, hashed=partial(document, valuation_always=True))
 read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, FILES.write, FILES.content_hash

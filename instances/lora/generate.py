@@ -14,13 +14,7 @@ from ratiobench.instances.lora.named import named, names
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
-    """The instance that a recipe names; the same recipe gives the same instance on any machine.
-
-    Recipes are ``{"kind": "paper", ...}`` (see `ratiobench.instances.lora.paper`), ``{"kind": "family", "name": NAME,
-    ...}`` (see `ratiobench.instances.lora.constructions`), ``{"kind": "limit", "name": NAME, ...}`` (see
-    `ratiobench.instances.lora.limits`), ``{"kind": "named", "name": NAME}`` for the shipped instances and ``{"kind":
-    "file", "path": PATH}``.
-    """
+    """The instance of a recipe ``{"kind": KIND, ...}`` (`_KINDS`), the same one on any machine."""
     return make_instance(recipe, _KINDS)
 
 

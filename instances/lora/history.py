@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 
 import numpy as np
 
@@ -48,10 +49,7 @@ def join(days: Sequence[Instance]) -> Instance:
 
 
 def is_earlier(history: Instance, tested: Instance) -> bool:
-    """Whether by the dates of two instances the last arrival of a history comes before the first slot of the other.
-
-    False if one of them has no date, or they count days of different traces; InputError if the history comes later.
-    """
+    """Whether a history by its dates ends before the other begins; False: not known; InputError: it comes later."""
     (clock, begin), (other, day) = _read_date(history), _read_date(tested)
     if begin is None or day is None or clock != other:
         return False
@@ -68,10 +66,7 @@ _DATE = "%Y-%m-%d %H:%M"
 
 
 def _read_date(day: Instance) -> tuple[str, datetime | None]:
-    """The trace whose days it counts, empty for none, and when its first slot begins, None where that is not known.
-
-    The begin is that of `start` of its origin, or of the trace.
-    """
+    """The trace whose days it counts, empty for none, and when its first slot begins, None if that is not known."""
     origin = day.origin or {}
     recipe = origin.get("recipe")
     arrivals = recipe.get("arrivals") if isinstance(recipe, dict) else None
@@ -89,11 +84,7 @@ def _read_date(day: Instance) -> tuple[str, datetime | None]:
 
 
 def split(history: Instance, like: Instance | Public) -> list[Instance]:
-    """The days that an instance joins, in order.
-
-    `like`: an instance, or its public part, of the cluster and the slots that the days must have; counts of nodes may
-    differ.
-    """
+    """The days that an instance joins, in order, on a cluster like this one; counts of nodes may differ."""
     require_history(history, like)
     name, slots = history.name, like.slots
     day = (history.arrival - 1) // slots
@@ -105,7 +96,7 @@ def split(history: Instance, like: Instance | Public) -> list[Instance]:
 
 
 def require_history(history: Instance, like: Instance | Public) -> None:
-    """InputError where it is no whole number of days like the instance under test, or of another cluster."""
+    """InputError if it is no whole number of days like the instance under test, or of another cluster."""
     if history.slots % like.slots:
         days = f"whole number of days of {like.slots} slots, as the instance under test has"
         raise InputError(history.name, "slots", f"{history.slots} slots are no {days}")
@@ -113,7 +104,7 @@ def require_history(history: Instance, like: Instance | Public) -> None:
 
 
 def tell_history(history: Instance, tested: Instance) -> str:
-    """What there is to learn from, in words: days, tasks, and the nodes where today has more or fewer."""
+    """What there is to learn from, in words: days, tasks, and nodes if today has more or fewer."""
     days = history.slots // tested.slots
     counts = [sum(kind.count for kind in each.node_types) for each in (history, tested)]
     other = f", on {counts[0]} nodes where the instance has {counts[1]}" if counts[0] != counts[1] else ""
@@ -122,11 +113,9 @@ def tell_history(history: Instance, tested: Instance) -> str:
 
 def require_cluster(history: Instance, like: Instance | Public) -> None:
     """InputError where the history has other nodes (their numbers may differ) or slots of another length."""
-    facts = [("slot_seconds", history.slot_seconds, like.slot_seconds)]
-    facts.append(("base_memory_mb", history.base_memory_mb, like.base_memory_mb))
-    for g, (one, two) in enumerate(zip(history.node_types, like.node_types, strict=False)):
-        facts.append((f"node_types[{g}].compute", one.compute, two.compute))
-        facts.append((f"node_types[{g}].memory_mb", one.memory_mb, two.memory_mb))
+    facts = [(name, getattr(history, name), getattr(like, name)) for name in ("slot_seconds", "base_memory_mb")]
+    for g, kinds in enumerate(zip(history.node_types, like.node_types, strict=False)):
+        facts += [(f"node_types[{g}].{name}", *map(attrgetter(name), kinds)) for name in ("compute", "memory_mb")]
     facts.append(("node_types", len(history.node_types), len(like.node_types)))
     for field, own, other in facts:
         if own != other:

@@ -1,32 +1,22 @@
-"""Hard instances for every online algorithm: recipes `limit:rising` (Theorem N1) and `limit:choice` (Theorem N3).
-
-A *unit instance* has node types of K nodes each and tasks of one cell without costs. A task takes one of n equal parts
-of a node, so that N = n K *units* of each type can be sold per slot. Tasks arrive level by level, and OPT of everything
-up to a level has a closed form, so that one run of an algorithm gives its ratio at every prefix. Money is in dollars of
-10^6 micro-dollars; values are rounded to whole micro-dollars, and every figure is computed from the rounded values.
-Rates are 1000 samples per slot and unit.
-
-In problem P the window of a task opens when it arrives. If the window of a task opens later, the task has one vendor of
-price 0 whose delay is the wait: with ``window=slot`` and several slots, and with ``apart=true``.
-
-Source: docs/theory/limits.md.
-"""
+"""Hard instances for every online algorithm, `limit:rising` and `limit:choice` (docs/theory/limits.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Several, Switch, Values
 from ratiobench.instances.io.numerals import text_of_fraction
 from ratiobench.instances.io.recipe import SOURCE
 from ratiobench.instances.io.seeds import Stream
-from ratiobench.instances.lora.constructions import TASK_LIMIT, Construction
-from ratiobench.instances.lora.format import FORMAT, SLOT_LIMIT, parse
+from ratiobench.instances.lora.constructions import TASK_LIMIT, Construction, build
+from ratiobench.instances.lora.format import SLOT_LIMIT
 from ratiobench.instances.lora.model import Instance
 
 DOLLAR = 1_000_000  # Micro-dollars; the smallest value of a task
@@ -36,29 +26,23 @@ TYPE_LIMIT = 64  # Most node types of an instance
 
 
 class Group(NamedTuple):
-    """Equal tasks that arrive one after another: how many, value in micro-dollars, window, node types from 0."""
-
-    tasks: int
-    value: int
-    first: int
+    tasks: int  # how many
+    value: int  # micro-dollars
+    first: int  # first, last: the window
     last: int
-    types: tuple[int, ...]
+    types: tuple[int, ...]  # node types from 0
 
 
 class Level(NamedTuple):
-    """What arrives at one level, and OPT of everything up to it, micro-dollars."""
-
     label: str
     groups: tuple[Group, ...]
-    opt: int
+    opt: int  # of everything up to it, micro-dollars
 
 
 class UnitInstance(NamedTuple):
-    """A hard instance before it is a document: node types, nodes of each type, units of a node, slots, levels."""
-
     types: int
-    nodes: int
-    units: int
+    nodes: int  # of each type
+    units: int  # of a node
     slots: int
     levels: tuple[Level, ...]
 
@@ -67,27 +51,23 @@ class UnitInstance(NamedTuple):
         counts = accumulate(sum(group.tasks for group in level.groups) for level in self.levels)
         return [(level.label, count, level.opt) for level, count in zip(self.levels, counts, strict=True)]
 
-    def values(self) -> list[int]:
-        """The value of one task of each level, micro-dollars."""
+    def values(self) -> list[int]:  # The value of one task of each level, micro-dollars
         return [level.groups[0].value for level in self.levels]
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe ``{"kind": "limit", "name": NAME, KEYS}``; InputError as `read`."""
     values, units = read(recipe)
     given = FAMILIES[recipe["name"]].name_values(recipe, _write_value)
     name = "_".join(filter(None, (f"limit_{recipe['name']}", given)))
-    return _parse(name[:150], recipe, values, units)
+    return _build(name[:150], recipe, values, units)
 
 
 def generate_announced(recipe: Mapping[str, Any]) -> Instance | None:
-    """The instance from which an algorithm on `limit:choice` gets its constants; None for `limit:rising`.
-
-    Constants of the recipe's own instance would tell the order of the node types. This one has the tasks of all
-    rotations of one order, level by level, so that all types are alike. InputError as `read`.
-    """
+    """The instance from which an algorithm on `limit:choice` gets its constants; None for `limit:rising`."""
     if recipe.get("name") != "choice":
         return None
+    # Constants of the recipe's own instance would tell the order of the node types. This one has the tasks of all
+    # rotations of one order, level by level, so that all types are alike.
     values, units = read(recipe)
     types = units.types
     base = {key: value for key, value in recipe.items() if key not in ("seed", "order")}
@@ -97,11 +77,10 @@ def generate_announced(recipe: Mapping[str, Any]) -> Instance | None:
         Level(same[0].label, tuple(group for level in same for group in level.groups), 0)
         for same in zip(*parts, strict=True)
     )
-    return _parse("limit_choice_announced", recipe, values, units._replace(levels=levels))
+    return _build("limit_choice_announced", recipe, values, units._replace(levels=levels))
 
 
 def read(recipe: Mapping[str, Any]) -> tuple[Values, UnitInstance]:
-    """The values of a recipe's keys and the instance that they describe."""
     name = recipe.get("name")
     if not isinstance(name, str) or name not in FAMILIES:
         raise InputError(SOURCE, "name", f"{shorten(name)} is none of {', '.join(FAMILIES)}")
@@ -115,7 +94,6 @@ def read(recipe: Mapping[str, Any]) -> tuple[Values, UnitInstance]:
 
 
 def forms() -> tuple[Form, ...]:
-    """The kinds of recipes ``limit:NAME``."""
     return tuple(
         Form(f"limit:{name}", family.summary, family.keys, {"kind": "limit", "name": name}, read)
         for name, family in FAMILIES.items()
@@ -128,34 +106,20 @@ def _write_value(value: Any) -> str:
     return str(value).lower().replace("/", "-")
 
 
-def _parse(name: str, recipe: Mapping[str, Any], values: Values, units: UnitInstance) -> Instance:
+def _build(name: str, recipe: Mapping[str, Any], values: Values, units: UnitInstance) -> Instance:
     apart, memory_as_bid = values["apart"], values["memory"] == "bid"
     delay = (len(units.levels) - 1) * apart
     tasks: list[dict[str, Any]] = []
     for number, level in enumerate(units.levels):
         for group in level.groups:
             tasks += [_task(group, units.types, 1 + number * apart, delay, memory_as_bid)] * group.tasks
-    largest = max(task["memory_mb"] for task in tasks)
     slots = units.slots + delay
-    node = {
-        "count": units.nodes,
-        "compute": RATE * units.units,
-        "memory_mb": units.units * largest,
-        "tariff": [1] * slots,
-    }
+    memory_mb = units.units * max(task["memory_mb"] for task in tasks)
+    node = {"count": units.nodes, "compute": RATE * units.units, "memory_mb": memory_mb, "tariff": [1] * slots}
     prefixes = [{"level": label, "tasks": count, "opt_micro_dollars": opt} for label, count, opt in units.prefixes()]
     names = ["node"] if units.types == 1 else [f"type{g + 1}" for g in range(units.types)]
-    data = {
-        "format": FORMAT,
-        "name": name,
-        "origin": {"about": FAMILIES[recipe["name"]].summary, "prefixes": prefixes},
-        "slots": slots,
-        "slot_seconds": 600,
-        "base_memory_mb": 0,
-        "node_types": [{"name": name, **node} for name in names],
-        "tasks": tasks,
-    }
-    return parse(data, SOURCE)
+    origin = {"about": FAMILIES[recipe["name"]].summary, "prefixes": prefixes}
+    return build(name, origin, [{"name": name, **node} for name in names], tasks, 0)
 
 
 def _task(group: Group, types: int, arrival: int, delay: int, memory_as_bid: bool) -> dict[str, Any]:
@@ -172,12 +136,17 @@ def _task(group: Group, types: int, arrival: int, delay: int, memory_as_bid: boo
     }
 
 
-def _levels_of(values: Values) -> tuple[int, ...]:
+def _levels_of(values: Values) -> list[int]:
     """The values that rise, micro-dollars: `levels`, or geometric steps from 1 to `theta` dollars."""
+    levels: list[int] = []
     if values["levels"] is None:
-        key, levels = "delta", tuple(_geometric_levels(values["theta"], values["delta"]))
+        key, value, theta, step = "delta", Fraction(1), values["theta"], 1 + values["delta"]
+        while value < theta and len(levels) <= LEVEL_LIMIT:
+            levels.append(round(DOLLAR * value))
+            value *= step
+        levels.append(round(DOLLAR * theta))
     else:
-        key, levels = "levels", tuple(DOLLAR * level for level in values["levels"])
+        key, levels = "levels", [DOLLAR * level for level in values["levels"]]
         for other in ("theta", "delta"):
             if other in values.given:
                 raise InputError(SOURCE, other, "`levels` says every level; give either that or theta and delta")
@@ -188,16 +157,6 @@ def _levels_of(values: Values) -> tuple[int, ...]:
     return levels
 
 
-def _geometric_levels(theta: Fraction, delta: Fraction) -> Iterator[int]:
-    value = Fraction(1)
-    for _ in range(LEVEL_LIMIT + 1):
-        if value >= theta:
-            break
-        yield round(DOLLAR * value)
-        value *= 1 + delta
-    yield round(DOLLAR * theta)
-
-
 def _dollars(value: int) -> str:
     return text_of_fraction(Fraction(value, DOLLAR))
 
@@ -206,21 +165,16 @@ def _rising(values: Values) -> UnitInstance:
     """At every level N tasks per slot of this value; OPT is N T times the level."""
     units, slots = values["n"] * values["K"], values["T"]
     windows = [(t, t) for t in range(1, slots + 1)] if values["window"] == "slot" else [(1, slots)] * slots
-    levels = tuple(
-        Level(
-            f"value {_dollars(v)}",
-            tuple(Group(units, v, first, last, (0,)) for first, last in windows),
-            units * slots * v,
-        )
-        for v in _levels_of(values)
-    )
-    return UnitInstance(1, values["K"], values["n"], slots, levels)
+    levels = []
+    for v in _levels_of(values):
+        groups = tuple(Group(units, v, first, last, (0,)) for first, last in windows)
+        levels.append(Level(f"value {_dollars(v)}", groups, units * slots * v))
+    return UnitInstance(1, values["K"], values["n"], slots, tuple(levels))
 
 
 def order_of(types: int, seed: int) -> tuple[int, ...]:
     """The order of the node types that a seed draws, from 0."""
-    words = Stream("limit:choice", types, seed).words(types).tolist()
-    return tuple(sorted(range(types), key=lambda g: (words[g], g)))
+    return tuple(np.argsort(Stream("limit:choice", types, seed).words(types), kind="stable").tolist())
 
 
 def _choice(values: Values) -> UnitInstance:
@@ -234,17 +188,12 @@ def _choice(values: Values) -> UnitInstance:
     rising, units = _levels_of(values), values["n"] * values["K"]
     if rising[0] != DOLLAR:
         raise InputError(SOURCE, "levels", f"the first level is {_dollars(rising[0])}; it must be 1")
-    levels = [
-        Level(f"group {k + 1}", (Group(units, DOLLAR, 1, 1, order[k:]),), DOLLAR * units * (k + 1))
-        for k in range(first)
-    ]
-    rest = types - first
-    levels += [
-        Level(
-            f"value {_dollars(v)}", (Group(units * rest, v, 1, 1, order[first:]),), units * (first * DOLLAR + rest * v)
-        )
-        for v in rising
-    ]
+    levels, rest = [], types - first
+    for k in range(first):
+        levels.append(Level(f"group {k + 1}", (Group(units, DOLLAR, 1, 1, order[k:]),), DOLLAR * units * (k + 1)))
+    for v in rising:
+        opt = units * (first * DOLLAR + rest * v)
+        levels.append(Level(f"value {_dollars(v)}", (Group(units * rest, v, 1, 1, order[first:]),), opt))
     return UnitInstance(types, values["K"], values["n"], 1, tuple(levels))
 
 
@@ -252,17 +201,13 @@ _K = Key("K", Integer(1, 100_000), "nodes of each type", 2, "nodes")
 _N = Key("n", Integer(1, 100_000), "tasks that fit a node in a slot", 4, "tasks")
 _LEVELS = Key("levels", Several(1, 1_000_000), "the levels, rising, in place of theta and delta", unit="dollars")
 _THETA = Key("theta", Ratio(Fraction(1), Fraction(1_000_000)), "largest value over the least", "1000")
-_DELTA = Key(
-    "delta", Ratio(Fraction(1, 1000), Fraction(1_000_000)), "each level is 1 + delta times the one before it", "1/20"
-)
+_STEP = Ratio(Fraction(1, 1000), Fraction(1_000_000))
+_DELTA = Key("delta", _STEP, "each level is 1 + delta times the one before it", "1/20")
+_WINDOW = "a task may run in one slot, N tasks for each slot, or in any of the T slots"
+_APART = "each level arrives in a slot of its own, all windows after the last of these (vendors of price 0)"
 _SHARED = (
     Key("memory", Choice(("equal", "bid")), "of a task: 1 MB, or as many MB as its bid has micro-dollars", "equal"),
-    Key(
-        "apart",
-        Switch(),
-        "each level arrives in a slot of its own, all windows after the last of these (vendors of price 0)",
-        False,
-    ),
+    Key("apart", Switch(), _APART, False),
 )
 # By the name behind ``limit:``
 FAMILIES: Mapping[str, Construction[UnitInstance]] = {
@@ -274,12 +219,7 @@ FAMILIES: Mapping[str, Construction[UnitInstance]] = {
             _K,
             _N,
             Key("T", Integer(1, SLOT_LIMIT), "slots", 1, "slots"),
-            Key(
-                "window",
-                Choice(("slot", "all")),
-                "a task may run in one slot, N tasks for each slot, or in any of the T slots",
-                "slot",
-            ),
+            Key("window", Choice(("slot", "all")), _WINDOW, "slot"),
             *_SHARED,
         ),
         "Values rise level by level, and each level alone would fill all nodes (Theorem N1).",

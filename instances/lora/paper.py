@@ -1,12 +1,4 @@
-"""The generator `paper`: section 5.1 of the main paper on measured data, real arrivals and real prices.
-
-All draws are integers, one stream per column (`instances/io/seeds.py`), named by the recipe's seed and the column
-alone: two recipes with the same seed that differ in one respect share everything else that they can share.
-
-What was measured in slots of ten minutes is exact in slots of any other length, or exact in the mean: rates are whole
-in a unit of work of which a sample has `parts`; a vendor's delay is drawn in tens of minutes and rounded up to slots;
-energy per slot must be whole Wh, so it is drawn from the two nearest ones, such that its mean is exact.
-"""
+"""The generator `paper`: section 5.1 of the main paper on measured data, real arrivals and real prices."""
 
 from __future__ import annotations
 
@@ -36,15 +28,7 @@ from ratiobench.instances.io.keys import (
 )
 from ratiobench.instances.io.recipe import SOURCE
 from ratiobench.instances.io.seeds import Stream
-from ratiobench.instances.lora.arrivals import (
-    SLOTS_PER_DAY,
-    CountsFile,
-    days,
-    list_earlier_days,
-    scale_counts,
-    span_counts,
-    traces,
-)
+from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, CountsFile, days, scale_counts, span_counts, traces
 from ratiobench.instances.lora.calibration import MOST, Calibration, CalibrationFile, read_shipped
 from ratiobench.instances.lora.calibration import parse as parse_calibration
 from ratiobench.instances.lora.format import FORMAT, parse
@@ -67,10 +51,18 @@ _TEN = 10  # Minutes of the slots that rates, energies and delays are measured i
 _DEFAULT_DAY = {"PJM": "2017-05-08", "DE": "2016-10-19"}
 
 
+_COUNTS = (
+    "your own arrivals, also of earlier days for a history: a CSV file with the columns slot and count; slots are of "
+    "slot_minutes, the first one begins the first day"
+)
+_CALIBRATION = "file of measurements of your own GPU, which the nodes have"
+_SIZES = "rate and memory of each task, drawn apart, over its profile's; wide: .1 to .4 of a node"
+
+
 @lru_cache(maxsize=1)
 def keys() -> tuple[Key, ...]:
-    """The keys of a recipe of kind `paper`."""
-    known = read_shipped()
+    known, stretch, money = read_shipped(), Either(Choice(tuple(DEADLINES)), Span(100, 100_000)), Span(0, 10**6)
+    sizes, per_slot = Either(Choice((*SIZES, WIDE)), Span(1, 1_000)), "tasks per slot"
     types = [Key(f"nodes.{name}", Integer(1, 10_000), f"nodes of type {name}") for name in known.gpus]
     degrees, batches = (f"all that were: {', '.join(map(str, each))}" for each in (known.tasks, known.batch))
     prices = tuple(day for shipped in regions().values() for day in shipped)
@@ -86,94 +78,46 @@ def keys() -> tuple[Key, ...]:
         Key("nodes", Integer(1, 10_000), "nodes of all types", 50, "nodes", "50, where no type is given"),
         Key("mix", Choice(("a100", "a40", "mixed")), "their types; mixed: half and half", "mixed"),
         *types,
-        Key("arrivals.poisson", Integer(1, 500), "mean of Poisson arrivals", None, "tasks per slot", "50, if no trace"),
+        Key("arrivals.poisson", Integer(1, 500), "mean of Poisson arrivals", None, per_slot, "50, if no trace"),
         Key("arrivals.trace", Choice(tuple(name for name, _ in traces())), "real arrivals: `list traces`"),
         Key("arrivals.day", Day(), "first day of the trace", None, "", "the first one shipped"),
         Key("arrivals.file", Text(path=True), "the trace's own file, with all its days", None, "", "the shipped days"),
-        Key(
-            "arrivals.counts",
-            CountsFile(),
-            "your own arrivals, also of earlier days for a history: a CSV file with the columns slot and count; slots "
-            "are of slot_minutes, the first one begins the first day",
-            default_text="none",
-        ),
-        Key(
-            "arrivals.mean",
-            Integer(1, 5_000),
-            "rescale trace or counts to this mean",
-            None,
-            "tasks per slot",
-            "as they are",
-        ),
+        Key("arrivals.counts", CountsFile(), _COUNTS, default_text="none"),
+        Key("arrivals.mean", Integer(1, 5_000), "rescale trace or counts to this mean", None, per_slot, "as they are"),
         Key("tasks", Integer(0, 1_000_000), "exact number of tasks", None, "tasks", "as arrivals have it"),
         Key("data", Span(1, 10**7), "training samples", (5_000, 20_000), "samples"),
         Key("epochs", Span(1, 1_000), "epochs; work is samples times epochs", (1, 5)),
-        Key(
-            "calibration",
-            CalibrationFile(),
-            "file of measurements of your own GPU, which the nodes have",
-            default_text="the shipped table",
-        ),
+        Key("calibration", CalibrationFile(), _CALIBRATION, default_text="the shipped table"),
         Key("colocation", Several(1, MOST), "measured tasks per GPU, drawn from", default_text=degrees),
         Key("batch", Several(1, MOST), "measured batches, drawn from", None, "samples", batches),
-        Key(
-            "sizes",
-            Either(Choice((*SIZES, WIDE)), Span(1, 1_000)),
-            "rate and memory of each task, drawn apart, over its profile's; wide: .1 to .4 of a node",
-            "profiles",
-            "%",
-        ),
+        Key("sizes", sizes, _SIZES, "profiles", "%"),
         Key("vendors", Integer(0, 100), "the same as vendors.count", 5),
         Key("vendors.count", Integer(0, 100), "labor vendors", None, "", "5"),
         Key("vendors.percent", Integer(0, 100), "tasks that need one", 50, "%"),
         Key("vendors.delay", Span(0, SLOTS_PER_DAY), "delay of a vendor", (1, 8), "10 minutes"),
-        Key("vendors.per_1000", Span(0, 10**6), "their price per 1,000 samples", (40, 160), "micro-dollars"),
-        Key(
-            "deadlines",
-            Either(Choice(tuple(DEADLINES)), Span(100, 100_000)),
-            "window over fewest slots",
-            "uniform",
-            "%",
-        ),
-        Key("bids.per_1000", Span(0, 10**6), "bid per 1,000 samples of work", (60, 360), "micro-dollars"),
-        Key(
-            "bids.preparation_per_1000",
-            Span(0, 10**6),
-            "more, with a vendor, per 1,000 samples",
-            (60, 180),
-            "micro-dollars",
-        ),
+        Key("vendors.per_1000", money, "their price per 1,000 samples", (40, 160), "micro-dollars"),
+        Key("deadlines", stretch, "window over fewest slots", "uniform", "%"),
+        Key("bids.per_1000", money, "bid per 1,000 samples of work", (60, 360), "micro-dollars"),
+        Key("bids.preparation_per_1000", money, "more, with a vendor, per 1,000 samples", (60, 180), "micro-dollars"),
         Key("prices.region", Choice(tuple(regions())), "market of electricity", "PJM"),
         Key("prices.day", Choice(prices), "its first shipped day; the others follow", None, "", first),
     )
 
 
 _SHORT = {
-    "arrivals.trace": "trace",
-    "arrivals.day": "day",
-    "arrivals.file": "file",
-    "arrivals.mean": "mean",
-    "slot_minutes": "slot",
-    "prices.region": "region",
-    "prices.day": "prices",
-}
+    "arrivals.trace": "trace", "arrivals.day": "day", "arrivals.file": "file", "arrivals.mean": "mean",
+    "slot_minutes": "slot", "prices.region": "region", "prices.day": "prices",
+}  # fmt: skip
 
 
 def forms() -> tuple[Form, ...]:
     """Recipes of this generator: `day` with short names for its keys, `paper` with all of them."""
-    known = {key.name: key for key in keys()}
-    short = {
-        key.name: rename_key(key, key.name.removeprefix("nodes.")) for key in keys() if key.name.startswith("nodes.")
-    }
-    short |= {place: rename_key(known[place], name) for place, name in _SHORT.items()}
-    short["arrivals.trace"] = replace(short["arrivals.trace"], default="philly")
     left = ("name", "arrivals.poisson", "arrivals.counts", "vendors.count")
-    named = tuple(short.get(key.name, key) for key in keys() if key.name not in left)
-    first = ("trace", "day", "days", "slot", "tasks", "mean", "nodes", "seed")
-    ordered = (
-        *(key for name in first for key in named if key.name == name),
-        *(k for k in named if k.name not in first),
-    )
+    names = {key: _SHORT.get(key.name, key.name.removeprefix("nodes.")) for key in keys() if key.name not in left}
+    named = {name: key if name == key.name else rename_key(key, name) for key, name in names.items()}
+    named["trace"] = replace(named["trace"], default="philly")
+    first = dict.fromkeys(("trace", "day", "days", "slot", "tasks", "mean", "nodes", "seed"))
+    ordered = tuple(named[name] for name in first | named)
     kind = {"kind": "paper"}
     return (
         Form("day", "a day or some days of a trace on a cluster of one's size", ordered, kind, read_recipe, "name"),
@@ -197,43 +141,36 @@ class Recipe:
     # ``poisson``, or of ``trace``, ``file``, ``day``, ``mean``, or of ``counts``, ``mean``. `deadlines` and `sizes` are
     # ranges, or `WIDE`.
     values: Mapping[str, Any]
-    # The shipped table, or a file of measurements, whose GPU all nodes have then. Cases and origins have the file's
-    # content in place of its name: they need it no more.
-    calibration: Calibration
+    calibration: Calibration  # the shipped table, or a file of measurements, whose GPU all nodes have then
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
     @property
-    def busy(self) -> int:
-        """The number of slots in which tasks arrive: all but the quiet ones."""
+    def busy(self) -> int:  # slots in which tasks arrive
         return int(self["slots"] - self["quiet"])
 
     @property
-    def first_minute(self) -> int:
-        """The minute of the first day in which slot 1 begins."""
+    def first_minute(self) -> int:  # of the first day, in which slot 1 begins
         return int((self["start"] - 1) * self["slot_minutes"])
 
     @property
-    def parts(self) -> int:
-        """Units of work of a sample: the least number with which rates per slot are whole."""
+    def parts(self) -> int:  # units of work of a sample: the least number with which rates per slot are whole
         return _TEN // math.gcd(_TEN, self["slot_minutes"])
 
     @property
     def days(self) -> int:
-        """The number of days that slots lie in."""
         return -int(-(self.first_minute + self["slots"] * self["slot_minutes"]) // MINUTES)
 
     def stream(self, column: str) -> Stream:
-        """The random stream of a column."""
+        # Named by seed and column alone: recipes that differ in one respect share everything else that they can share
         return Stream("ratiobench/lora/paper", VERSION, *self["seed"], column)
 
     def integers(self, column: str, span: tuple[int, int], size: int) -> IntArray:
-        """Draws of a column, uniform on a range."""
         return self.stream(column).integers(*span, size)
 
     def document(self) -> dict[str, Any]:
-        """The recipe as JSON values that `read_recipe` reads back to the same recipe."""
+        """JSON values that `read_recipe` reads back to the same recipe, a calibration file's content in them."""
         document = {"kind": "paper"} | nest({name: self[name] for name in _DOCUMENT})
         for name, usual in (("sizes", SIZES["profiles"]), ("slot_minutes", _TEN)):
             if self[name] == usual:
@@ -244,7 +181,6 @@ class Recipe:
 
 
 def read_recipe(data: Mapping[str, Any]) -> Recipe:
-    """Check a recipe of kind `paper` and fill in its defaults."""
     found = Values(SOURCE, keys(), data)
     own = found["calibration"]
     measured = read_shipped() if own is None else parse_calibration(own, SOURCE, "calibration")
@@ -263,7 +199,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     deadlines, sizes = found["deadlines"], found["sizes"]
     values = {
         **found,
-        "name": found["name"] or _name(found["seed"], nodes, arrivals, found["tasks"], slots),
+        "name": found["name"] or _name(found, nodes, arrivals, slots),
         "slots": slots,
         "nodes": nodes,
         "arrivals": arrivals,
@@ -333,23 +269,20 @@ def _arrivals(found: Values, data: Mapping[str, Any]) -> dict[str, Any]:
         if "file" in given:
             raise InputError(SOURCE, "arrivals.day", "the key is missing; arrivals.file needs it")
         given["day"] = days(given["trace"])[0]
-    if "file" not in given and given["day"] not in (*list_earlier_days(given["trace"]), *days(given["trace"])):
-        span_counts(given["trace"], given["day"], 1)  # says what there is
+    if "file" not in given:
+        span_counts(given["trace"], given["day"], 1)  # refuses other days than the shipped ones
     return {name: given[name] for name in own[kind] if name in given}
 
 
-def _name(
-    seed: tuple[str | int, ...], nodes: Mapping[str, int], arrivals: Mapping[str, Any], tasks: int | None, slots: int
-) -> str:
-    """What a person needs to tell the instances of a suite apart."""
+def _name(found: Values, nodes: Mapping[str, int], arrivals: Mapping[str, Any], slots: int) -> str:
+    tasks = found["tasks"]
     source = f"{arrivals['trace']}-{arrivals['day']}" if "trace" in arrivals else next(iter(arrivals))
     size = f"n{tasks}" if tasks is not None else f"m{arrivals.get('poisson', arrivals.get('mean', ''))}"
     fleet = "-".join(f"{count}x{name}" for name, count in nodes.items())
-    return "-".join(["paper", source, size, fleet, f"t{slots}", *map(str, seed)])
+    return "-".join(["paper", source, size, fleet, f"t{slots}", *map(str, found["seed"])])
 
 
 def generate(data: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe of kind `paper` (`keys` lists what it has)."""
     recipe = read_recipe(data)
     return parse(_document(recipe), f"recipe {recipe['name']}")
 
@@ -364,6 +297,10 @@ def _document(recipe: Recipe) -> dict[str, Any]:
     arrival, recurs = _arrival_slots(recipe)
     if recurs:
         notes.append(f"The days of the trace {recipe['arrivals']['trace']} end, and begin again with the first.")
+    nodes = []
+    for name, count in recipe["nodes"].items():
+        size = {"compute": _per_slot(recipe, gpus[name].compute), "memory_mb": gpus[name].memory_mb}
+        nodes.append({"name": name, "count": count, **size, "tariff": price})
     return {
         "format": FORMAT,
         "name": recipe["name"],
@@ -371,16 +308,7 @@ def _document(recipe: Recipe) -> dict[str, Any]:
         "slots": recipe["slots"],
         "slot_seconds": seconds,
         "base_memory_mb": recipe.calibration.base_memory_mb,
-        "node_types": [
-            {
-                "name": name,
-                "count": count,
-                "compute": _per_slot(recipe, gpus[name].compute),
-                "memory_mb": gpus[name].memory_mb,
-                "tariff": price,
-            }
-            for name, count in recipe["nodes"].items()
-        ],
+        "node_types": nodes,
         "tasks": _tasks(recipe, arrival),
     }
 
@@ -411,14 +339,10 @@ def _origin(recipe: Recipe, notes: list[str]) -> dict[str, Any]:
 
 
 def _arrival_slots(recipe: Recipe) -> tuple[IntArray, bool]:
-    """(I,) arrival slots in order, and whether days of the trace recur.
-
-    Counts are rescaled to a mean (quiet slots do not count) or an exact number of tasks by cumulative rounding; Poisson
-    arrivals are conditioned on the number, which makes them uniform over the slots.
-    """
+    """(I,) arrival slots in order, and whether days of the trace recur."""
     slots, arrivals, tasks = np.arange(1, recipe.busy + 1), recipe["arrivals"], recipe["tasks"]
     if "poisson" not in arrivals:
-        counts, recurs = _submissions(recipe) if "trace" in arrivals else (_own_counts(recipe), False)
+        counts, recurs = _submissions(recipe)
         wanted = arrivals["mean"] * recipe.busy if "mean" in arrivals else tasks
         if wanted is not None:
             if wanted and not any(counts):
@@ -428,28 +352,23 @@ def _arrival_slots(recipe: Recipe) -> tuple[IntArray, bool]:
                 raise InputError(SOURCE, f"arrivals.{key}", f"no submissions in {span}{of}")
             counts = list(scale_counts(counts, wanted))
         return np.repeat(slots, counts), recurs
-    if tasks is not None:
+    if tasks is not None:  # Poisson arrivals conditioned on the number are uniform over the slots
         return np.sort(recipe.integers("arrival", (1, recipe.busy), tasks)), False
     return np.repeat(slots, recipe.stream("arrival").poisson(arrivals["poisson"], recipe.busy)), False
 
 
-def _own_counts(recipe: Recipe) -> list[int]:
-    first = recipe["start"] - 1
-    counts = list(recipe["arrivals"]["counts"])[first : first + recipe.busy]
-    return counts + [0] * (recipe.busy - len(counts))
-
-
 def _submissions(recipe: Recipe) -> tuple[list[int], bool]:
-    """Submissions per busy slot, and whether days of the trace recur; shipped counts are per ten minutes.
-
-    In slots that do not consist of these, a submission's minute within them is drawn.
-    """
+    """Submissions per busy slot, and whether days of the trace recur."""
     minutes, arrivals = recipe["slot_minutes"], recipe["arrivals"]
+    if "counts" in arrivals:
+        first = recipe["start"] - 1
+        own = list(arrivals["counts"])[first : first + recipe.busy]
+        return own + [0] * (recipe.busy - len(own)), False
     source, fine = arrivals.get("file"), bool(minutes % _TEN)
     read = 60 if fine and source else 60 * _TEN
     counts, recurs = span_counts(arrivals["trace"], arrivals["day"], recipe.days, source, read)
     moments = np.repeat(np.arange(len(counts)) * read // 60, counts)
-    if fine and not source:
+    if fine and not source:  # shipped counts are per ten minutes, so the minute within them is drawn
         moments = moments + recipe.integers("minute", (0, _TEN - 1), len(moments))
     slot = (moments - recipe.first_minute) // minutes
     inside = slot[(slot >= 0) & (slot < recipe.busy)]
@@ -457,27 +376,21 @@ def _submissions(recipe: Recipe) -> tuple[list[int], bool]:
 
 
 def _tasks(recipe: Recipe, arrival: IntArray) -> list[dict[str, Any]]:
-    """The tasks, drawn column by column; valuations are the bids.
-
-    The bid is a value per 1,000 samples of work, and for a task that needs pre-processing one per 1,000 of its training
-    samples more. Energy costs about 60 (A100) to 120 (A40) micro-dollars per 1,000 samples at 33 dollars per MWh, so
-    typical net values are positive and costs and vendors decide about the rest. The window is a stretch of the fewest
-    slots that the task needs (alone, on its fastest node type), from the slot in which the fastest vendor is done; it
-    ends with the instance at the latest, so a task that comes too late has no schedule.
-    """
+    """The tasks, drawn column by column; valuations are the bids."""
     size = len(arrival)
     rate, watts, memory = _sizes(recipe, size)
     data = recipe.integers("data", recipe["data"], size)
     work = data * recipe.integers("epochs", recipe["epochs"], size)
-    prepared = recipe.integers("prepared", (1, 100), size) <= (
-        recipe["vendors.percent"] if recipe["vendors.count"] else 0
-    )
+    percent = recipe["vendors.percent"] if recipe["vendors.count"] else 0
+    prepared = recipe.integers("prepared", (1, 100), size) <= percent
     delay, price = _offers(recipe, data)
-
+    # Energy costs about 60 (A100) to 120 (A40) micro-dollars per 1,000 samples at 33 dollars per MWh, so typical net
+    # values are positive, and costs and vendors decide about the rest
     value = recipe.integers("value", recipe["bids.per_1000"], size)
     preparation = recipe.integers("preparation", recipe["bids.preparation_per_1000"], size)
     bid = work * value // 1000 + np.where(prepared, data * preparation // 1000, 0)
-
+    # The window is a stretch of the fewest slots that the task needs, alone on its fastest node type, from the slot in
+    # which the fastest vendor is done. It ends with the instance, so a task that comes too late has no schedule.
     delay = -(-delay * _TEN // recipe["slot_minutes"])
     fastest = delay.min(axis=1) if recipe["vendors.count"] else np.zeros(size, dtype=np.int64)
     first = arrival + np.where(prepared, fastest, 0)
@@ -485,7 +398,6 @@ def _tasks(recipe: Recipe, arrival: IntArray) -> list[dict[str, Any]]:
     needed = -(-work // rate.max(axis=1))
     stretch = recipe.integers("stretch", recipe["deadlines"], size)
     deadline = np.minimum(first - 1 + -(-needed * stretch // 100), recipe["slots"])
-
     names = ("arrival", "deadline", "memory_mb", "work", "bid", "rate", "energy_wh")
     columns = (arrival, deadline, memory, work, bid, rate, _energy(recipe, watts))
     tasks = [dict(zip(names, row, strict=True)) for row in zip(*(column.tolist() for column in columns), strict=True)]
@@ -496,12 +408,7 @@ def _tasks(recipe: Recipe, arrival: IntArray) -> list[dict[str, Any]]:
 
 
 def _sizes(recipe: Recipe, size: int) -> tuple[IntArray, IntArray, IntArray]:
-    """(I, G) rates and Wh per ten minutes, and (I,) memory: of profiles, or of tasks with their own shares of a node.
-
-    Own rates and memories are the profile's times a draw each, rounded down, at least 1, and at most what a node has;
-    energy follows the rate. Wide ones are shares of the compute of each type, and of the least memory that a type
-    leaves; no profile is in them but its energy per sample.
-    """
+    """(I, G) rates and Wh per ten minutes, and (I,) memory: of profiles, or tasks with their own shares of a node."""
     calibration, names, sizes = recipe.calibration, list(recipe["nodes"]), recipe["sizes"]
     profiles = calibration.choose_profiles(recipe["colocation"], recipe["batch"])
     drawn = recipe.integers("profile", (0, len(profiles) - 1), size)
@@ -514,7 +421,7 @@ def _sizes(recipe: Recipe, size: int) -> tuple[IntArray, IntArray, IntArray]:
     speed, share = recipe.integers("size", draws, size)[:, None], recipe.integers("memory", draws, size)
     most_mb = min(calibration.gpus[name].memory_mb for name in names) - calibration.base_memory_mb
     most = np.array([_per_slot(recipe, calibration.gpus[name].compute) for name in names])
-    if sizes == WIDE:
+    if sizes == WIDE:  # shares of a node; no profile is in them but its energy per sample
         wide = np.maximum(1, most * speed // 1000)
         return wide, watts * wide // rate, np.maximum(1, most_mb * share // 1000)
     memory = np.clip(memory * share // 100, 1, max(1, most_mb))
@@ -530,15 +437,13 @@ def _energy(recipe: Recipe, ten: IntArray) -> IntArray:
 
 
 def _offers(recipe: Recipe, data: IntArray) -> tuple[IntArray, IntArray]:
-    """(I, N) delays in tens of minutes, and prices; each vendor has streams of its own: one more changes no other.
-
-    With H the longest delay, a vendor of delay h asks (3H - h)/2H times the drawn price: half as much again for none.
-    """
+    """(I, N) delays in tens of minutes, and prices; each vendor has streams of its own: one more changes no other."""
     count, size = recipe["vendors.count"], len(data)
     delay, price = np.empty((size, count), dtype=np.int64), np.empty((size, count), dtype=np.int64)
     longest = recipe["vendors.delay"][1]
     for n in range(count):
         delay[:, n] = recipe.integers(f"delay {n}", recipe["vendors.delay"], size)
         asked = data * recipe.integers(f"price {n}", recipe["vendors.per_1000"], size)
+        # With H the longest delay, a vendor of delay h asks (3H - h)/2H times the drawn price
         price[:, n] = asked * (3 * longest - delay[:, n]) // (2000 * longest) if longest else asked // 1000
     return delay, price

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.text_files import read_table
 
-SLOTS_PER_HOUR = 6
 DAY = 86_400  # Seconds
 _TABLE = Path(__file__).with_name("data") / "prices.csv"
 
@@ -17,8 +16,7 @@ _TABLE = Path(__file__).with_name("data") / "prices.csv"
 class Tariff(NamedTuple):
     """What a Wh costs on days that follow one another, again and again."""
 
-    # micro-dollars per Wh of each day, in equal parts of it
-    days: tuple[tuple[int, ...], ...]
+    days: tuple[tuple[int, ...], ...]  # micro-dollars per Wh of each day, in equal parts of it
 
     def at_slots(self, start: int, slots: int, seconds: int) -> tuple[list[int], bool]:
         """The price at the beginning of each slot from `start` (a second of the first day), and whether days recur."""
@@ -36,10 +34,9 @@ class Tariff(NamedTuple):
 def _shipped() -> dict[str, dict[str, tuple[int, ...]]]:
     header, rows = read_table(_TABLE)
     table: dict[str, dict[str, tuple[int, ...]]] = {}
-    for column, name in enumerate(header):
-        if column > 0:
-            region, day = name.split(" ")
-            table.setdefault(region, {})[day] = tuple(int(row[column]) for row in rows)
+    for name, *prices in list(zip(header, *rows, strict=True))[1:]:
+        region, day = name.split(" ")
+        table.setdefault(region, {})[day] = tuple(map(int, prices))
     return table
 
 
@@ -48,16 +45,8 @@ def regions() -> dict[str, tuple[str, ...]]:
     return {region: tuple(days) for region, days in _shipped().items()}
 
 
-def tariff(region: str, day: str) -> tuple[int, ...]:
-    """The 144 slots' tariff of a day, micro-dollars per Wh (dollars per MWh, rounded half to even; EUR taken 1:1).
-
-    Each hour's price holds in its six slots; negative prices occur.
-    """
-    return tuple(price for price in tariff_from(region, day).days[0] for _ in range(SLOTS_PER_HOUR))
-
-
 def tariff_from(region: str, day: str) -> Tariff:
-    """The shipped days of a region one after the other, beginning with `day`."""
+    """The shipped days of a region from `day` on: dollars per MWh, rounded half to even; EUR taken 1:1."""
     if region not in _shipped():
         raise InputError("prices", "region", f"{shorten(region)} is none of {', '.join(_shipped())}")
     days = _shipped()[region]

@@ -17,8 +17,7 @@ def load(instance: Instance) -> Fraction:
     return Fraction(int(instance.work.sum()), capacity(instance))
 
 
-def capacity(instance: Instance) -> int:
-    """Samples that all nodes can do in all slots."""
+def capacity(instance: Instance) -> int:  # Samples that all nodes can do in all slots
     return instance.slots * sum(node.count * node.compute for node in instance.node_types)
 
 
@@ -45,16 +44,11 @@ def fewest_slots(instance: Instance) -> IntArray:
 
 
 def servable(instance: Instance) -> NDArray[np.bool_]:
-    """(I,) whether the task has a feasible schedule in the empty cluster, with some vendor.
-
-    At most one node per slot, so the task can do at most its best usable rate in each slot from the end of the fastest
-    vendor's delay to the deadline.
-    """
+    """(I,) whether the task has a feasible schedule in the empty cluster: at its best rate, from `first_slots` on."""
     return np.asarray(fewest_slots(instance) <= instance.deadline - first_slots(instance) + 1)
 
 
 def describe(instance: Instance) -> Mapping[str, Any]:
-    """Size and load of the instance."""
     return {
         "tasks": instance.tasks,
         "servable": int(servable(instance).sum()),

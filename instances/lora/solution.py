@@ -11,62 +11,45 @@ import msgspec
 from ratiobench.instances.io.documents import Part, Signed, convert
 from ratiobench.instances.io.files import load_json, read_bytes
 
-# No payment is larger, nor that much below 0. A task has one cell per slot at most (4b), of cost -2^40..2^40 each, and
-# the format has at most 10^4 slots: its operation costs less than 2^53.3 either way. Its bid and its vendor's price are
-# at most 2^40 each. So what a task costs, its bid, and either with the operation taken off, which is what payment rules
-# charge, are within (10^4 + 2) 2^40 < 2^54.
+# No payment is larger, nor that much below 0: a task has one cell per slot (4b) of 10^4, of cost -2^40..2^40 each; its
+# bid and its vendor's price are at most 2^40; so any sum that payment rules charge is within (10^4 + 2) 2^40 < 2^54.
 PAYMENT_LIMIT = 2**54
 
 
 class Decision(NamedTuple):
-    """An admitted task's schedule and charge.
+    """An admitted task's schedule and charge."""
 
-    Parameters
-    ----------
-    vendor : 0-based index into the task's vendors; None exactly when it has none.
-    cells : (node, slot) pairs in slot order; nodes from 0, slots from 1.
-    payment : charge in micro-dollars, or None for an algorithm without a payment rule.
-    """
-
-    vendor: int | None
-    cells: tuple[tuple[int, int], ...]
-    payment: int | None = None
+    vendor: int | None  # 0-based index into the task's vendors; None exactly when it has none
+    cells: tuple[tuple[int, int], ...]  # (node, slot) pairs in slot order; nodes from 0, slots from 1
+    payment: int | None = None  # micro-dollars; None for an algorithm without a payment rule
 
 
 Solution = tuple[Decision | None, ...]
 
 
 class DecisionDocument(Part, frozen=True):
-    """A decision in a file."""
-
     vendor: Signed | None
     cells: tuple[Annotated[tuple[Signed, Signed], msgspec.Meta(title="[node, slot]")], ...]
     payment: Annotated[int, msgspec.Meta(ge=-PAYMENT_LIMIT, le=PAYMENT_LIMIT)] | None = None
 
 
-class SolutionDocument(msgspec.Struct):
-    """A solution; further keys, as `opt --json` prints, are ignored."""
-
+class SolutionDocument(msgspec.Struct):  # further keys, as `opt --json` prints, are ignored
     decisions: list[DecisionDocument | None]
 
 
 def solution_document(solution: Solution) -> dict[str, Any]:
-    """The solution's JSON document."""
     rows = (None if each is None else each._asdict() | {"cells": list(map(list, each.cells))} for each in solution)
     return {"decisions": list(rows)}
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:
-    """Read a solution file, of which only the form is checked."""
     data, source = read_bytes(path)
     return parse_solution(load_json(data, source), source)
 
 
 def parse_solution(data: Any, source: str) -> Solution:
-    """Validate the shape of a decoded solution document."""
     return make_solution(convert(data, SolutionDocument, source).decisions)
 
 
 def make_solution(decisions: Iterable[DecisionDocument | None]) -> Solution:
-    """The decisions that stand in a file."""
     return tuple(None if each is None else Decision(each.vendor, each.cells, each.payment) for each in decisions)

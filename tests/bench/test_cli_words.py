@@ -16,13 +16,7 @@ from ratiobench.bench.family.registry import claim_searches, families, find_suit
 from ratiobench.bench.running import runner
 from ratiobench.formulations.report import Termination
 from ratiobench.formulations.worker import Reply
-from ratiobench.instances.io.errors import (
-    explain_unknown_name,
-    explain_unknown_value,
-    find_nearest,
-    install_command,
-    suggest_name,
-)
+from ratiobench.instances.io.errors import explain_unknown_name, explain_unknown_value, install_command, suggest_name
 from ratiobench.instances.lora.named import path
 from tests.support.toy_runs import toy  # noqa: F401
 
@@ -114,8 +108,8 @@ def test_nothing_is_guessed_where_nothing_is_near(
 
 
 def test_names_are_near_whatever_the_case_of_their_letters() -> None:
-    assert find_nearest("PDFTSP", ["eft", "pdftsp"]) == "pdftsp"
-    assert find_nearest("x" * 10**6, ["eft"]) == ""
+    assert suggest_name("PDFTSP", ["eft", "pdftsp"]) == "; did you mean 'pdftsp'?"
+    assert suggest_name("x" * 10**6, ["eft"]) == ""
     assert suggest_name("nothing", ["eft"]) == ""
     assert explain_unknown_name("efd", ["eft", "ntm"]) == "'efd' is not one of eft, ntm; did you mean 'eft'?"
     assert explain_unknown_value("efd", ["eft", "ntm"]) == "'efd' is none of eft, ntm; did you mean 'eft'?"

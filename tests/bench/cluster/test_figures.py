@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ratiobench.bench.cluster import figures
+from ratiobench.bench.cluster import measures
 from ratiobench.bench.cluster.backtest import Optimum, _share
 from ratiobench.bench.cluster.changes import change, list_changes
 from ratiobench.bench.results.intervals import quantile
@@ -26,7 +26,7 @@ def month(days: int = 3) -> Instance:
 def test_means_are_those_of_the_jobs_one_by_one() -> None:
     instance = month()
     start = instance.jobs.submit + np.arange(len(instance.jobs)) * 7
-    found = figures.measure(instance, start, np.ones(len(start), dtype=bool))
+    found = measures.measure(instance, start, np.ones(len(start), dtype=bool))
     jobs = instance.jobs
     rows = [
         (7 * j, n * g * r, max(1.0, (7 * j + r) / max(r, 10)))
@@ -55,23 +55,23 @@ def test_utilisation_is_that_of_every_second() -> None:
             used += sum(int(w) for b, w in ends if second < b)
             shut = [node for node, a, b, _ in instance.closures.tolist() if a <= second < b]
             capacity += instance.capacity - int(instance.node_gpus[shut].sum())
-        assert figures.utilisation(instance, start) == pytest.approx(used / max(1, capacity)), seed
+        assert measures.utilisation(instance, start) == pytest.approx(used / max(1, capacity)), seed
 
 
 def test_days_add_up_to_all_gpu_seconds() -> None:
     instance = month()
     start = instance.jobs.submit
-    days = figures.list_utilisation(instance, start, figures.list_days(instance))
+    days = measures.list_utilisation(instance, start, measures.list_days(instance))
     inside = np.clip(np.minimum(start + instance.jobs.run, len(days) * DAY) - start, 0, None)
     total = float((inside * instance.jobs.width).sum())
     assert sum(days) * instance.capacity * DAY == pytest.approx(total)
-    waits = figures.wait_by_day(instance, start + 60)
+    waits = measures.wait_by_day(instance, start + 60)
     assert {wait for wait in waits if wait is not None} == {60.0}
 
 
 def test_groups_part_the_jobs() -> None:
     instance = month()
-    for groups in (figures.group_by_account(instance), dict(group_jobs(instance, "width"))):
+    for groups in (measures.group_by_account(instance), dict(group_jobs(instance, "width"))):
         assert (sum(mask.astype(int) for mask in groups.values()) == 1).all()
     assert [name for name, _ in group_jobs(instance, "width")][:3] == ["1", "2", "3 to 4"]
 
@@ -83,20 +83,20 @@ def test_the_paired_interval_is_that_of_the_ratio_estimator() -> None:
         jobs, everyone = instance.jobs, np.ones(len(instance.jobs), dtype=bool)
         one = np.ones(len(jobs), dtype=np.int64)
         later = jobs.submit + jobs.submit // 3600 % 24
-        found = figures.compare(instance, later, jobs.submit, one, everyone)
+        found = measures.compare(instance, later, jobs.submit, one, everyone)
         period = jobs.submit // (7 * DAY if unit == "weeks" else DAY)
         parts = [(later - jobs.submit)[period == p] for p in np.unique(period)]
         mean = sum(part.sum() for part in parts) / len(jobs)
         assert (found.unit, found.mean) == (unit, pytest.approx(mean))
         assert found.periods == len(parts) <= count
-        if len(parts) < figures.LEAST_PERIODS:
+        if len(parts) < measures.LEAST_PERIODS:
             assert found.low is None
             continue
         spread = math.sqrt(sum(float(part.sum() - mean * len(part)) ** 2 for part in parts) / (len(parts) - 1))
         half = quantile(len(parts) - 1) * spread * math.sqrt(len(parts)) / len(jobs)
         assert found.low is not None
         assert found.low == pytest.approx(mean - half)
-        same = figures.compare(instance, later, later, one, everyone)
+        same = measures.compare(instance, later, later, one, everyone)
         assert (same.mean, same.low, same.high) == (0, 0, 0)
 
 

@@ -11,9 +11,8 @@ from ratiobench import imported
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import document, read
 from ratiobench.instances.cluster.generate import generate
-from ratiobench.instances.cluster.logs import ClusterFile, LogPool, import_logs
+from ratiobench.instances.cluster.logs import ClusterFile, LogPool, Report, import_logs
 from ratiobench.instances.cluster.model import Instance, Partition, Quota
-from ratiobench.instances.cluster.report import Report
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import make_rule
 from ratiobench.online.cluster.replay import replay

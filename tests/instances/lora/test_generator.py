@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, read, write
-from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scale_counts, traces
+from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, days, scale_counts, span_counts, traces
 from ratiobench.instances.lora.calibration import read_shipped
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named, names, path
 from ratiobench.instances.lora.paper import DEADLINES, read_recipe
-from ratiobench.instances.lora.prices import regions, tariff
+from ratiobench.instances.lora.prices import regions, tariff_from
 from ratiobench.instances.lora.quantities import load, servable
 from tests.support.samples import samples
 
@@ -223,7 +223,7 @@ def test_trace_arrivals_are_the_day_s(trace: str) -> None:
     """Arrivals are the day's counts as they are, or rescaled to a mean or a total exactly."""
     day = days(trace)[2]
     arrivals = {"trace": trace, "day": day}
-    counts = day_counts(trace, day)
+    counts = span_counts(trace, day, 1)[0]
 
     def per_slot(**more: Any) -> list[int]:
         instance = generate({"kind": "paper", "nodes": 2, **more})
@@ -247,7 +247,7 @@ def test_a_user_s_trace_file_drives_the_arrivals(tmp_path: Path) -> None:
 def test_a_part_of_the_day_has_that_part_s_prices() -> None:
     """Slot 1 of the instance is slot `start` of the day, for prices as for arrivals."""
     instance = generate({"kind": "paper", "tasks": 5, "start": 100, "slots": 20, "prices": {"region": "DE"}})
-    prices = tariff("DE", instance.origin["recipe"]["prices"]["day"])
+    prices = tariff_from("DE", instance.origin["recipe"]["prices"]["day"]).at_slots(0, 144, 600)[0]
     for node in instance.node_types:
         assert node.tariff.tolist() == list(prices[99:119])
     assert generate({"kind": "paper", "tasks": 5, "start": 100}).slots == SLOTS_PER_DAY - 99
@@ -323,9 +323,9 @@ def test_named_and_file_recipes_read_instances(tmp_path: Path) -> None:
 def test_every_recipe_gives_a_valid_instance_with_its_tasks(recipe: Recipe) -> None:
     """Any combination of keys generates, twice the same, with the number of tasks asked for."""
     start = recipe.get("start", 1)
-    counts = day_counts("pai", days("pai")[0])[start - 1 :]
+    counts = span_counts("pai", days("pai")[0], 1)[0][start - 1 :]
     if recipe.get("arrivals") == {"trace": "philly", "day": "2017-10-13"}:
-        counts = day_counts("philly", "2017-10-13")[start - 1 :]
+        counts = span_counts("philly", "2017-10-13", 1)[0][start - 1 :]
     if "trace" in recipe.get("arrivals", {}) and recipe["tasks"] and not any(counts):
         with pytest.raises(InputError, match="no submissions"):
             generate(recipe)

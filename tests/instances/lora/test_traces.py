@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.arrivals import (
     SLOTS_PER_DAY,
-    day_counts,
     days,
     list_earlier_days,
     read_arrivals,
@@ -27,7 +26,7 @@ from ratiobench.instances.lora.arrivals import (
 )
 from ratiobench.instances.lora.calibration import read_shipped
 from ratiobench.instances.lora.generate import generate
-from ratiobench.instances.lora.prices import regions, tariff
+from ratiobench.instances.lora.prices import regions, tariff_from
 
 TRACES = ("helios", "pai", "philly")
 RAW = {"pai": "pai_task_table.csv.gz", "philly": "philly.csv.gz", "helios": "cluster_log.csv.gz"}
@@ -64,7 +63,7 @@ def test_real_rows_give_exactly_the_counted_arrivals(trace: str, raw: Path) -> N
 def test_shipped_days_are_the_counted_ones(trace: str, raw: Path) -> None:
     counted = table(raw / trace / "arrivals_10min.csv")
     shipped_days = (*list_earlier_days(trace), *days(trace))
-    assert {day: day_counts(trace, day) for day in shipped_days} == {day: counted[day] for day in shipped_days}
+    assert {day: span_counts(trace, day, 1)[0] for day in shipped_days} == {day: counted[day] for day in shipped_days}
 
 
 def test_published_examples_are_read(raw: Path) -> None:
@@ -79,7 +78,7 @@ def test_published_examples_are_read(raw: Path) -> None:
 
 
 def test_shipped_prices_are_the_rounded_real_ones(raw: Path) -> None:
-    """Each shipped hour is the market's price rounded half to even, held for six slots."""
+    """Each shipped hour is the market's price rounded half to even."""
     for region, known in regions().items():
         real: dict[str, list[int]] = {}
         with (raw / "electricity" / f"day_ahead_price_{region}.csv").open(newline="") as file:
@@ -87,7 +86,7 @@ def test_shipped_prices_are_the_rounded_real_ones(raw: Path) -> None:
                 price = Decimal(row["price_per_mwh"]).quantize(Decimal(1), ROUND_HALF_EVEN)
                 real.setdefault(row["time"][:10], []).append(int(price))
         for day in known:
-            assert list(tariff(region, day)) == [price for price in real[day] for _ in range(6)]
+            assert list(tariff_from(region, day).days[0]) == real[day]
 
 
 def test_the_calibration_is_the_measured_one(raw: Path) -> None:
@@ -122,7 +121,7 @@ def test_seven_days_of_each_trace_are_shipped() -> None:
         assert len(days(name)) == 7
         assert days(name)[0] in summary
         for day in days(name):
-            counts = day_counts(name, day)
+            counts = span_counts(name, day, 1)[0]
             assert len(counts) == SLOTS_PER_DAY
             assert min(counts) >= 0 < sum(counts)
 
@@ -134,12 +133,12 @@ def test_days_before_the_week_are_shipped_as_history(trace: str) -> None:
     assert len(known) >= 21
     dates = [date.fromisoformat(day) for day in known]
     assert dates == [dates[0] + timedelta(days=j) for j in range(len(known))]
-    assert len(day_counts(trace, known[0])) == SLOTS_PER_DAY
+    assert len(span_counts(trace, known[0], 1)[0]) == SLOTS_PER_DAY
     last = list_earlier_days(trace)[-1]
     counts, recurs = span_counts(trace, last, 2)
-    assert (counts, recurs) == (day_counts(trace, last) + day_counts(trace, days(trace)[0]), False)
+    assert (counts, recurs) == (span_counts(trace, last, 1)[0] + span_counts(trace, days(trace)[0], 1)[0], False)
     assert span_counts(trace, days(trace)[-1], 2) == (
-        day_counts(trace, days(trace)[-1]) + day_counts(trace, days(trace)[0]), True
+        span_counts(trace, days(trace)[-1], 1)[0] + span_counts(trace, days(trace)[0], 1)[0], True
     )  # fmt: skip
 
 
@@ -152,14 +151,14 @@ def test_a_recipe_may_name_an_earlier_day() -> None:
     }
     made = generate(recipe)
     arrived = np.bincount(made.arrival - 1, minlength=SLOTS_PER_DAY)
-    assert tuple(arrived.tolist()) == scale_counts(day_counts("pai", list_earlier_days("pai")[3]), 50)
+    assert tuple(arrived.tolist()) == scale_counts(span_counts("pai", list_earlier_days("pai")[3], 1)[0], 50)
 
 
 def test_a_shipped_day_has_a_negative_price() -> None:
     """Both markets have a shipped day on which prices fall below zero."""
     for region, known in regions().items():
-        assert any(min(tariff(region, day)) < 0 for day in known)
-        assert all(len(tariff(region, day)) == SLOTS_PER_DAY for day in known)
+        assert any(min(tariff_from(region, day).days[0]) < 0 for day in known)
+        assert all(len(tariff_from(region, day).days[0]) == 24 for day in known)
 
 
 counts_strategy = st.lists(st.integers(0, 400), min_size=1, max_size=144)
@@ -327,14 +326,14 @@ def test_unknown_traces_and_days_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'mars' is none of helios, pai, philly"):
         read_arrivals("mars", tmp_path)
     with pytest.raises(InputError, match="'mars' is none of helios, pai, philly"):
-        day_counts("mars", "2017-10-09")
+        span_counts("mars", "2017-10-09", 1)
     with pytest.raises(InputError, match=r"'2001-01-01' is not shipped; shipped: 2017-10-09, .*own file"):
-        day_counts("philly", "2001-01-01")
+        span_counts("philly", "2001-01-01", 1)
     file = tmp_path / "log.json"
     file.write_text(json.dumps(PHILLY_JOBS))
     with pytest.raises(InputError, match="'2001-01-01' is not in the file, which has 2017-10-09 to 2017-10-11"):
-        day_counts("philly", "2001-01-01", file)
+        span_counts("philly", "2001-01-01", 1, file)
     with pytest.raises(InputError, match="'2016-01-01' is none of"):
-        tariff("DE", "2016-01-01")
+        tariff_from("DE", "2016-01-01")
     with pytest.raises(InputError, match="'UK' is none of PJM, DE"):
-        tariff("UK", "2016-01-01")
+        tariff_from("UK", "2016-01-01")

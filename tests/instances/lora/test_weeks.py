@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ratiobench.instances.lora.arrivals import day_counts, days, span_counts
+from ratiobench.instances.lora.arrivals import days, span_counts
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.prices import tariff, tariff_from
+from ratiobench.instances.lora.prices import tariff_from
 from ratiobench.instances.lora.quantities import load
 
 DAY = {"kind": "paper", "tasks": 300, "nodes": 4, "arrivals": {"trace": "philly"}, "seed": ["w"]}
@@ -66,7 +66,7 @@ def test_windows_are_the_stretched_fewest_slots(minutes: int) -> None:
 
 def test_arrivals_are_those_of_the_trace() -> None:
     """Hours are sums of the shipped counts; minutes lie in their ten minutes; a file knows its minutes."""
-    counts = np.array(day_counts("pai", days("pai")[1]))
+    counts = np.array(span_counts("pai", days("pai")[1], 1)[0])
     recipe = {"kind": "paper", "nodes": 1, "arrivals": {"trace": "pai", "day": days("pai")[1]}}
     hours = generate({**recipe, "slot_minutes": 60})
     assert np.bincount(hours.arrival, minlength=25)[1:].tolist() == counts.reshape(24, 6).sum(axis=1).tolist()
@@ -92,20 +92,21 @@ def test_several_days_follow_one_another() -> None:
     """Traces and prices go on with the next shipped day, and begin again where they end, which is said."""
     week = generate({**DAY, "tasks": 700, "days": 7})
     assert (week.slots, len(week.origin["notes"])) == (1008, 1)
-    shipped = [tariff("PJM", day) for day in ("2017-05-08", "2017-07-12", "2017-09-04", "2017-12-29", "2017-02-02")]
+    shipped_days = ("2017-05-08", "2017-07-12", "2017-09-04", "2017-12-29", "2017-02-02")
+    shipped = [tariff_from("PJM", day).at_slots(0, 144, 600)[0] for day in shipped_days]
     prices = np.concatenate([shipped[j % 5] for j in range(7)]).tolist()
     assert all(node.tariff.tolist() == prices for node in week.node_types)
     two = generate({**DAY, "tasks": 700, "days": 2, "arrivals": {"trace": "philly", "day": days("philly")[-1]}})
     assert two.origin["notes"] == ["The days of the trace philly end, and begin again with the first."]
     counts, recurs = span_counts("philly", days("philly")[5], 3)
     assert recurs
-    assert counts[288:] == day_counts("philly", days("philly")[0])
+    assert counts[288:] == span_counts("philly", days("philly")[0], 1)[0]
 
 
 def test_a_price_is_that_of_the_slot_s_beginning() -> None:
     """Also in slots that divide no hour; and a day of ten minutes is the shipped one."""
     prices, recurs = tariff_from("DE", "2016-05-08").at_slots(0, 206, 420)
-    whole = tariff("DE", "2016-05-08")
+    whole = tariff_from("DE", "2016-05-08").at_slots(0, 144, 600)[0]
     assert prices == [whole[t * 420 // 600] for t in range(206)]
     assert not recurs
     assert tariff_from("DE", "2016-05-08").at_slots(600, 143, 600)[0] == list(whole[1:])

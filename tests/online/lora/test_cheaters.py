@@ -322,13 +322,7 @@ def test_what_makes_instances_is_out_of_bounds_before_the_first_arrival_too(
 
 
 @pytest.mark.parametrize(
-    "module",
-    [
-        "ratiobench.instances.lora.generate",
-        "ratiobench.instances.lora.readers",
-        "ratiobench.bench",
-        "ratiobench.bench.commands.solve",
-    ],
+    "module", ["ratiobench.instances.lora.generate", "ratiobench.bench", "ratiobench.bench.commands.solve"]
 )
 def test_an_algorithms_file_may_not_import_what_makes_instances(
     instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
@@ -356,7 +350,6 @@ def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that(
         "ratiobench.bench.commands.solve",
         "ratiobench.instances.lora.constructions",
         "ratiobench.instances.lora.paper",
-        "ratiobench.instances.lora.readers",
     } <= barred
     assert {
         "ratiobench.instances.eapm.workload",
