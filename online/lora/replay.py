@@ -1,7 +1,6 @@
-"""A run that is gone on with from the middle: what a task would get with another report, without those before it again.
+"""A run that is gone on with from the middle: what a task would get with another report.
 
-The algorithm and the books are copied at the stops that were asked for. What an algorithm never alters in place its
-copies share (`__deepcopy__`).
+The algorithm and the books are copied there; what an algorithm never alters in place its copies share (`__deepcopy__`).
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ MOST = 16  # Stops that are kept, beside the start
 
 
 class _Stop(NamedTuple):
-    """Where a run stands before a task."""
-
     books: CapacityState
     algorithm: Any
     log: list[LogEntry]
