@@ -1,8 +1,4 @@
-"""The first prices as bytes: what a day's preparation spends its time on, to be kept between runs.
-
-Those of the days before the day of `quick` are shipped in `first_prices.json`: they follow from shipped traces alone.
-`python -m tools.first_prices` writes them, and a test holds them against what is computed.
-"""
+"""The first prices of a day, kept between runs; `tools.first_prices` writes those that are shipped, before `quick`."""
 
 from __future__ import annotations
 
@@ -21,13 +17,12 @@ from ratiobench.online.lora.learned.past import Floats
 class FirstPrices(NamedTuple):
     """What a day begins with."""
 
-    shares: list[Shares]  # of a node, by node type. unit: (G,) what a step of size 1 is. nu: (G, T) prices of a node
-    unit: Floats
-    nu: Floats
+    shares: list[Shares]  # of a node, by node type
+    unit: Floats  # (G,) what a step of size 1 is
+    nu: Floats  # (G, T) prices of a node
 
 
 def write_prices(first: FirstPrices) -> bytes:
-    """As bytes."""
     arrays = {"unit": first.unit, "nu": first.nu}
     for g, shares in enumerate(first.shares):
         arrays |= {f"{name}_{g}": np.asarray(value) for name, value in shares._asdict().items()}
@@ -37,7 +32,6 @@ def write_prices(first: FirstPrices) -> bytes:
 
 
 def read_prices(content: bytes | None) -> FirstPrices | None:
-    """From the bytes; None without any."""
     if content is None:
         return None
     with np.load(BytesIO(content), allow_pickle=False) as arrays:
@@ -54,7 +48,7 @@ SHIPPED = Path(__file__).with_name("first_prices.json")
 
 
 def find_shipped(mark: str) -> FirstPrices | None:
-    """Those shipped under the SHA-256 of what they follow from; None without any."""
+    """The prices shipped under the SHA-256 of what they follow from."""
     stored = _shipped().get(mark)
     if stored is None:
         return None
@@ -66,7 +60,6 @@ def find_shipped(mark: str) -> FirstPrices | None:
 
 
 def document(first: FirstPrices) -> dict[str, Any]:
-    """As JSON values, every double as it is."""
     shares = [[*(np.asarray(value).tolist() for value in kind)] for kind in first.shares]
     return {"shares": shares, "unit": first.unit.tolist(), "nu": first.nu.tolist()}
 

@@ -1,8 +1,4 @@
-"""Tasks that are past: of earlier days, and of today, as demand that may come again.
-
-A task of an earlier day stands at its slot of that day. What it would cost on another day follows from its energy and
-that day's tariff; a cost that was given slot by slot is kept as its mean.
-"""
+"""Tasks that are past, of earlier days and of today, as demand that may come again."""
 
 from __future__ import annotations
 
@@ -36,12 +32,10 @@ class Past(NamedTuple):
 
     @property
     def tasks(self) -> int:
-        """n."""
         return len(self.arrival)
 
 
 def empty_past(types: int) -> Past:
-    """No task at all."""
     none, wide = np.zeros(0, np.int64), np.zeros((0, types), np.int64)
     ways = np.zeros((0, OPTIONS), np.int64)
     return Past(none, none, none, none, none, wide, wide.astype(float), wide.astype(float), ways, ways)
@@ -51,7 +45,7 @@ def read_past(instance: Instance, slots: int) -> Past:
     """The tasks of an instance of one day or of several days of `slots` slots, each at its slot of its day."""
     able = usable_types(instance)
     energy, flat = instance.energy_wh.astype(float), np.zeros(instance.rate.shape)
-    for i, cost in instance.explicit_cost.items():
+    for i, cost in instance.explicit_cost.items():  # no tariff explains it: its mean is kept
         energy[i] = 0.0
         flat[i] = cost[:, int(instance.arrival[i]) - 1 : int(instance.deadline[i])].mean(axis=1)
     ways = [_undominated(instance.vendors(i)) for i in range(instance.tasks)]
@@ -84,7 +78,7 @@ def _undominated(vendors: Sequence[tuple[int, int]]) -> tuple[list[int], list[in
 
 
 def note(tasks: Sequence[Task], public: Public) -> Past:
-    """The tasks as past ones: what today has shown so far."""
+    """The tasks of today as past ones."""
     tariff, size, compute = public.tariff.astype(float), public.memory_mb, public.compute
     types = len(size)
     if not tasks:
@@ -116,10 +110,8 @@ def note(tasks: Sequence[Task], public: Public) -> Past:
 
 
 def thin(past: Past, stride: int) -> Past:
-    """Every so many-th of them."""
     return Past._make(np.ascontiguousarray(column[::stride]) for column in past)
 
 
 def join_pasts(parts: Sequence[Past]) -> Past:
-    """All of them, in this order."""
     return Past._make(np.ascontiguousarray(np.concatenate(columns)) for columns in zip(*parts, strict=True))
