@@ -104,10 +104,9 @@ def _represent(past: Past, share: Floats, slots: int, size: int, picks: IntArray
 
 @inner
 def _entries(first, until, price, tariff, energy, flat, share, rate, rank, key, size, kind, cost):  # type: ignore[no-untyped-def]
-    """The edges of each slot's lower hull of (rate, cost) over the node types, from the origin on: G places a slot.
-
-    An edge steps to the next faster type that is worth it: key is its cost per sample (inf: no edge), size its samples.
-    """
+    """The edges of each slot's lower hull of (rate, cost) over the node types, from the origin on: G places a slot."""
+    # An edge steps to the next faster type that is worth it: key is its cost per sample (inf: no edge), size its
+    # samples.
     types = len(rate)
     for t in range(first, until):
         at = (t - first) * types
@@ -157,11 +156,9 @@ def _sort(key, order, count):  # type: ignore[no-untyped-def]
 
 @inner
 def _buy(first, until, start, prices, bid, work, types, weight, key, size, kind, order, use):  # type: ignore[no-untyped-def]
-    """The best cover in whole cells from the sorted entries; adds `weight` to `use` for each of its cells.
-
-    Entries are taken in order until one can do the rest. In its place there may be a later one that does the rest for
-    less: the first edge of a slot of which nothing was taken. Steps to a faster type give the slower cell back.
-    """
+    """The best cover in whole cells from the sorted entries; adds `weight` to `use` for each of its cells."""
+    # Entries are taken in order until one can do the rest. In its place there may be a later one that does the rest for
+    # less: the first edge of a slot of which nothing was taken. Steps to a faster type give the slower cell back.
     count = (until - first) * types
     best = 0.0
     pick = -1
@@ -214,11 +211,9 @@ def _buy(first, until, start, prices, bid, work, types, weight, key, size, kind,
 
 @compiled
 def descend(reps, now, expected, free, nodes, tariff, price, unit, rounds, step):  # type: ignore[no-untyped-def]
-    """(G, T) prices of a node, the mean over the later two thirds of the rounds, from slot `now` on.
-
-    `expected`: (P,) tasks to come; `free`, `nodes`: (G, T) nodes left of (G,) K_g; `unit`: (G,) what a step of 1 is. A
-    slot that is over or under by all nodes or more takes a whole step.
-    """
+    """(G, T) prices of a node, the mean over the later two thirds of the rounds, from slot `now` on."""
+    # expected: (P,) tasks to come; free: (G, T) nodes left of nodes, (G,); unit: (G,) what a step of 1 is. A slot that
+    # is over or under by all nodes or more takes a whole step.
     types, slots = price.shape
     price = price.copy()
     mean = np.zeros((types, slots))

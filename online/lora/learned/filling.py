@@ -159,11 +159,8 @@ def waste_table(rate, memory, demand, compute, memory_mb, part, choice):  # type
 
 @compiled
 def find_best_filled(nu, share, weight, tables, compute, memory, cluster, types, rate, size, first, node, price):  # type: ignore[no-untyped-def]
-    """Fill (G', W) the node with room of least dW, the first of equals, else -1, and the price of a cell there.
-
-    The price of a cell (g, t, k) is nu_gt (share_g + weight dW), rounded down to whole micro-dollars, at least 0: nu is
-    the price of a whole node, and dW how much the expected waste of node k grows by the task; without a node it is 0.
-    """
+    """Fill (G', W) the node with room of least dW, the first of equals, else -1, and the price of a cell there."""
+    # dW: how much the expected waste of the node grows by the task. nu: the price of a whole node.
     first_node, capacity = cluster
     width = node.shape[1]
     least = np.empty(width)

@@ -66,7 +66,7 @@ class Forecast:
             self._fades = [np.clip(lasts / seconds - np.arange(slots), 0.0, 1.0) for lasts in LASTS]
 
     def ways(self, now: int, came: Floats) -> list[Floats]:
-        """How the day may go on: equally likely (T,) arrivals from now on; those of slot `now` are the rest of it."""
+        """How the day may go on: equally likely (T,) arrivals from now on, of slot `now` the rest."""
         found = [self._expected(now, came, fade) for fade in self._fades]
         for left in found:
             left[now + self._hour :] *= self._ahead

@@ -78,35 +78,17 @@ def _undominated(vendors: Sequence[tuple[int, int]]) -> tuple[list[int], list[in
 
 
 def note(tasks: Sequence[Task], public: Public) -> Past:
-    """The tasks of today as past ones."""
-    tariff, size, compute = public.tariff.astype(float), public.memory_mb, public.compute
-    types = len(size)
-    if not tasks:
-        return empty_past(types)
-    energy, flat = np.zeros((len(tasks), types)), np.zeros((len(tasks), types))
-    rate = np.zeros((len(tasks), types), np.int64)
-    for row, task in enumerate(tasks):
-        rate[row] = np.where((task.rate <= compute) & (task.memory_mb <= size), task.rate, 0)
-        # Over the whole day cost and tariff are known, and where one is a multiple of the other so are their sums.
-        for g in range(types):
-            whole = tariff[g].sum()
-            if whole > 0:
-                energy[row, g] = task.cost[g].sum() / whole
-            else:
-                flat[row, g] = task.cost[g].sum() / task.cost.shape[1]
-    ways = np.array([_undominated(task.vendors) for task in tasks], np.int64).reshape(len(tasks), 2, OPTIONS)
-    return Past(
-        np.array([task.arrival - 1 for task in tasks], np.int64),
-        np.array([task.deadline - task.arrival + 1 for task in tasks], np.int64),
-        np.array([task.memory_mb for task in tasks], np.int64),
-        np.array([task.work for task in tasks], np.int64),
-        np.array([task.bid for task in tasks], np.int64),
-        rate,
-        energy,
-        flat,
-        np.ascontiguousarray(ways[:, 0]),
-        np.ascontiguousarray(ways[:, 1]),
-    )
+    """The tasks of today, one at least, as past ones."""
+    figures = [(task.arrival, task.deadline, task.memory_mb, task.work, task.bid) for task in tasks]
+    arrival, deadline, memory, work, bid = np.array(figures, np.int64).T
+    rate = np.stack([task.rate for task in tasks])
+    rate = np.where((rate <= public.compute) & (memory[:, None] <= public.memory_mb), rate, 0)
+    # Over the whole day cost and tariff are known, and where one is a multiple of the other so are their sums.
+    cost, whole = np.stack([task.cost.sum(axis=1) for task in tasks]), public.tariff.astype(float).sum(axis=1)
+    energy = np.divide(cost, whole, out=np.zeros(cost.shape), where=whole > 0)
+    flat = np.where(whole > 0, 0.0, cost / public.slots)
+    ways = np.array([_undominated(task.vendors) for task in tasks], np.int64)
+    return Past(arrival - 1, deadline - arrival + 1, memory, work, bid, rate, energy, flat, ways[:, 0], ways[:, 1])
 
 
 def thin(past: Past, stride: int) -> Past:

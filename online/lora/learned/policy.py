@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +19,7 @@ from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.history import split
 from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.lora.learned.demand import Representatives, descend, draw, list_points
-from ratiobench.online.lora.learned.filling import Filling, find_best_filled, find_shares
-from ratiobench.online.lora.learned.first_prices import FirstPrices, find_shipped, read_prices, write_prices
+from ratiobench.online.lora.learned.filling import Filling, Shares, find_best_filled, find_shares
 from ratiobench.online.lora.learned.forecast import Forecast
 from ratiobench.online.lora.learned.past import Floats, Past, empty_past, join_pasts, note, read_past, thin
 from ratiobench.online.lora.posted_prices import ProposedPrices, find_usable_types
@@ -48,6 +50,51 @@ class Settings:
     ahead: float | None = None
     fill: float = 1.0
     monotone: bool = False
+
+
+class FirstPrices(NamedTuple):
+    """What a day begins with, and what takes most of its preparation: kept between runs."""
+
+    shares: list[Shares]  # of a node, by node type
+    unit: Floats  # (G,) what a step of size 1 is
+    nu: Floats  # (G, T) prices of a node
+
+
+def document(first: FirstPrices) -> dict[str, Any]:
+    """The prices as JSON values."""
+    shares = [[*(np.asarray(value).tolist() for value in kind)] for kind in first.shares]
+    return {"shares": shares, "unit": first.unit.tolist(), "nu": first.nu.tolist()}
+
+
+def write_prices(first: FirstPrices) -> bytes:
+    return json.dumps(document(first)).encode()
+
+
+def read_prices(content: bytes | None) -> FirstPrices | None:
+    return None if content is None else _parse(json.loads(content))
+
+
+def _parse(stored: dict[str, Any]) -> FirstPrices:
+    shares = [
+        Shares(np.array(rate, np.int64), np.array(memory, np.int64), np.array(share, float), (compute, other))
+        for rate, memory, share, (compute, other) in stored["shares"]
+    ]
+    return FirstPrices(shares, np.array(stored["unit"]), np.array(stored["nu"]))
+
+
+SHIPPED = Path(__file__).with_name("first_prices.json")  # of `quick`; `python -m tools.first_prices` writes them
+
+
+def find_shipped(mark: str) -> FirstPrices | None:
+    """The prices shipped under the SHA-256 of what they follow from."""
+    stored = _read_shipped().get(mark)
+    return None if stored is None else _parse(stored)
+
+
+@cache
+def _read_shipped() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(SHIPPED.read_text())
+    return found
 
 
 # What earlier days tell: past tasks, forecast, filling, samples, unit of a step, prices before the day
