@@ -108,10 +108,9 @@ def announce(
 
 
 def _most_filled(kind: Kind, need: Sequence[Fraction], compute: int, memory_mb: int, beta: Fraction) -> Fraction:
-    """About the part of what is in demand that is sold before credits are high: a weight of Omega _RISE / beta is not.
-
-    Of compute and memory, of which `need` is asked in nodes and slots, the one that is more in demand runs out.
-    """
+    """About the part of what is in demand that is sold before credits are high."""
+    # A weight of Omega _RISE / beta is not. Of compute and memory, of which `need` is asked in nodes and slots, the one
+    # that is more in demand runs out.
     filled = [Fraction(1)]
     for sizes, whole, asked in zip((kind.rate, kind.memory), (compute, memory_mb), need, strict=True):
         weights = [kind.weigh(*both) * whole / own for *both, own in zip(kind.rate, kind.memory, sizes, strict=True)]
@@ -355,11 +354,8 @@ class Guard:
     def raise_credit(
         self, task: tuple[int, int, list[int]], types: Sequence[int], wish: Sequence[NDArray[Any]]
     ) -> None:
-        """Raise credits towards what wishes need, all by one part of it, for half of what may be raised.
-
-        `task`: first slot from 0, memory, rates by type.
-        """
-        first, memory, rates = task
+        """Raise credits towards what wishes need, all by one part of it, for half of what may be raised."""
+        first, memory, rates = task  # first slot from 0
         needs = []
         total = self._number(0)
         for g, prices in zip(types, wish, strict=True):
@@ -411,10 +407,8 @@ class Guard:
         return least, top
 
     def allowance(self, slots: int) -> Any:
-        """How far below L a cell may be offered: half of what may be raised, in equal parts for the slots.
-
-        It is asked for before the task's wishes raise credits: the other half is theirs.
-        """
+        """How far below L a cell may be offered: half of what may be raised, in equal parts for the slots."""
+        # It is asked for before the task's wishes raise credits: the other half is theirs.
         return self._may_raise() / (2 * self._number(self._announced.beta) * slots)
 
     def discount(self, least: NDArray[Any], price: NDArray[Any], most: Any) -> NDArray[Any]:
@@ -461,10 +455,8 @@ class Guard:
             self._spent += part
 
     def settle(self, slots: int, owed: Any) -> bool:
-        """Take back the credits of slots up to `slots`, which have passed, if that sets more free than is owed.
-
-        Owed is what tasks that arrived in one of these slots that is not settled yet are worth above their surplus.
-        """
+        """Take back the credits of slots up to `slots`, which have passed, if that sets more free than is owed."""
+        # Owed: what tasks that arrived in one of these slots that is not settled yet are worth above their surplus.
         span = slice(self.settled, slots)
         freed = sum(
             (worth * credit[span].sum() for worth, credit in zip(self._worth, self.credit, strict=True)),

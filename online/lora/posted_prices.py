@@ -297,10 +297,7 @@ def find_free_cells(task: Task, view: View, public: Public) -> tuple[IntArray, i
 def propose_cheapest(
     task: Task, view: View, public: Public, cell_prices: Callable[[Task, int], NDArray[Any]]
 ) -> ProposedPrices | None:
-    """Propose, for each type and slot, the cheapest node with free capacity, the first of equals.
-
-    `cell_prices`: of a task and its first slot from 0, the (K, W) prices of its cells.
-    """
+    """Propose the cheapest node with free capacity at the (K, W) prices of the task's cells from a slot, from 0, on."""
     found = find_free_cells(task, view, public)
     if found is None:
         return None

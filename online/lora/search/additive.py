@@ -168,11 +168,9 @@ def _best_nodes(lam, phi, compute, memory, tested, first_node, types, rates, siz
 
 @inner_allocating
 def _rows(rates, work, width, negative, limit):  # type: ignore[no-untyped-def]
-    """The count vectors that can matter, as rows: the first (slowest) type's count runs, the other types' is fixed.
-
-    Rows are mixed-radix positions of the other types' counts: steps of the positions, counts, where each row begins,
-    its length (0: not needed), the first type's least count that covers, and the number of states, -1 above the limit.
-    """
+    """The count vectors that can matter, as rows: the first (slowest) type's count runs, the other types' is fixed."""
+    # Rows are mixed-radix positions of the other types' counts: steps of the positions, counts, where each row begins,
+    # its length (0: not needed), the first type's least count that covers, the number of states (-1 above the limit).
     types = len(rates)
     stride = np.ones(types, np.int64)
     caps = np.zeros(types, np.int64)
@@ -336,11 +334,9 @@ def _outer(digits, o):  # type: ignore[no-untyped-def]
 
 @inner_allocating
 def _by_amounts(cell, node, rates, work, starts, begin, prices, limit):  # type: ignore[no-untyped-def]
-    """`_programme` over what is still to be done, in units that divide all rates, for tasks of too many count vectors.
-
-    Of equal costs the fewest cells are kept: in doubles two covers whose costs only rounding makes equal may be told
-    apart before the last cells are added.
-    """
+    """`_programme` over what is still to be done, in units that divide all rates, where count vectors are too many."""
+    # Of equal costs the fewest cells are kept: in doubles two covers whose costs only rounding makes equal may be told
+    # apart before the last cells are added.
     types, width = cell.shape
     unit = rates[0]
     for g in range(1, types):
@@ -532,11 +528,9 @@ def _answer(found, types, rate, first, cost):  # type: ignore[no-untyped-def]
 
 @compiled
 def cheapest_schedule(lam, phi, compute, memory, tested, cluster, load, rate, cost, starts, prices, limit):  # type: ignore[no-untyped-def]
-    """(total, option, cells [node, slot], S, sum e) of least cost; option -1 without one, -2 if there are too many.
-
-    A cell costs (lambda s + phi r) + e; cells are added from the last slot to the first, then the vendor's price. Ties
-    as `exact_cover`. `cluster`: `Cluster.arrays`; `load`: (r_i, M_i, d_i); `starts`, `prices`: `offers`.
-    """
+    """(total, option, cells [node, slot], S, sum e) of least cost; option -1 without one, -2 if there are too many."""
+    # A cell costs (lambda s + phi r) + e; cells are added from the last slot to the first, then the vendor's price.
+    # Ties as `exact_cover`. cluster: `Cluster.arrays`; load: (r_i, M_i, d_i); starts, prices: `offers`.
     size, needed, _ = load
     types, rates, first, cell, node = _cells(cluster[1], load, rate, starts)
     if len(cell) == 0:

@@ -132,10 +132,7 @@ def objective(prices: Prices, lam: float, phi: float, net: int, work: int, memor
 
 
 def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, prices: Prices) -> Choice | None:
-    """The schedule that Algorithm 2 finds: one path per state, path maxima as running prices, overshoot clipped.
-
-    It can be worse than (9): running maxima break the principle of optimality.
-    """
+    """The schedule that Algorithm 2 finds; it can be worse: running maxima break the principle of optimality."""
     cost = np.ascontiguousarray(task.cost[menu.types, menu.first - 1 : menu.last])
     first_node = np.concatenate([[0], np.cumsum(_sizes(public)[menu.types])])
     less, depth = amounts(menu.rates, task.work, menu.width, task.index)
@@ -173,10 +170,8 @@ def _printed_exact(
     less: IntArray,
     offset: int,
 ) -> tuple[int, int, int, list[tuple[int, int]], int] | None:
-    """(rank of the largest lambda, of the largest phi, S, [(node row, slot offset)], E) of the path of an option.
-
-    The programme of `best_path` with exact comparisons: doubles decide where they safely can, fractions otherwise.
-    """
+    """(rank of the largest lambda, of the largest phi, S, [(node row, slot offset)], E) of the path of an option."""
+    # The programme of `best_path` with exact comparisons: doubles decide where they safely can, fractions otherwise.
     assert prices.lam_exact is not None
     assert prices.phi_exact is not None
     lam_exact, phi_exact = prices.lam_exact, prices.phi_exact

@@ -63,10 +63,8 @@ def amounts(rates: IntArray, work: int, width: int, task: int | None = None) -> 
 
 @compiled
 def records(lam, phi, first_node):  # type: ignore[no-untyped-def]
-    """(begin, node, lam, phi) of the nodes that some price makes better than every earlier one of type and slot.
-
-    Those of (type g, slot t) are begin[g W + t] .. begin[g W + t + 1] - 1. No other can be strictly better in a state.
-    """
+    """(begin, node, lam, phi) of the nodes that some price makes better than every earlier one of type and slot."""
+    # Those of (type g, slot t) are begin[g W + t] .. begin[g W + t + 1] - 1. No other is strictly better in a state.
     types = len(first_node) - 1
     width = lam.shape[0]
     begin = np.empty(types * width + 1, np.int64)

@@ -214,11 +214,9 @@ def limit(p, wanted, length):  # type: ignore[no-untyped-def]
 
 @inner
 def fill(p, usable, length, slot_of, table):  # type: ignore[no-untyped-def]
-    """Fill table[m, x]: least cost of taking exactly x among the last m usable slots; returns the number of those.
-
-    slot_of[m] is the m-th usable slot from the end. Entries are filled where at most m cells reach them and the slots
-    that are left can complete a cover, up to `length` of each row; `far`, within half, is the impossible.
-    """
+    """Fill table[m, x]: least cost of taking exactly x among the last m usable slots; returns the number of those."""
+    # slot_of[m] is the m-th usable slot from the end. Entries are filled where at most m cells reach them and the slots
+    # that are left can complete a cover, up to `length` of each row; `far`, within half, is the impossible.
     types, width = p.cost.shape
     rows = len(p.outer)
     slots = 0
