@@ -12,7 +12,7 @@ from unittest.mock import patch
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.instances.io.files import sha256_of
 from ratiobench.online.lora.learned import policy
-from ratiobench.online.lora.learned.first_prices import SHIPPED, FirstPrices, document
+from ratiobench.online.lora.learned.policy import SHIPPED, FirstPrices, document
 from ratiobench.online.lora.registry import parse
 
 DAY = "philly_7200"

@@ -36,17 +36,13 @@ def canonical_memory(instance: Instance) -> Fraction:
 
 
 def canonical_money(instance: Instance) -> tuple[Fraction, str]:
-    """The unit of money that makes the least bbar 1: max (S + xi R) / b_il over minimal covers.
-
-    Where a minimal cover has b_il <= 0 no unit does; then over the schedules with F > 0 of a first run with the units
-    given, and the detail says so; so, too, where tasks stay on one node.
-    """
+    """The unit of money that makes the least bbar 1, max (S + xi R) / b_il over minimal covers; a detail to show."""
     memory = canonical_memory(instance)
     if instance.schedules is not ScheduleKind.ANY:
         return _observed_money(instance, memory), OBSERVED
     largest = Fraction(0)
     for covers in list_minimal_covers(instance):
-        if (covers.worst <= 0).any():
+        if (covers.worst <= 0).any():  # no unit makes it 1
             return _observed_money(instance, memory), OBSERVED
         # Doubles pick the candidates for the maximum, fractions decide among them.
         ratio = (covers.work + float(memory) * covers.megabytes) / covers.worst
@@ -57,6 +53,7 @@ def canonical_money(instance: Instance) -> tuple[Fraction, str]:
 
 
 def _observed_money(instance: Instance, memory: Fraction) -> Fraction:
+    """The same over the schedules with F > 0 of a first run with the units given."""
     _, pdftsp, constants = REGISTRY.prepare(REGISTRY.parse("pdftsp:units=given"), instance, instance.tasks)
     run_in_process(Simulator(instance, content_hash(instance)), pdftsp, {each.name: each.value for each in constants})
     ratios = [
@@ -91,26 +88,17 @@ def _plain(function: Callable[[Instance], Fraction]) -> Callable[[Instance], tup
     return lambda instance: (function(instance), "")
 
 
+_PLAIN = (
+    canonical_memory, eris_low, eris_high, public_constants.cap_compute, public_constants.cap_memory,
+    public_constants.largest_share, public_constants.spread, public_constants.memory_density,
+    public_constants.median_work_density, public_constants.median_memory_density, public_constants.median_bbar,
+    public_constants.least_density, public_constants.largest_density, public_constants.median_density,
+    public_constants.least_unit_value, public_constants.largest_unit_value, public_constants.fewest_units,
+)  # fmt: skip
 # Name -> function of an instance that gives the value and a detail to show
 CONSTANTS: Mapping[str, Callable[[Instance], tuple[Fraction, str]]] = {
     "alpha": _plain(alpha),
     "beta": _plain(beta),
     "canonical_money": canonical_money,
-    "canonical_memory": _plain(canonical_memory),
-    "eris_low": _plain(eris_low),
-    "eris_high": _plain(eris_high),
-    "cap_compute": _plain(public_constants.cap_compute),
-    "cap_memory": _plain(public_constants.cap_memory),
-    "largest_share": _plain(public_constants.largest_share),
-    "spread": _plain(public_constants.spread),
-    "memory_density": _plain(public_constants.memory_density),
-    "median_work_density": _plain(public_constants.median_work_density),
-    "median_memory_density": _plain(public_constants.median_memory_density),
-    "median_bbar": _plain(public_constants.median_bbar),
-    "least_density": _plain(public_constants.least_density),
-    "largest_density": _plain(public_constants.largest_density),
-    "median_density": _plain(public_constants.median_density),
-    "least_unit_value": _plain(public_constants.least_unit_value),
-    "largest_unit_value": _plain(public_constants.largest_unit_value),
-    "fewest_units": _plain(public_constants.fewest_units),
+    **{function.__name__: _plain(function) for function in _PLAIN},
 }

@@ -1,23 +1,9 @@
 """The guard of Theorem H: any prices, kept between two limits, give a competitive ratio that is known beforehand.
 
-On each node type g the tasks fall into announced classes j: sizes s_j, r_j, and X_j at least a task's worth over its
-weight w = max(a s / C, b r / D), with a and b as announced. A class is exact, or stands for all tasks within a factor
-`step` below its sizes. What fits a node weighs at most Omega_g, and beta_g = beta / Omega_g. R_j is the least that
-tasks add up to, each ln(1 + beta_g w / K), when no node has room for class j any more, and
-
-    Phi = max_j X_j e^(-R_j).
-
-A cell (g, t) has a credit c, per unit of weight, which is never below Phi: it begins there, and a task of weight w is
-sold the cell at a price P with L <= P <= c w, where L = (Phi after it - c) K / beta_g, and c grows by beta_g P / K. Any
-wish P* becomes such a P. Where a wish is above c w, c is raised for it first, and where it is below L, c is raised
-afterwards: raises may take all that sales and surplus leave of (rho + max(1, beta)) ALG.
-
-Slots that have passed may be settled: their credits are taken back, and every task that arrived in one of them counts
-with all that it is worth. What that sets free pays for raises.
-
-Theorem H. OPT <= (rho + max(1, beta)) ALG + A0 + E. Here A0 = sum Omega_g K_g Phi of empty nodes, and E, 0 where what
-was announced bounds the day, is the worth of the tasks of no class and what others are worth above X_j w.
-`docs/theory/mechanisms.md` has the proof.
+The theorem, its proof and the names are in `docs/theory/mechanisms.md`, and `docs/theory/guard.md` has what stands here
+beside it. In short: a cell (g, t) has a credit c per unit of weight, never below Phi = max_j X_j e^(-R_j). A task of
+weight w is sold the cell at a price P with L <= P <= c w, where L = (Phi after it - c) K / beta_g, and c grows by
+beta_g P / K. Raises of credits may take what sales and surplus leave of (rho + max(1, beta)) ALG.
 """
 
 from __future__ import annotations
@@ -58,7 +44,7 @@ _KEPT_BACK = Fraction(1, 2**24)  # Part of what may be raised that is kept back 
 
 
 class Kind(NamedTuple):
-    """What is announced of one node type."""
+    """The announced classes of one node type."""
 
     rate: tuple[int, ...]  # rate, memory: (J,) sizes s_j, r_j of the classes
     memory: tuple[int, ...]
@@ -68,7 +54,6 @@ class Kind(NamedTuple):
     unit: tuple[Fraction, Fraction]  # weight of a sample, and of a megabyte; a task has the larger one of its two
 
     def weigh(self, rate: int, memory: int) -> Fraction:
-        """w of a task."""
         return max(rate * self.unit[0], memory * self.unit[1])
 
     def find(self, rate: int, memory: int) -> int:
@@ -91,7 +76,6 @@ class Announcement:
 
     @property
     def factor(self) -> Fraction:
-        """rho + max(1, beta)."""
         return self.rho + max(Fraction(1), self.beta)
 
 
@@ -99,12 +83,7 @@ class Announcement:
 def announce(
     instance: Instance, beta: Fraction, rho: Fraction, margin: Fraction, classes: int = CLASSES
 ) -> Announcement:
-    """Classes, caps, weights and Omega from the tasks of an instance that have a schedule: best of earlier days.
-
-    Of the weights that are tried, those by which these tasks sell most before credits are high.
-
-    `margin`: caps are this times what the tasks need. classes : above so many shapes of a node type, cells of a grid.
-    """
+    """Classes, caps, weights and Omega from the tasks of an instance that have a schedule: best of earlier days."""
     public = instance.public("")
     tasks, rates = list_served(instance), instance.rate.tolist()
     shapes: list[dict[tuple[int, int], int]] = []
@@ -129,11 +108,9 @@ def announce(
 
 
 def _most_filled(kind: Kind, need: Sequence[Fraction], compute: int, memory_mb: int, beta: Fraction) -> Fraction:
-    """About the part of what is in demand that is sold before credits are high: a weight of Omega _RISE / beta is not.
-
-    So much weight stands for that over `least` of a node's compute, or of its memory. On a cluster of which `need` is
-    asked, in nodes and slots, the one that is more in demand runs out.
-    """
+    """About the part of what is in demand that is sold before credits are high."""
+    # A weight of Omega _RISE / beta is not. Of compute and memory, of which `need` is asked in nodes and slots, the one
+    # that is more in demand runs out.
     filled = [Fraction(1)]
     for sizes, whole, asked in zip((kind.rate, kind.memory), (compute, memory_mb), need, strict=True):
         weights = [kind.weigh(*both) * whole / own for *both, own in zip(kind.rate, kind.memory, sizes, strict=True)]
@@ -154,8 +131,10 @@ def _classify(
     step, classes = Fraction(1), {shape: shape for shape in shapes}
     if len(shapes) > most:
         for step in STEPS:
-            rates, sizes = _levels(compute, step), _levels(memory_mb, step)
-            classes = {shape: (_level(rates, shape[0]), _level(sizes, shape[1])) for shape in shapes}
+            levels = _levels(compute, step), _levels(memory_mb, step)
+            classes = {
+                (s, r): (min(z for z in levels[0] if z >= s), min(z for z in levels[1] if z >= r)) for s, r in shapes
+            }
             if len(set(classes.values())) <= most:
                 break
     caps: dict[tuple[int, int], Fraction] = {}
@@ -170,15 +149,11 @@ def _classify(
 
 
 def _levels(largest: int, step: Fraction) -> list[int]:
-    """Sizes from the largest down, each at least a whole number below the one before over `step`."""
+    """Sizes from the largest down by a factor of `step`."""
     levels = [largest]
     while levels[-1] > 1:
         levels.append(min(levels[-1] - 1, max(1, math.floor(levels[-1] / step))))
     return levels
-
-
-def _level(levels: Sequence[int], size: int) -> int:
-    return min(level for level in levels if level >= size)
 
 
 def bound_weight(
@@ -189,11 +164,10 @@ def bound_weight(
     memory_mb: int,
     mix: tuple[Fraction, Fraction],
 ) -> Fraction:
-    """An upper bound on the weight of tasks of these classes that fit one node.
+    """An upper bound on the weight of tasks of these classes that fit one node: a + b, a linear one, or by patterns.
 
-    With (a, b) = `mix` a task weighs w = max(a s / C, b r / D). The bound is a + b, or a linear one, or by patterns.
-    For any part z, w <= theta (z s / C + (1 - z) r / D) with the largest such quotient theta, and the bracket sums to 1
-    at most.
+    With (a, b) = `mix` a task weighs w = max(a s / C, b r / D). For any part z, w <= theta (z s / C + (1 - z) r / D)
+    with the largest such quotient theta, and the bracket sums to 1 at most.
     """
     a, b = mix
     best = a + b
@@ -220,7 +194,7 @@ def bound_weight(
 
 
 def bound_root(value: Fraction, degree: int) -> Fraction:
-    """A fraction in 1/2^40 that is no larger than the root of a value of at least 1, and nearly it; at least 1."""
+    """A multiple of 1/2^40, at least 1, that is no larger than the root of a value of at least 1, and next to it."""
     unit = 2**_ROOT_BITS
     high = max(unit, math.floor(float(value) ** (1.0 / degree) * unit) + 2)
 
@@ -238,13 +212,11 @@ def bound_root(value: Fraction, degree: int) -> Fraction:
 
 
 def _sorts(kind: Kind) -> list[tuple[Fraction, int, int]]:
-    """Tasks of the classes as (weight, samples, megabytes): each weighs no less than one of them that is as large.
-
-    A class of a grid is cut by weight: what weighs little is small, too.
-    """
+    """Tasks of the classes as (weight, samples, megabytes): each weighs no less than one of them that is as large."""
     found = []
     for s, r in zip(kind.rate, kind.memory, strict=True):
         top = kind.weigh(s, r)
+        # A class of a grid is cut by weight: what weighs little is small, too.
         cuts = [top] if kind.step == 1 else [top * (1 - (1 - 1 / kind.step) * z / _CUTS) for z in range(_CUTS + 1)]
         for above, least in zip(cuts, cuts[1:] or cuts, strict=False):
             sizes = [
@@ -256,11 +228,7 @@ def _sorts(kind: Kind) -> list[tuple[Fraction, int, int]]:
 
 
 def _units(grows: Sequence[Fraction], most: Fraction, longest: int) -> tuple[Fraction, list[int]]:
-    """(q, n of each): q^n is at most what a sale multiplies a credit by, and nearly that.
-
-    `grows`: above 1. most : units of the lightest sort, if that many are to be had; each n is at least 1, and at most
-    `longest`.
-    """
+    """(q, n of each): q^n is at most what a sale multiplies a credit by, and nearly that; 1 <= n <= `longest`."""
     if not grows:
         return Fraction(2), []
     unit = bound_root(min(grows), max(1, min(_FINEST, math.floor(most))))
@@ -303,7 +271,7 @@ def _take_units(table: IntArray, offset: IntArray, free: IntArray) -> IntArray:
 
 
 def _list_units(sizes: IntArray, cover: IntArray, whole: int) -> Callable[[IntArray], IntArray]:
-    """The same from a table of what may be free of a node, if that is not too long."""
+    """`_search_units` from a table of what may be free of a node, if that is not too long."""
     if whole > _LONGEST_TABLE:
         return partial(_search_units, cover, sizes)
     largest = int(sizes.max(initial=0))
@@ -312,11 +280,7 @@ def _list_units(sizes: IntArray, cover: IntArray, whole: int) -> Callable[[IntAr
 
 
 class Guard:
-    """The credits of a run, and the limits that they set to prices.
-
-    `exact`: in fractions, else in doubles; `start`: A0, exactly (of a run in doubles with the wider caps); `settled`:
-    slots 1, ..., settled are settled: their credits are 0.
-    """
+    """The credits of a run, in fractions or in doubles, and the limits that they set to prices."""
 
     def __init__(self, public: Public, announced: Announcement, *, exact: bool) -> None:
         self._announced, self._exact = announced, exact
@@ -327,7 +291,7 @@ class Guard:
         self._beta = [self._number(announced.beta / kind.omega) for kind in announced.kinds]
         self._factor = self._number(announced.factor)
         self._welfare, self._spent, self._surplus = 0, self._number(0), self._number(0)
-        self.settled = 0
+        self.settled = 0  # slots 1, ..., settled are settled: their credits are 0
         self._weights: dict[tuple[int, int, int], tuple[Any, bool]] = {}
         self._worth = [
             self._number(kind.omega * count) for kind, count in zip(announced.kinds, self._nodes, strict=True)
@@ -335,9 +299,10 @@ class Guard:
         self._powers: list[NDArray[Any]] = []
         self._left: list[IntArray] = []
         self._units: list[list[Callable[[IntArray], IntArray]]] = []  # of compute and memory; see `_room`
-        self._cap = [np.array(self._caps(kind), self._dtype) for kind in announced.kinds]
+        wider = 1 if exact else 1 + _SLACK
+        self._cap = [np.array([self._number(cap * wider) for cap in kind.cap], self._dtype) for kind in announced.kinds]
         self.credit: list[NDArray[Any]] = []
-        self.start = Fraction(0)
+        self.start = Fraction(0)  # A0, exactly
         for g, (kind, count) in enumerate(zip(announced.kinds, self._nodes, strict=True)):
             longest = _MOST_UNITS_EXACTLY if exact else _MOST_UNITS
             unit, covers = self._weigh(g, kind, longest)
@@ -366,9 +331,6 @@ class Guard:
         )
         return unit, (by_compute, by_memory)
 
-    def _caps(self, kind: Kind) -> list[Any]:
-        return [self._number(cap if self._exact else cap * (1 + _SLACK)) for cap in kind.cap]
-
     def _floor(self, g: int, left: IntArray) -> NDArray[Any]:
         """(n,) Phi of rows (n, J) of the units that are left: the largest X_j q^(-units)."""
         if left.shape[1] == 0:
@@ -392,11 +354,8 @@ class Guard:
     def raise_credit(
         self, task: tuple[int, int, list[int]], types: Sequence[int], wish: Sequence[NDArray[Any]]
     ) -> None:
-        """Raise credits towards what wishes need, all by one part of it, for half of what may be raised.
-
-        `task`: first slot from 0, memory, rates by type. types : node types. wish : of each, (W,) prices.
-        """
-        first, memory, rates = task
+        """Raise credits towards what wishes need, all by one part of it, for half of what may be raised."""
+        first, memory, rates = task  # first slot from 0
         needs = []
         total = self._number(0)
         for g, prices in zip(types, wish, strict=True):
@@ -421,7 +380,7 @@ class Guard:
         return max(self._number(0), left if self._exact else left * float(1 - _KEPT_BACK))
 
     def _weight(self, g: int, rate: int, memory: int) -> tuple[Any, bool]:
-        """w, and whether the task is of an announced class; kept."""
+        """w, and whether the task is of an announced class."""
         key = g, rate, memory
         if key not in self._weights:
             kind = self._announced.kinds[g]
@@ -431,10 +390,7 @@ class Guard:
     def limits(
         self, g: int, first: int, rate: int, memory: int, free: tuple[IntArray, IntArray]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """(W,) L and c w, of which L counts where it is the larger one: of a task of no class; anything without room.
-
-        `first`: slot, from 0. room : (W,) samples and MB that are free on the node of each slot.
-        """
+        """(W,) L and c w; L counts where it is the larger one, of a task of no class; anything without room."""
         span = slice(first, first + len(free[0]))
         after = self._left[g][span] - self._lost(g, rate, memory, *free)
         return self._limit(g, self.credit[g][span], rate, memory, self._floor(g, after))
@@ -442,7 +398,6 @@ class Guard:
     def _limit(
         self, g: int, credit: NDArray[Any], rate: int, memory: int, phi: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """L and c w, given Phi after the sale."""
         least = np.maximum((phi - credit) * self._nodes[g] / self._beta[g], self._number(0))
         weight, known = self._weight(g, rate, memory)
         top = credit * weight
@@ -452,24 +407,18 @@ class Guard:
         return least, top
 
     def allowance(self, slots: int) -> Any:
-        """How far below L a cell may be offered: half of what may be raised, in equal parts for the slots.
-
-        It is asked for before the task's wishes raise credits (the other half is theirs), and of all slots from its
-        first one to the end of the day, no fewer than it takes cells: so it says nothing of the deadline or the work.
-        """
+        """How far below L a cell may be offered: half of what may be raised, in equal parts for the slots."""
+        # It is asked for before the task's wishes raise credits: the other half is theirs.
         return self._may_raise() / (2 * self._number(self._announced.beta) * slots)
 
     def discount(self, least: NDArray[Any], price: NDArray[Any], most: Any) -> NDArray[Any]:
-        """(W,) L, or less, towards what is wished for, where a raise will make up for it; most : the allowance."""
+        """(W,) L, or less by at most the allowance, towards what is wished for: a raise will make up for it."""
         return np.asarray(least - np.minimum(np.maximum(least - price, self._number(0)), most)) if most else least
 
     def spare(
         self, g: int, slots: IntArray, rate: int, memory: int, free: tuple[IntArray, IntArray]
     ) -> tuple[IntArray, NDArray[Any]]:
-        """(n,) of the type's nodes with room the one that leaves the least Phi, the first of equals; and L there.
-
-        `slots`: (n,) from 0. room : (K_g, n) samples and MB that are free; in each slot some node has room.
-        """
+        """(n,) of the type's nodes with room the one that leaves the least Phi, the first of equals; and L there."""
         fits = (free[0] >= rate) & (free[1] >= memory)
         _, at = np.nonzero(fits)
         after = self._left[g][slots[at]] - self._lost(g, rate, memory, free[0][fits], free[1][fits])
@@ -490,11 +439,7 @@ class Guard:
         self, task: tuple[int, list[int]], kinds: IntArray, slots: IntArray, price: NDArray[Any],
         free: tuple[IntArray, IntArray],
     ) -> None:  # fmt: skip
-        """A task's cells are sold, one a slot: their credits grow and their room shrinks.
-
-        `task`: memory, rates by type. kinds, slots : (n,) node types, and slots from 0. free : (n,) samples and MB that
-        were free on the nodes.
-        """
+        """A task's cells are sold, one a slot: their credits grow and their room shrinks; `task`: memory, rates."""
         memory, rates = task
         spent = np.empty((len(kinds), 2), self._dtype)
         for g in set(kinds.tolist()):
@@ -510,10 +455,8 @@ class Guard:
             self._spent += part
 
     def settle(self, slots: int, owed: Any) -> bool:
-        """Take back the credits of slots up to `slots`, which have passed, if that sets more free than it costs.
-
-        `owed`: what tasks that arrived in one of these slots that is not settled yet are worth above their surplus.
-        """
+        """Take back the credits of slots up to `slots`, which have passed, if that sets more free than is owed."""
+        # Owed: what tasks that arrived in one of these slots that is not settled yet are worth above their surplus.
         span = slice(self.settled, slots)
         freed = sum(
             (worth * credit[span].sum() for worth, credit in zip(self._worth, self.credit, strict=True)),
@@ -529,7 +472,7 @@ class Guard:
         return True
 
     def earn(self, net: int, paid: Any) -> None:
-        """An admitted task is worth so much, and pays so much for its cells."""
+        """Count an admitted task, and what it pays for its cells."""
         self._welfare += net
         self._surplus += net - paid
 

@@ -1,17 +1,12 @@
 """A mechanism with linear reduced cost: posted prices of cells, moved on admission only, and the critical payment.
 
-For each task the cheapest schedule among the cells with room is found exactly at the present prices (`additive`); its
-cost c = q + sum (lambda s + phi r + e) does not depend on the task's bid. Admit if b_i > c, charge c, and only then
+The cost c = q + sum (lambda s + phi r + e) of a task's cheapest schedule among the cells with room does not depend on
+its bid. Admit if b_i > c, charge c, and only then, on the schedule's cells, with v = 1 or v = bbar_il,
 
     lambda_kt <- lambda_kt (1 + B s / C_kp)         + eta_c v s / C_kp
     phi_kt    <- phi_kt    (1 + B r / (C_km - r_b)) + eta_m v r / (C_km - r_b)
 
-on the schedule's cells, with v = 1 or v = bbar_il = b_il / (w_c S + w_m R), in file units w = 1. B, eta and w are what
-`posted`, `minimal_edit`, `capped` and `bbar_rule` differ in.
-
-Theorem T: such a mechanism is truthful in the bid whatever the others do, individually rational for truthful bidders,
-and never leaves the provider with a loss on a task, as long as its constants do not depend on the task's bid: c is a
-take-it-or-leave-it price.
+`docs/theory/mechanisms.md` has the theorems; T: it is truthful if no constant depends on the task's bid.
 """
 
 from __future__ import annotations
@@ -30,21 +25,29 @@ from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
-from ratiobench.online.lora.registry import Entry, Option, fraction, register
+from ratiobench.online.lora.registry import (
+    ARITHMETIC,
+    Entry,
+    Option,
+    read_margin,
+    register,
+    require_positive,
+    settle_arithmetic,
+)
 from ratiobench.online.lora.roots import share_above
 from ratiobench.online.lora.search.additive import (
     Cluster,
     cheapest_schedule,
-    exact_cover,
+    cover_in_fractions,
     move_prices,
     offers,
     too_large,
 )
-from ratiobench.online.lora.traces import EXACT_TASKS, Cell, LinearTrace, Offer, Rule
+from ratiobench.online.lora.traces import Cell, LinearTrace, Offer, Rule, list_prices
 
 
 class Quote(NamedTuple):
-    """The cheapest schedule: cost c (a Fraction, or a float), option, cells, S, n, and sum e."""
+    """The cheapest schedule: cost c, index of the option, cells, S, and sum e."""
 
     cost: Fraction | float
     option: int
@@ -81,34 +84,28 @@ class ExactPrices:
         node: list[list[int]] = []
         for g, rate in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
             nodes = range(self._first_node[g], self._first_node[g + 1])
-            prices: list[Fraction | None] = []
-            where: list[int] = []
-            for t in range(menu.first, menu.last + 1):
-                open_ = [
-                    (self.lam.get((k, t), zero) * rate + self.phi.get((k, t), zero) * size, k)
-                    for k in nodes
-                    if free is None or (rate <= free.compute[k, t - 1] and size <= free.memory_mb[k, t - 1])
-                ]
-                least, k = min(open_, default=(None, -1))
-                prices.append(least)
-                where.append(k)
-            price.append(prices)
-            node.append(where)
-        unit = math.lcm(1, *{value.denominator for row in price for value in row if value is not None})
-        cost = [
-            [None if value is None else int(value * unit) + int(e) * unit for value, e in zip(row, costs, strict=True)]
-            for row, costs in zip(price, task.cost[menu.types, menu.first - 1 : menu.last], strict=True)
-        ]
-        cover = exact_cover(task, menu, cost, node, unit)
+            best = [
+                min(
+                    (
+                        (self.lam.get((k, t), zero) * rate + self.phi.get((k, t), zero) * size, k)
+                        for k in nodes
+                        if free is None or (rate <= free.compute[k, t - 1] and size <= free.memory_mb[k, t - 1])
+                    ),
+                    default=(None, -1),
+                )
+                for t in range(menu.first, menu.last + 1)
+            ]
+            price.append([least for least, _ in best])
+            node.append([k for _, k in best])
+        cover = cover_in_fractions(task, menu, price, node)
         if cover is None:
             return None
         kinds = [self._kind[k] for k, _ in cover.cells]
         work = sum(int(task.rate[g]) for g in kinds)
         energy = sum(int(task.cost[g, t - 1]) for g, (_, t) in zip(kinds, cover.cells, strict=True))
-        return Quote(Fraction(cover.cost, unit), cover.option, cover.cells, work, energy)
+        return Quote(cover.cost, cover.option, cover.cells, work, energy)
 
     def move(self, task: Task, cells: tuple[Cell, ...], bbar: Fraction) -> None:
-        """The update on an admitted schedule."""
         rule = self._rule
         factor = bbar if rule.by_bbar else Fraction(1)
         for k, t in cells:
@@ -118,7 +115,6 @@ class ExactPrices:
             self.phi[k, t] = self.phi.get((k, t), Fraction(0)) * (1 + rule.growth * share) + rule.eta_m * factor * share
 
     def bbar(self, net: int, work: int, use: int) -> Fraction:
-        """b_il / (w_c S + w_m R)."""
         return self._rule.bbar(net, work, use)
 
     def cells(self, task: Task, first: int) -> NDArray[Any]:
@@ -143,7 +139,7 @@ class ExactPrices:
 
 
 class FloatPrices:
-    """lambda and phi as doubles; an update is ``old * (1 + B * share) + eta * (v * share)`` in this order."""
+    """lambda and phi as doubles."""
 
     def __init__(self, public: Public, rule: Rule) -> None:
         shape = (public.nodes, public.slots)
@@ -157,7 +153,6 @@ class FloatPrices:
         self._by_bbar, self._weights = rule.by_bbar, (float(rule.weights[0]), float(rule.weights[1]))
 
     def cheapest(self, task: Task, free: FreeCapacity | None) -> Quote | None:
-        """The cheapest schedule among the cells with room (all usable cells without `free`)."""
         compute, memory = free if free is not None else self._nothing
         total, option, cells, work, energy = cheapest_schedule(
             self.lam, self.phi, compute, memory, free is not None, self._cluster.arrays,
@@ -170,7 +165,6 @@ class FloatPrices:
         return Quote(total, option, tuple(map(tuple, cells.tolist())), work, energy)
 
     def move(self, task: Task, cells: tuple[Cell, ...], bbar: float) -> None:
-        """The update on an admitted schedule."""
         factor = bbar if self._by_bbar else 1.0
         move_prices(
             self.lam, self.phi, np.array(cells, dtype=np.int64), self._cluster.arrays, self._cluster.kind,
@@ -178,27 +172,17 @@ class FloatPrices:
         )  # fmt: skip
 
     def bbar(self, net: int, work: int, use: int) -> float:
-        """b_il / (w_c S + w_m R)."""
         return net / (self._weights[0] * work + self._weights[1] * use)
 
     def cells(self, task: Task, first: int) -> NDArray[Any]:
-        """(K, W) lambda s + phi r from slot `first` (from 0) to the deadline."""
         rate, span = task.rate[self._cluster.kind][:, None], slice(first, task.deadline)
         return np.asarray(self.lam[:, span] * rate + self.phi[:, span] * task.memory_mb)
 
     def final(self) -> tuple[dict[Cell, Fraction | float], dict[Cell, Fraction | float]]:
-        """Prices that are not zero."""
-
-        def listed(price: NDArray[np.float64]) -> dict[Cell, Fraction | float]:
-            nodes, slots = np.nonzero(price)
-            cells = zip(nodes.tolist(), (slots + 1).tolist(), strict=True)
-            return dict(zip(cells, price[nodes, slots].tolist(), strict=True))
-
-        return listed(self.lam), listed(self.phi)
+        return list_prices(self.lam), list_prices(self.phi)
 
 
 def prices(public: Public, rule: Rule, *, exact: bool) -> ExactPrices | FloatPrices:
-    """All prices zero."""
     return ExactPrices(public, rule) if exact else FloatPrices(public, rule)
 
 
@@ -207,18 +191,13 @@ WITHOUT_GUARANTEE = Fraction(1, 2)
 
 
 def settle_share(name: str, constants: Mapping[str, Fraction]) -> Fraction:
-    """The eps that prices are made for: the constant, rounded up to a short fraction; 1/2 where that is 1 or more."""
-    share = constants["largest_share"]
-    if share <= 0:
-        raise InputError("algorithm", f"{name}:largest_share", f"{share} is not above 0")
-    short = share_above(share)
+    """The eps that prices are made for: the constant, rounded up to a short fraction, or `WITHOUT_GUARANTEE`."""
+    short = share_above(require_positive(name, "largest_share", constants["largest_share"]))
     return short if short < 1 else WITHOUT_GUARANTEE
 
 
 # From the options and the public constants to the rule
 Settle = Callable[[Mapping[str, str], Mapping[str, Fraction]], Rule]
-
-
 # The constants that a mechanism needs, or those that it needs with some options
 Declared = tuple[str, ...] | Callable[[Mapping[str, str]], tuple[str, ...]]
 
@@ -233,15 +212,12 @@ class Mechanism:
             problem = f"{shorten(options['constants'])} is not one of oracle, public"
             raise InputError("algorithm", f"{name}:constants", problem)
         self._name, self._settle, self._options = name, settle, options
-        self.margin = fraction(f"{name}:margin", options["margin"]) if widened else Fraction(1)
-        if self.margin < 1:
-            raise InputError("algorithm", f"{name}:margin", f"{shorten(options['margin'])} is below 1")
+        self.margin = read_margin(name, options) if widened else Fraction(1)
         self.widened = widened
         self.constants = constants(options) if callable(constants) else constants
         self.arithmetic = options["arith"]
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """The rule follows from the constants, those that bound something times the margin; all prices are zero."""
         constants = {key: value * (self.margin if key in self.widened else 1) for key, value in constants.items()}
         rule = self._settle(self._options, constants)
         exact = self._options["arith"] == "exact"
@@ -251,26 +227,22 @@ class Mechanism:
 
     @property
     def trace(self) -> LinearTrace:
-        """The offers so far and the present prices."""
         self._trace.lam, self._trace.phi = self._prices.final()
         return self._trace
 
     def decide(self, task: Task, view: View) -> Decision | None:
-        """Admit if the bid is above the cost of the cheapest schedule with room; charge that cost."""
         return self.settle(task, view, self.find(task, view))
 
     def find(self, task: Task, view: View) -> NodeAnswer | None:
-        """The cheapest schedule with room."""
         free = FreeCapacity(view.compute, view.memory_mb) if self._rule.tested else None
         quote = self._prices.cheapest(task, free)
         return None if quote is None else NodeAnswer((quote.cost, quote.option, len(quote.cells)), quote.cells, quote)
 
     def cell_prices(self, task: Task, first: int) -> NDArray[Any]:
-        """(K, W) lambda s + phi r of the task from slot `first` (from 0) to its deadline."""
         return self._prices.cells(task, first)
 
     def move(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
-        """The update where the task was sold these cells by another rule, and is worth `net`."""
+        """The update where another rule sold the task these cells."""
         work = sum(int(task.rate[self._public.type_of_node[k]]) for k, _ in cells)
         bbar = self._prices.bbar(net, work, task.memory_mb * len(cells))
         self._prices.move(task, cells, bbar)  # type: ignore[arg-type]
@@ -286,38 +258,20 @@ class Mechanism:
         admitted = bool(task.bid > quote.cost)
         if admitted:
             self.move(task, quote.cells, net)
+        value, payment = task.bid - quote.cost, quote.cost if admitted else None
         self._trace.offers.append(
-            Offer(
-                task=task.index,
-                value=task.bid - quote.cost,
-                option=quote.option,
-                cells=quote.cells,
-                work=quote.work,
-                net=net,
-                admitted=admitted,
-                payment=quote.cost if admitted else None,
-            )
+            Offer(task.index, value, quote.option, quote.cells, quote.work, net, admitted, payment)
         )
         return Decision(vendor, quote.cells, math.ceil(quote.cost)) if admitted else None
 
 
-def _arithmetic(options: dict[str, str], tasks: int) -> dict[str, str]:
-    if options["arith"] == "auto":
-        options["arith"] = "exact" if tasks <= EXACT_TASKS else "float"
-    return options
-
-
 OPTIONS = {
-    "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
+    "arith": ARITHMETIC,
     "constants": Option(
         "oracle", None, "source of constants that are neither given nor from a prior: oracle, or public to refuse them"
     ),
 }
-
-
 MARGIN = Option("1", None, "X_c, X_m and U are this times the constants: another day's may be too small for this one")
-
-
 ORACLE = "no: constants come from the bids"
 TRUTHFUL = "in bid, window, work and memory"
 WITHIN = "where the public constants bound the day's"  # Of a guarantee that needs constants known in advance
@@ -332,10 +286,7 @@ def register_mechanism(
     options: Mapping[str, Option],
     widened: tuple[str, ...] = (),
 ) -> None:
-    """Add a mechanism of this kind to the registry; it has an option `margin` where constants are `widened` by it.
-
-    It is truthful (Theorem T) unless a constant is computed from the bids of the instance under test.
-    """
+    """Add a mechanism of this kind to the registry; it has an option `margin` where constants are `widened` by it."""
     margin = {"margin": MARGIN} if widened else {}
     register(
         with_one_node(
@@ -345,7 +296,7 @@ def register_mechanism(
                 version="1",
                 options={**options, **margin, **OPTIONS},
                 make=lambda chosen: Mechanism(name, constants, settle, chosen, widened),
-                settle=_arithmetic,
+                settle=settle_arithmetic,
                 public_constants=True,
                 standing=lambda _, oracle: {"guarantee": guarantee, "truthful": ORACLE if oracle else TRUTHFUL},
             )

@@ -1,12 +1,8 @@
-"""Algorithms that keep every task on one node: the very search of each, once per node on that node alone.
+"""Algorithms that keep every task on one node (`migrate=no`): one copy per node, on a cluster of that node alone.
 
-P lets a task run on another node in every slot; with the option `migrate=no` an algorithm chooses among the schedules
-on a single node. Then nothing that it knows of a node (prices, loads) concerns another one, so the algorithm is run as
-one copy per node, each on a cluster of that node only: every copy finds its best schedule, the best of all by the
-algorithm's own rule is taken (ties: the smallest list of (slot, node)), and that copy alone settles it. Nodes of a type
-on which nothing has been settled within the task's window are alike, so the first of them speaks for all.
-
-No theorem of this folder was proved of these forms, and they leave no trace for audits.
+Nothing that such an algorithm knows of a node (prices, loads) concerns another one: every copy finds its best schedule,
+the best of all by the algorithm's own rule is taken (ties: the smallest list of (slot, node)), and that copy alone
+settles it. No theorem was proved of these forms, and they leave no trace for audits.
 """
 
 from __future__ import annotations
@@ -34,11 +30,8 @@ def is_one_node(spec: Spec) -> bool:
 
 
 def restrict(spec: Spec) -> Spec:
-    """The name of the form for tasks that stay on one node; InputError for an algorithm of ours without one.
-
-    Anyone's own algorithm reads that in the public part itself.
-    """
-    if spec.entry is None:
+    """The name of the form for tasks that stay on one node; InputError for an algorithm of ours without one."""
+    if spec.entry is None:  # anyone's own reads it in the public part itself
         return spec
     if _OPTION not in spec.entry.options:
         able = ", ".join(name for name, entry in entries().items() if _OPTION in entry.options)
@@ -55,17 +48,12 @@ class NodeAnswer(NamedTuple):
 
 
 class SearchAlgorithm(Protocol):
-    """An algorithm whose decision is a search that changes nothing, and what follows from it.
+    """An algorithm without other state than one per node, whose `decide` is `settle` of what `find` finds."""
 
-    It has no other state than one per node, and `decide` is `settle` of what `find` finds.
-    """
-
-    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """As `Algorithm.start`."""
-        ...
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None: ...
 
     def find(self, task: Task, view: View) -> NodeAnswer | None:
-        """The best schedule, whether it will be taken or not; None without any."""
+        """The best schedule, whether it will be taken or not; None without any. It changes nothing."""
         ...
 
     def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
@@ -100,17 +88,16 @@ class OneNode:
         return copy
 
     def decide(self, task: Task, view: View) -> Decision | None:
-        """The best node's answer."""
         tasks = [replace(task, rate=task.rate[g : g + 1], cost=task.cost[g : g + 1]) for g in range(len(self._parts))]
         span = slice(task.arrival - 1, task.deadline)
         used: list[bool] = np.logical_or.reduce(self._settled[:, span], axis=1).tolist()
-        transcript: set[int] = set()
+        idle: set[int] = set()
         best: tuple[tuple[Any, ...], int, NodeAnswer, View] | None = None
         for k, g in enumerate(self._kind):
-            if not used[k]:
-                if g in transcript:
+            if not used[k]:  # nodes of a type on which nothing was settled within the window are alike
+                if g in idle:
                     continue
-                transcript.add(g)
+                idle.add(g)
             tables = view.compute, view.memory_mb, view.tasks
             part = View(view.slot, *(table[k : k + 1] for table in tables))
             found = self._own.get(k, self._blank[g]).find(tasks[g], part)
@@ -130,7 +117,6 @@ class OneNode:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What the copies counted, together."""
         total: Counter[str] = Counter(dict.fromkeys(getattr(self._blank[0], "counts", {}), 0))
         for copy in self._own.values():
             total.update(getattr(copy, "counts", {}))

@@ -1,13 +1,12 @@
 """Mechanisms that post a price per cell: wishes, the guard around them, the cheapest cover, take it or leave it.
 
-What posts the wishes (a `Poster`) is shown a task without its bid, so that neither its schedule nor its charge can
-depend on it: Theorem T holds by construction. Whoever posts is told what was sold.
+A `Poster` is shown a task without its bid, so that neither schedule nor charge can depend on it: Theorem T.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -22,7 +21,14 @@ from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.guard import CLASSES, Announcement, Guard, announce
 from ratiobench.online.lora.protocol import View
-from ratiobench.online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
+from ratiobench.online.lora.search.additive import (
+    DOUBLES,
+    cheapest_of_cells,
+    choose_cheapest,
+    cover_in_fractions,
+    offers,
+    too_large,
+)
 from ratiobench.online.lora.traces import Cell, GreedyOffer, LawTerms, PoolTerms, StaticTerms, UnitTerms
 
 _LARGEST = 2**41  # Micro-dollars: no bid pays for a cell at this price, unless slots of negative cost help
@@ -38,16 +44,13 @@ class ProposedPrices(NamedTuple):
 
 
 class Poster(Protocol):
-    """Posts prices of cells.
+    """Posts prices of cells."""
 
-    Optional: `constants`, `margin` and `widened` as of any mechanism; `learn(history)` before the day; `count(source,
-    tested)`, which returns by name what it takes from `source`, the history or else the tested day; `final()`, the
-    prices of the moment by cell, and `terms`, what a theorem about them needs, for audits.
-    """
+    # Optional: `constants`, `margin` and `widened` as of any mechanism; `learn(history)` before the day; `count(source,
+    # tested)`, which returns by name what it takes from `source`, the history or else the tested day; for audits
+    # `final()`, the prices of the moment by cell, and `terms`, what a theorem about them needs.
 
-    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Called once, before the first arrival."""
-        ...
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None: ...
 
     def wish(self, task: Task, view: View) -> ProposedPrices | None:
         """Prices of the task's cells, its bid not shown (0); None where no type or slot is left for it."""
@@ -81,7 +84,7 @@ class PostedTrace:
     offers: list[GreedyOffer | None] = field(default_factory=list)
     # the prices of each offer's cells, of a run in fractions; else empty.
     posted: list[tuple[PostedCell, ...]] = field(default_factory=list)
-    # lam, phi: last prices {(node, slot): value} per sample and per MB, zeros left out.
+    # lam, phi: last prices per sample and per MB, zeros left out.
     lam: Mapping[Cell, Fraction | float] = field(default_factory=dict)
     phi: Mapping[Cell, Fraction | float] = field(default_factory=dict)
     announced: Announcement | None = None  # of the guard; None without one
@@ -93,22 +96,17 @@ class PostedTrace:
 
 
 class GuardSettings(NamedTuple):
-    """The guard's options: beta > 0, rho, what caps from history are widened by, whether slots that have passed are
-    settled, most classes of a node type.
-    """
+    """The guard's options."""
 
-    beta: Fraction
+    beta: Fraction  # above 0
     rho: Fraction
-    margin: Fraction
-    settles: bool = False
-    classes: int = CLASSES
+    margin: Fraction  # what caps from history are widened by
+    settles: bool = False  # whether slots that have passed are settled
+    classes: int = CLASSES  # most classes of a node type
 
 
 class PostedPrices:
-    """The loop over the tasks.
-
-    `guard`: the guard's options; None without a guard; `exact`: prices are Fractions; else doubles.
-    """
+    """The loop over the tasks; `exact`: prices are Fractions, else doubles."""
 
     def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool) -> None:
         self._poster, self._settings, self._exact = poster, guard, exact
@@ -140,7 +138,6 @@ class PostedPrices:
         return {**counted, "guard_factor": self._announced.factor}
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """The poster starts; credits are at their floor."""
         self._public, self._kind = public, public.type_of_node.tolist()
         self._poster.start(public, constants)
         self._guard = None if self._announced is None else Guard(public, self._announced, exact=self._exact)
@@ -159,7 +156,6 @@ class PostedPrices:
 
     @property
     def trace(self) -> PostedTrace:
-        """The offers so far and the present prices."""
         if self._guard is not None:
             self._trace.credits, self._trace.settled = self._guard.worth(), self._guard.settled
         shown = getattr(self._poster, "final", None)
@@ -169,23 +165,19 @@ class PostedPrices:
         return self._trace
 
     def decide(self, task: Task, view: View) -> Decision | None:
-        """Admit if the bid is above the cost of the cheapest cover; charge that cost."""
-        settles = self._guard is not None and self._settings is not None and self._settings.settles
-        if settles:
-            self._settle(task.arrival - 1)
+        guard = self._guard if self._settings is not None and self._settings.settles else None
+        passed = task.arrival - 1
+        if guard is not None and passed > guard.settled:
+            guard.settle(passed, sum(self._owed[guard.settled + 1 : passed + 1]))
         decision = self._decide(task, view)
-        if settles:
+        if guard is not None:
             offer = self._trace.offers[-1]
             surplus = 0 if offer is None else max(0, task.bid - offer.cost)
-            self._owed[task.arrival] += _most_worth(task) - surplus
+            # At least what any schedule is worth: the bid, and all that slots of negative cost can pay.
+            paid = -task.cost[:, passed : task.deadline].min(axis=0, initial=0).sum()
+            self._owed[task.arrival] += task.bid + int(paid) - surplus
         self._poster.heard(task)
         return decision
-
-    def _settle(self, passed: int) -> None:
-        """Settle the slots up to `passed`, where that sets credits free."""
-        assert self._guard is not None
-        if passed > self._guard.settled:
-            self._guard.settle(passed, sum(self._owed[self._guard.settled + 1 : passed + 1]))
 
     def _decide(self, task: Task, view: View) -> Decision | None:
         offer = self._offer(replace(task, bid=0), view)
@@ -216,12 +208,8 @@ class PostedPrices:
         wish = self._poster.wish(task, view)
         if wish is None:
             return None
-        price = wish.price
-        if self._guard is not None:
-            price = self._limited(task, view, wish)
-        cost = task.cost[wish.types, wish.first : task.deadline]
-        exactly = self._exact or _is_wide(task) or bool((cost < 0).any() and (price >= _LARGEST).any())
-        found = (_cover_exactly if exactly else _cover)(task, self._public, wish, price, cost)
+        price = wish.price if self._guard is None else self._limit(self._guard, task, view, wish)
+        found = self._find_cover(task, wish, price)
         if found is None:
             return None
         total, option, cells = found
@@ -233,93 +221,67 @@ class PostedPrices:
             self._trace.posted.append(tuple(PostedCell(*values) for values in shown))
         return total, option, cells, [price[place] for place in places]
 
-    def _most_cells(self, task: Task, wish: ProposedPrices) -> int:
-        """At least the cells that a task takes: all slots that are left; where slots are settled, what its work needs.
+    def _find_cover(
+        self, task: Task, wish: ProposedPrices, price: NDArray[Any]
+    ) -> tuple[Any, int, tuple[Cell, ...]] | None:
+        cost = task.cost[wish.types, wish.first : task.deadline]
+        starts, prices = offers(task)
+        # Doubles may not hold a sum of whole micro-dollars over the window, nor a price that only a payment outweighs.
+        dearest = int(prices.max()) + task.cost.shape[1] * (_LARGEST + int(np.abs(task.cost).max(initial=0)))
+        if self._exact or dearest >= DOUBLES or bool((cost < 0).any() and (price >= _LARGEST).any()):
+            at = np.argsort(wish.types)  # in the order of the menu's types
+            node = wish.node[at].tolist()
+            values = [[Fraction(value) if k >= 0 else None for value, k in zip(*row, strict=True)]
+                      for row in zip(price[at].tolist(), node, strict=True)]  # fmt: skip
+            return cover_in_fractions(task, space(task, self._public), values, node)
+        cell = np.where((wish.node >= 0) & (price < _LARGEST), price + cost, np.inf)
+        total, option, rows = cheapest_of_cells(
+            cell, wish.node, task.rate[wish.types], task.work, starts, wish.first + 1, prices, STATE_LIMIT
+        )
+        if option == -2:
+            raise too_large(task)
+        if option < 0:
+            return None
+        return total, int(option), tuple((k, t + wish.first + 1) for t, k, _ in rows.tolist())
 
-        It says nothing of the deadline, and does not fall with the work.
-        """
+    def _most_cells(self, task: Task, wish: ProposedPrices) -> int:
+        """At least the cells that a task takes; it says nothing of the deadline, and does not fall with the work."""
         left = self._public.slots - wish.first
         if self._settings is None or not self._settings.settles or bool((task.cost < 0).any()):
             return left
         return min(left, -(-task.work // int(task.rate[wish.types].min())))
 
-    def _limited(self, task: Task, view: View, wish: ProposedPrices) -> NDArray[Any]:
-        assert self._guard is not None
+    def _limit(self, guard: Guard, task: Task, view: View, wish: ProposedPrices) -> NDArray[Any]:
+        """The wishes, brought between the guard's limits; its node of a slot changes where the lower limit binds."""
         types = wish.types.tolist()
         rates = task.rate.tolist()
         there = [np.where(node >= 0, price, 0) for node, price in zip(wish.node, wish.price, strict=True)]
         if self._exact:
             there = [np.array([Fraction(value) for value in row.tolist()], object) for row in there]
-        below = self._guard.allowance(self._most_cells(task, wish))
-        self._guard.raise_credit((wish.first, task.memory_mb, rates), types, there)
+        below = guard.allowance(self._most_cells(task, wish))
+        guard.raise_credit((wish.first, task.memory_mb, rates), types, there)
         rows, limits = [], []
         slots = np.arange(wish.first, task.deadline)
         for g, node, price in zip(types, wish.node, there, strict=True):
             there_is = node >= 0
             capacity_left = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
-            least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, capacity_left)
+            least, most = guard.limits(g, wish.first, rates[g], task.memory_mb, capacity_left)
             tight = np.flatnonzero(there_is & (least > price))
             if len(tight):
                 low, high = self._public.first_node[g : g + 2]
                 span = np.ix_(np.arange(low, high), slots[tight])
                 free = view.compute[span], view.memory_mb[span]
-                best, least[tight] = self._guard.spare(g, slots[tight], rates[g], task.memory_mb, free)
+                best, least[tight] = guard.spare(g, slots[tight], rates[g], task.memory_mb, free)
                 node[tight] = low + best
-            least = self._guard.discount(least, price, below)
+            least = guard.discount(least, price, below)
             rows.append(np.maximum(np.minimum(price, most), least))
             limits.append((least, most))
         self._limits = tuple(np.array(each) for each in zip(*limits, strict=True))
         return np.array(rows)
 
 
-def _most_worth(task: Task) -> int:
-    """At least what any schedule of a task is worth: its bid, and all that slots of negative cost can pay it."""
-    paid = -task.cost[:, task.arrival - 1 : task.deadline].min(axis=0, initial=0).sum()
-    return int(task.bid) + int(paid)
-
-
-def _is_wide(task: Task) -> bool:
-    """Whether doubles may not hold a sum of whole micro-dollars over the window."""
-    dearest = max((vendor.price for vendor in task.vendors), default=0)
-    return bool(dearest + task.cost.shape[1] * (_LARGEST + int(np.abs(task.cost).max(initial=0))) >= DOUBLES)
-
-
-def _cover(
-    task: Task, public: Public, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
-) -> tuple[Any, int, tuple[Cell, ...]] | None:
-    cell = np.where((wish.node >= 0) & (price < _LARGEST), price + cost, np.inf)
-    starts, prices = offers(task)
-    total, option, rows = cheapest_of_cells(
-        cell, wish.node, task.rate[wish.types], task.work, starts, wish.first + 1, prices, STATE_LIMIT
-    )
-    if option < 0:
-        if option == -2:
-            raise too_large(task)
-        return None
-    return total, int(option), tuple((k, t + wish.first + 1) for t, k, _ in rows.tolist())
-
-
-def _cover_exactly(
-    task: Task, public: Public, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
-) -> tuple[Any, int, tuple[Cell, ...]] | None:
-    menu = space(task, public)
-    at = np.argsort(wish.types)  # in the order of the menu's types
-    values = [[Fraction(value) if k >= 0 else None for value, k in zip(*row, strict=True)]
-              for row in zip(price[at].tolist(), wish.node[at].tolist(), strict=True)]  # fmt: skip
-    unit = math.lcm(1, *{value.denominator for row in values for value in row if value is not None})
-    cells = [
-        [None if value is None else int(value * unit) + int(e) * unit for value, e in zip(row, costs, strict=True)]
-        for row, costs in zip(values, cost[at].tolist(), strict=True)
-    ]
-    cover = exact_cover(task, menu, cells, wish.node[at].tolist(), unit)
-    return None if cover is None else (Fraction(cover.cost, unit), cover.option, cover.cells)
-
-
 def find_usable_types(task: Task, public: Public) -> tuple[IntArray, int] | None:
-    """(types, first) of a task's wish: usable node types, the slowest first, and its first slot from 0.
-
-    None where no schedule can do its work.
-    """
+    """Usable node types, the slowest first, and the first slot from 0; None where no schedule can do the work."""
     menu = space(task, public)
     if menu.width == 0 or len(menu.types) == 0:
         return None
@@ -327,6 +289,18 @@ def find_usable_types(task: Task, public: Public) -> tuple[IntArray, int] | None
 
 
 def find_free_cells(task: Task, view: View, public: Public) -> tuple[IntArray, int, NDArray[np.bool_]] | None:
-    """(types, first, room): as `find_usable_types`, with the (K, W) cells that can take the task."""
+    """As `find_usable_types`, with the (K, W) cells that can take the task."""
     found = find_usable_types(task, public)
     return None if found is None else (*found, view.room(task, public)[:, found[1] : task.deadline])
+
+
+def propose_cheapest(
+    task: Task, view: View, public: Public, cell_prices: Callable[[Task, int], NDArray[Any]]
+) -> ProposedPrices | None:
+    """Propose the cheapest node with free capacity at the (K, W) prices of the task's cells from a slot, from 0, on."""
+    found = find_free_cells(task, view, public)
+    if found is None:
+        return None
+    types, first, free = found
+    node, price = choose_cheapest(cell_prices(task, first), free, public.first_node)
+    return ProposedPrices(types, first, node[types], price[types])

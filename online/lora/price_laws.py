@@ -1,25 +1,15 @@
 r"""Price laws: what a cell costs as a function of what it holds, or moved after every arrival.
 
-A law is a poster of `ratiobench.online.lora.posted_prices`: each task is offered its cheapest schedule with free
-capacity at the present prices, takes it if its bid is above the cost, and pays the cost. Two kinds exist. `LoadPrices`
-prices the compute and the memory of each node by `LoadLaw`, a function of the part that is sold. `WeightPrices` has one
-price per unit of weight for each node type and slot; a task's weight on a type is its dominant share,
-w = max(s / C, r / D).
-
-Lemma P. Let the prices of each cell never fall, let a cell loaded by more than 1 - eps cost X per unit or more, and let
-a sale of the part d <= eps raise a price lam by at most d (B lam + eta X). Then
-
-    OPT <= D <= (max(1, B) + eta U) ALG + (the priced capacity before the first task).
-
-`docs/theory/baselines.md` has the proof. `LoadLaw` has eta = 0 and is rounded so that the assumptions hold of its very
-fractions.
+`LoadPrices` prices the compute and the memory of each node by `LoadLaw`, a function of the part that is sold.
+`WeightPrices` has one price per unit of weight for each node type and slot. `docs/theory/baselines.md` has Lemma P,
+which says which laws are allowed; `LoadLaw` is rounded so that its assumptions hold of the very fractions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -29,47 +19,40 @@ from numpy.typing import NDArray
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.online.lora.mechanism import ORACLE, settle_share
-from ratiobench.online.lora.posted_prices import ProposedPrices, find_free_cells
+from ratiobench.online.lora.posted_prices import PostedPrices, ProposedPrices, find_free_cells, propose_cheapest
 from ratiobench.online.lora.protocol import View, first_free_node
-from ratiobench.online.lora.registry import Option, fraction
-from ratiobench.online.lora.traces import EXACT_TASKS, Cell, LawTerms
-from ratiobench.online.spec import StatusFunction
+from ratiobench.online.lora.registry import Entry, Option, fraction, register, require_positive, settle_arithmetic
+from ratiobench.online.lora.traces import Cell, LawTerms, list_prices
 
 E_ABOVE = Fraction(2_718_281_829, 10**9)  # A little above e
 JUST_BELOW = 1 - Fraction(1, 2**24)  # A price of this times P admits a task that is worth exactly P
 LOAD_CONSTANTS = ("cap_compute", "cap_memory", "largest_share")
 MOST_DIGITS = 10_000
-_PRECISION = 50
+TOO_LARGE = "B is too large a number: eps is too near 1"
+_PRECISE = Context(prec=50)
 # Prices are rounded up to so many digits, which keeps common denominators short
 _UP = Context(prec=40, rounding=ROUND_CEILING)
 _BITS = 30
-_LARGEST = Fraction(10) ** 60
 
 
 def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
+    return _PRECISE.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def power(base: Fraction, exponent: Fraction) -> Fraction:
     """base^exponent next to the real number, in 40 decimal digits rounded up; the same on every machine."""
-    with localcontext() as context:
-        context.prec = _PRECISION
-        value = (_decimal(base).ln() * _decimal(exponent)).exp()
-    return Fraction(_UP.plus(value))
+    log = _PRECISE.multiply(_decimal(base).ln(_PRECISE), _decimal(exponent))
+    return Fraction(_UP.plus(log.exp(_PRECISE)))
 
 
 def exponential(exponent: Fraction) -> Fraction:
-    """e^exponent next to the real number, in 40 decimal digits; the same on every machine."""
-    with localcontext() as context:
-        context.prec = _PRECISION
-        return Fraction(_UP.plus(_decimal(exponent).exp()))
+    """e^exponent next to the real number, in 40 decimal digits rounded up; the same on every machine."""
+    return Fraction(_UP.plus(_decimal(exponent).exp(_PRECISE)))
 
 
 def logarithm(value: Fraction) -> Fraction:
     """ln of a value >= 1, next to the real number."""
-    with localcontext() as context:
-        context.prec = _PRECISION
-        return Fraction(_decimal(value).ln())
+    return Fraction(_decimal(value).ln(_PRECISE))
 
 
 def round_up(value: Fraction) -> Fraction:
@@ -81,10 +64,7 @@ def round_up(value: Fraction) -> Fraction:
 
 @dataclass(frozen=True)
 class LoadLaw:
-    """The price of one unit of a resource on a cell, as a function of the part y of it that is sold.
-
-    The rise is zeta X zeta^(-y / reach): from zeta X on an empty cell to X at y = reach, and X from there on.
-    """
+    """The price of one unit of a resource on a cell where the part y is sold: zeta X zeta^(-y / reach), at most X."""
 
     top: Fraction  # X, micro-dollars per sample or per MB
     zeta: Fraction  # the price of an empty cell over X, above 0 and at most 1
@@ -108,7 +88,7 @@ class LoadLaw:
         return self._risen[part]
 
     def price(self, part: Fraction, advice: Fraction | None = None) -> Fraction:
-        """The price where `part` is sold; `advice` : the price at which the width is sold, put inside [zeta X, X]."""
+        """The price where `part` is sold; the width is sold at the advised price, put inside [zeta X, X]."""
         risen = self.rise(part)
         if advice is not None:
             flat = min(max(advice, self.zeta * self.top), self.top)
@@ -120,10 +100,7 @@ class LoadLaw:
         return max(risen, self.least)
 
     def growth(self, share: Fraction) -> Fraction | None:
-        """B = (zeta^(-eps / reach) - 1) / eps, rounded up: (1 + B eps) is what the price grows by on a part eps.
-
-        None where that has more than `MOST_DIGITS` digits.
-        """
+        """B = (zeta^(-eps / reach) - 1) / eps, rounded up; None with more than `MOST_DIGITS` digits."""
         if share / self.reach * logarithm(1 / self.zeta) > 2 * MOST_DIGITS:
             return None
         return round_up((power(1 / self.zeta, share / self.reach) - 1) / share)
@@ -134,22 +111,17 @@ Settle = Callable[[Mapping[str, Fraction], Fraction], tuple[LoadLaw, LoadLaw]]
 
 
 class LoadPrices:
-    """Prices of the compute and the memory of each node and slot, by a law of what is sold there.
-
-    `name`: of the algorithm, for errors and audits; `constants`: that it declares; `LOAD_CONSTANTS` are among them;
-    `exact`: prices are Fractions, else doubles next to them; `margin`: X_c, X_m (and U) are this times the constants;
-    `problem`: why Lemma P does not cover the law; empty where it does.
-    """
+    """Prices of the compute and the memory of each node and slot, by a law of what is sold there."""
 
     def __init__(
         self,
         name: str,
-        constants: tuple[str, ...],
+        constants: tuple[str, ...],  # with LOAD_CONSTANTS
         settle: Settle,
         *,
         exact: bool,
         margin: Fraction = Fraction(1),
-        problem: str = "",
+        problem: str = "",  # why Lemma P does not cover the law; empty where it does
     ) -> None:
         self.constants, self._name, self._settle = constants, name, settle
         self._exact, self._problem = exact, problem
@@ -158,7 +130,6 @@ class LoadPrices:
         self._advice: tuple[list[list[Fraction]], list[list[Fraction]]] | None = None
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """All cells are empty."""
         self._public = public
         kinds = public.type_of_node
         self._kind = kinds.tolist()
@@ -166,8 +137,7 @@ class LoadPrices:
         used = {key: value * (self.margin if key in self.widened else 1) for key, value in constants.items()}
         share = settle_share(self._name, used)
         self._laws = self._settle(used, share)
-        shape = (public.nodes, public.slots)
-        self._sold = np.zeros((2, *shape), np.int64)
+        self._sold = np.zeros((2, public.nodes, public.slots), np.int64)
         rows = [
             [[self._price(resource, g, t, 0) for t in range(public.slots)] for g in range(len(self._sizes))]
             for resource in (0, 1)
@@ -181,17 +151,16 @@ class LoadPrices:
             caps=(self._laws[0].top, self._laws[1].top),
             share=used["largest_share"],
             zeta=self._laws[0].zeta,
-            start=self._price_capacity(),
-            problem=self._problem or ("B is too large a number: eps is too near 1" if growth is None else ""),
+            start=sum(  # at the prices as they are used
+                (
+                    size * sum(map(Fraction, prices[k].tolist()), Fraction(0))
+                    for k, g in enumerate(self._kind)
+                    for size, prices in zip(self._sizes[g], self._prices, strict=True)
+                ),
+                Fraction(0),
+            ),
+            problem=self._problem or (TOO_LARGE if growth is None else ""),
         )
-
-    def _price_capacity(self) -> Fraction:
-        """sum C lambda + D phi of all nodes at the present prices, as they are used."""
-        total = Fraction(0)
-        for k, g in enumerate(self._kind):
-            for size, prices in zip(self._sizes[g], self._prices, strict=True):
-                total += size * sum(map(Fraction, prices[k].tolist()), Fraction(0))
-        return total
 
     def _price(self, resource: int, g: int, t: int, sold: int) -> Any:
         advice = None if self._advice is None else self._advice[resource][g][t]
@@ -199,26 +168,14 @@ class LoadPrices:
         return price if self._exact else float(price)
 
     def wish(self, task: Task, view: View) -> ProposedPrices | None:
-        """The cheapest node with free capacity of each type and slot."""
-        found = find_free_cells(task, view, self._public)
-        if found is None:
-            return None
-        types, first, free = found
+        return propose_cheapest(task, view, self._public, self._cell_prices)
+
+    def _cell_prices(self, task: Task, first: int) -> NDArray[Any]:
         span = slice(first, task.deadline)
-        nothing: Any = _LARGEST if self._exact else np.inf
-        node, price = [], []
-        for g in types.tolist():
-            low, high = self._public.first_node[g : g + 2]
-            lam, phi = (part[low:high, span] for part in self._prices)
-            cost = np.where(free[low:high], lam * int(task.rate[g]) + phi * task.memory_mb, nothing)
-            best = cost.argmin(axis=0)
-            usable = free[low:high].any(axis=0)
-            node.append(np.where(usable, low + best, -1))
-            price.append(np.where(usable, cost[best, np.arange(cost.shape[1])], 0))
-        return ProposedPrices(types, first, np.array(node), np.array(price))
+        lam, phi = (part[:, span] for part in self._prices)
+        return np.asarray(lam * task.rate[self._public.type_of_node][:, None] + phi * task.memory_mb)
 
     def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
-        """The cells' prices follow what they hold."""
         for k, t in cells:
             g = self._kind[k]
             for resource, amount in enumerate((int(task.rate[g]), task.memory_mb)):
@@ -230,50 +187,41 @@ class LoadPrices:
         """Bids move nothing."""
 
     def final(self) -> tuple[dict[Cell, Fraction | float], dict[Cell, Fraction | float]]:
-        """The last prices of each node, zeros left out."""
         return list_prices(self._prices[0]), list_prices(self._prices[1])
 
 
-def list_prices(price: NDArray[Any]) -> dict[Cell, Fraction | float]:
-    """{(node, slot from 1): price} of a (K, T) table, zeros left out."""
-    return {(k, t): value for k, row in enumerate(price.tolist()) for t, value in enumerate(row, 1) if value}
-
-
 class WeightPrices:
-    """One price per unit of weight for each node type and slot; weights are dominant shares of a node.
-
-    A subclass sets `prices`, a list of (T,) rows by type, and may move them in `moved`.
-
-    `exact`: prices and weights are Fractions, else doubles.
-    """
+    """One price per unit of weight for each node type and slot; a weight is the dominant share max(s / C, r / D)."""
 
     constants: tuple[str, ...] = ()
-    prices: list[NDArray[Any]]
+    fullest = False  # whether a task is offered the fullest node with free capacity, not the first one
+    prices: list[NDArray[Any]]  # (T,) by type; a subclass sets them, and may move them in `moved`
 
     def __init__(self, *, exact: bool) -> None:
         self._exact = exact
-        self._bought: tuple[Cell, ...] | None = None
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """All cells are empty."""
         self._public, self._kind = public, public.type_of_node.tolist()
         self._sizes = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
-        self._bought = None
+        self._bought: tuple[Cell, ...] | None = None
+
+    def weigh_exactly(self, task: Task, g: int) -> Fraction:
+        """w of the task on a node of the type."""
+        compute, memory = self._sizes[g]
+        return max(Fraction(int(task.rate[g]), compute), Fraction(task.memory_mb, memory))
 
     def weigh(self, task: Task, g: int) -> Any:
-        """w = max(s / C, r / D) on a node of the type."""
-        compute, memory = self._sizes[g]
-        weight = max(Fraction(int(task.rate[g]), compute), Fraction(task.memory_mb, memory))
+        """w as prices are: a Fraction, or a double."""
+        weight = self.weigh_exactly(task, g)
         return weight if self._exact else float(weight)
 
     def wish(self, task: Task, view: View) -> ProposedPrices | None:
-        """The price of the type and slot times the weight, on the node that `choose` names."""
         found = find_free_cells(task, view, self._public)
         if found is None:
             return None
         types, first, free = found
-        node = self.choose(free, view, slice(first, task.deadline))
         span = slice(first, task.deadline)
+        node = self._choose(free, view, span)
         price = [self.cell_prices(g, span, node[g]) * self.weigh(task, g) for g in types.tolist()]
         return ProposedPrices(types, first, node[types], np.array(price))
 
@@ -281,17 +229,24 @@ class WeightPrices:
         """(W,) price per unit of weight of the type's cells on these nodes."""
         return self.prices[g][span]
 
-    def choose(self, free: NDArray[np.bool_], view: View, span: slice) -> IntArray:
-        """(G, W) the first node with free capacity; -1 without."""
-        usable, node = first_free_node(free, self._public.first_node)
-        return np.where(usable, node, -1)
+    def _choose(self, free: NDArray[np.bool_], view: View, span: slice) -> IntArray:
+        """(G, W) a node with free capacity, the first of equals; -1 without any."""
+        if not self.fullest:
+            usable, node = first_free_node(free, self._public.first_node)
+            return np.where(usable, node, -1)
+        rows = []
+        for g, (compute, memory) in enumerate(self._sizes):
+            low, high = self._public.first_node[g : g + 2]
+            left = view.compute[low:high, span] / compute + view.memory_mb[low:high, span] / memory
+            left = np.where(free[low:high], left, np.inf)
+            rows.append(np.where(free[low:high].any(axis=0), low + left.argmin(axis=0), -1))
+        return np.array(rows)
 
     def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
         """Kept until `moved` is called."""
         self._bought = cells
 
     def heard(self, task: Task) -> None:
-        """The task was answered."""
         bought, self._bought = self._bought, None
         self.moved(task, bought)
 
@@ -301,42 +256,15 @@ class WeightPrices:
     def final(self) -> tuple[dict[Cell, Fraction | float], dict[Cell, Fraction | float]]:
         """Half of the last prices for compute and half for memory: w is no less than the mean of the two shares."""
         half = Fraction(1, 2) if self._exact else 0.5
-        kinds, rows = self._public.type_of_node, []
+        tables = []
         for resource in (0, 1):
             table = [self.prices[g] * (half / sizes[resource]) for g, sizes in enumerate(self._sizes)]
-            rows.append(np.array(table, object if self._exact else np.float64)[kinds])
-        return list_prices(rows[0]), list_prices(rows[1])
-
-
-def choose_fullest(free: NDArray[np.bool_], view: View, public: Public, span: slice) -> IntArray:
-    """(G, W) of the nodes with free capacity the one with the least of it left, the first of equals; -1 without any."""
-    node = []
-    for g in range(len(public.node_types)):
-        low, high = public.first_node[g : g + 2]
-        left = view.compute[low:high, span] / int(public.compute[g])
-        left = left + view.memory_mb[low:high, span] / int(public.memory_mb[g])
-        left = np.where(free[low:high], left, np.inf)
-        node.append(np.where(free[low:high].any(axis=0), low + left.argmin(axis=0), -1))
-    return np.array(node)
+            tables.append(np.array(table, object if self._exact else np.float64)[self._public.type_of_node])
+        return list_prices(tables[0]), list_prices(tables[1])
 
 
 def read_positive(name: str, key: str, options: Mapping[str, str]) -> Fraction:
-    """The number above 0 of an option."""
-    value = fraction(f"{name}:{key}", options[key])
-    if value <= 0:
-        raise InputError("algorithm", f"{name}:{key}", f"{shorten(options[key])} is not above 0")
-    return value
-
-
-def read_margin(name: str, options: Mapping[str, str]) -> Fraction:
-    """The option `margin`, at least 1."""
-    margin = fraction(f"{name}:margin", options["margin"])
-    if margin < 1:
-        raise InputError("algorithm", f"{name}:margin", f"{shorten(options['margin'])} is below 1")
-    return margin
-
-
-ARITHMETIC = Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size")
+    return require_positive(name, key, fraction(f"{name}:{key}", options[key]), shorten(options[key]))
 
 
 def read_loss(name: str, options: Mapping[str, str]) -> Fraction:
@@ -347,13 +275,36 @@ def read_loss(name: str, options: Mapping[str, str]) -> Fraction:
     return zeta
 
 
-def settle_arithmetic(options: dict[str, str], tasks: int) -> dict[str, str]:
-    """Exact for few tasks."""
-    if options["arith"] == "auto":
-        options["arith"] = "exact" if tasks <= EXACT_TASKS else "float"
-    return options
+def register_law(
+    name: str,
+    summary: str,
+    options: Mapping[str, Option],
+    make: Callable[[Mapping[str, str], bool], Any],
+    guarantee: Callable[[Mapping[str, str]], str],
+    *,
+    learns: bool = False,
+    randomised: bool | Callable[[Mapping[str, str]], bool] = False,
+) -> None:
+    """Add a law: `make` builds its poster from the options and whether prices are Fractions."""
 
+    def build(chosen: Mapping[str, str]) -> PostedPrices:
+        exact = chosen.get("arith") == "exact"
+        return PostedPrices(make(chosen, exact), None, exact=exact)
 
-def state_law(guarantee: Callable[[Mapping[str, str]], str]) -> StatusFunction:
-    """What is known of a law: its guarantee, and that it is truthful in the bid where no constant follows the bids."""
-    return lambda options, oracle: {"guarantee": guarantee(options), "truthful": ORACLE if oracle else "in the bid"}
+    register(
+        Entry(
+            name,
+            summary,
+            "1",
+            options,
+            build,
+            settle=settle_arithmetic,
+            public_constants=True,
+            learns=learns,
+            randomised=randomised,
+            standing=lambda chosen, oracle: {
+                "guarantee": guarantee(chosen),
+                "truthful": ORACLE if oracle else "in the bid",
+            },
+        )
+    )

@@ -1,7 +1,6 @@
 """What the corrected mechanisms must know in advance, computed from a whole instance: best from another day's.
 
-Only tasks with a schedule count, and of those the node types that can hold them. With a negative operational cost e a
-schedule is worth more than its bid, so the price caps take b_i + sum_t max(0, -min_k e_ikt) in place of b_i.
+Only tasks with a schedule count, and of those the node types that can hold them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class ServedTask(NamedTuple):
     bid: int
     work: int
     memory_mb: int
-    worth: int  # b_i + sum_t max(0, -min_k e_ikt)
+    worth: int  # b_i + sum_t max(0, -min_k e_ikt): where costs are negative a schedule is worth more than its bid
     slowest: int  # slowest, fastest: least and largest rate
     fastest: int
     # cells, samples: no schedule that can be cheapest has more: of a minimal cover n <= ceil(M / s_min) and S <= M +
@@ -36,6 +35,11 @@ class ServedTask(NamedTuple):
     cells: int
     samples: int
     net: int  # b_il is no less: the bid less the dearest vendor and the `cells` dearest slots; at least 1 micro-dollar
+
+    @property
+    def fewest(self) -> int:
+        """Cells needed at the fastest usable rate, ceil(M / s_max)."""
+        return -(-self.work // self.fastest)
 
 
 @compiled
@@ -64,7 +68,6 @@ def _window(cost, usable, first, deadline, most, high):  # type: ignore[no-untyp
 
 @lru_cache(maxsize=8)
 def list_served(instance: Instance) -> tuple[ServedTask, ...]:
-    """The tasks with a schedule."""
     able = usable_types(instance)
     first, high = first_slots(instance), np.empty(instance.slots, np.int64)
     found = []
@@ -76,8 +79,9 @@ def list_served(instance: Instance) -> tuple[ServedTask, ...]:
         length, width = -(-work // slowest), deadline - int(first[i]) + 1
         # Compiled, kernels give Python's integers; run as plain Python (NUMBA_DISABLE_JIT=1) NumPy's, which overflow.
         credit, least, dearest = map(int, _window(instance.cost(i), usable, int(first[i]), deadline, length, high))
-        within = instance.arrival[i] + instance.vendor_delay[_vendors(instance, i)] <= deadline
-        vendor = int(instance.vendor_price[_vendors(instance, i)][within].max(initial=0))
+        vendors = slice(int(instance.vendor_start[i]), int(instance.vendor_start[i + 1]))
+        within = instance.arrival[i] + instance.vendor_delay[vendors] <= deadline
+        vendor = int(instance.vendor_price[vendors][within].max(initial=0))
         cells, samples = width, width * fastest
         if least >= 0:
             cells, samples = min(length, width), min(samples, work + fastest - 1)
@@ -85,10 +89,6 @@ def list_served(instance: Instance) -> tuple[ServedTask, ...]:
         memory = int(instance.memory_mb[i])
         found.append(ServedTask(i, bid, work, memory, worth, slowest, fastest, cells, samples, net))
     return tuple(found)
-
-
-def _vendors(instance: Instance, i: int) -> slice:
-    return slice(int(instance.vendor_start[i]), int(instance.vendor_start[i + 1]))
 
 
 def largest_ratio(pairs: Iterable[tuple[int, int]]) -> Fraction:
@@ -124,10 +124,7 @@ def largest_share(instance: Instance) -> Fraction:
 
 
 def spread(instance: Instance) -> Fraction:
-    """U >= (X_c S + X_m R) / b_il of every schedule with b_il > 0 that can be cheapest, by a formula; 1 without tasks.
-
-    S, R and b_il by the bounds of `ServedTask`.
-    """
+    """U >= (X_c S + X_m R) / b_il of every schedule with b_il > 0 that can be cheapest, by bounds; 1 without tasks."""
     top_c, top_m = cap_compute(instance), cap_memory(instance)
     weight_c, weight_m = top_c.numerator * top_m.denominator, top_m.numerator * top_c.denominator
     pairs = (
@@ -136,14 +133,9 @@ def spread(instance: Instance) -> Fraction:
     return largest_ratio(pairs) / (top_c.denominator * top_m.denominator) or Fraction(1)
 
 
-def _fewest(each: ServedTask) -> int:
-    """Cells needed at the fastest usable rate, ceil(M / s_max)."""
-    return -(-each.work // each.fastest)
-
-
 def memory_density(instance: Instance) -> Fraction:
     """max b_i / (r_i ceil(M_i / s_max)), micro-dollars per MB and slot; 0 without tasks."""
-    return largest_ratio((each.bid, each.memory_mb * _fewest(each)) for each in list_served(instance))
+    return largest_ratio((each.bid, each.memory_mb * each.fewest) for each in list_served(instance))
 
 
 def lower_median(pairs: Iterable[tuple[int, int]]) -> Fraction:
@@ -158,13 +150,11 @@ def lower_median(pairs: Iterable[tuple[int, int]]) -> Fraction:
 
 
 def median_work_density(instance: Instance) -> Fraction:
-    """median b_i / M_i."""
     return lower_median((each.bid, each.work) for each in list_served(instance))
 
 
 def median_memory_density(instance: Instance) -> Fraction:
-    """median b_i / (r_i ceil(M_i / s_max))."""
-    return lower_median((each.bid, each.memory_mb * _fewest(each)) for each in list_served(instance))
+    return lower_median((each.bid, each.memory_mb * each.fewest) for each in list_served(instance))
 
 
 def median_bbar(instance: Instance) -> Fraction:
@@ -175,8 +165,7 @@ def median_bbar(instance: Instance) -> Fraction:
     memory = tuple(
         freeze(np.repeat(amount[:, None], instance.slots, axis=1)) for amount in (public.compute, public.memory_mb)
     )
-    found = [_value_alone(instance, each, alone, memory) for each in list_served(instance)]
-    return lower_median(found)
+    return lower_median(_value_alone(instance, each, alone, memory) for each in list_served(instance))
 
 
 def _value_alone(
@@ -215,12 +204,8 @@ def _cheapest_alone(
 
 
 @lru_cache(maxsize=8)
-def _densities(instance: Instance) -> tuple[tuple[int, Fraction, Fraction], ...]:
-    """(task, least weight, most weight) of the schedules of each served task; weight is the dominant share of a node.
-
-    A schedule's weight is the sum over its cells of w = max(s / C, r / D). Per sample it is at least the least w / s,
-    and each of its cells weighs at least the least w.
-    """
+def _list_weights(instance: Instance) -> tuple[tuple[ServedTask, Fraction, Fraction], ...]:
+    """Each served task with the least and the most that a schedule weighs; a cell weighs w = max(s / C, r / D)."""
     public = instance.public("")
     sizes = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
     found = []
@@ -231,33 +216,26 @@ def _densities(instance: Instance) -> tuple[tuple[int, Fraction, Fraction], ...]
             if 0 < rate <= compute and each.memory_mb <= memory
         ]
         weights = [weight for _, weight in able]
-        least = max(_fewest(each) * min(weights), each.work * min(weight / rate for rate, weight in able))
-        found.append((each.task, least, each.cells * max(weights)))
+        # A schedule weighs no less than its cells times the least w, nor than its samples times the least w / s.
+        least = max(each.fewest * min(weights), each.work * min(weight / rate for rate, weight in able))
+        found.append((each, least, each.cells * max(weights)))
     return tuple(found)
-
-
-def _bids(instance: Instance) -> dict[int, ServedTask]:
-    return {each.task: each for each in list_served(instance)}
 
 
 def least_density(instance: Instance) -> Fraction:
     """L of `static`: the least bid per unit of weight, of each task's heaviest schedule that can be cheapest."""
-    served = _bids(instance)
-    values = [served[i].bid / most for i, _, most in _densities(instance) if served[i].bid > 0]
+    values = (each.bid / most for each, _, most in _list_weights(instance) if each.bid > 0)
     return min(values, default=Fraction(1))
 
 
 def largest_density(instance: Instance) -> Fraction:
     """L theta of `static`: the largest worth per unit of weight, each task's lightest schedule; 1 without tasks."""
-    served = _bids(instance)
-    return max((served[i].worth / least for i, least, _ in _densities(instance)), default=Fraction(1)) or Fraction(1)
+    return max((each.worth / least for each, least, _ in _list_weights(instance)), default=Fraction(1)) or Fraction(1)
 
 
 def median_density(instance: Instance) -> Fraction:
     """The lower median of bid over the weight of the lightest schedule, micro-dollars; 1 without tasks."""
-    served = _bids(instance)
-    values = sorted(served[i].bid / least for i, least, _ in _densities(instance) if served[i].bid > 0)
-    return values[(len(values) - 1) // 2] if values else Fraction(1)
+    return lower_median((each.bid * least.denominator, least.numerator) for each, least, _ in _list_weights(instance))
 
 
 def least_unit_value(instance: Instance) -> Fraction:
@@ -267,7 +245,7 @@ def least_unit_value(instance: Instance) -> Fraction:
 
 def largest_unit_value(instance: Instance) -> Fraction:
     """L theta of `units`: the largest worth per cell; 1 without tasks."""
-    return largest_ratio((each.worth, _fewest(each)) for each in list_served(instance)) or Fraction(1)
+    return largest_ratio((each.worth, each.fewest) for each in list_served(instance)) or Fraction(1)
 
 
 def units_of(compute: int, memory_mb: int, rate: int, memory: int) -> int:

@@ -1,8 +1,4 @@
-"""A run that is gone on with from the middle: what a task would get with another report, without those before it again.
-
-The algorithm and the books are copied at the stops that were asked for. What an algorithm never alters in place its
-copies share (`__deepcopy__`).
-"""
+"""A run that is gone on with from the middle: what a task would get with another report."""
 
 from __future__ import annotations
 
@@ -22,8 +18,6 @@ MOST = 16  # Stops that are kept, beside the start
 
 
 class _Stop(NamedTuple):
-    """Where a run stands before a task."""
-
     books: CapacityState
     algorithm: Any
     log: list[LogEntry]
@@ -53,6 +47,7 @@ class Checkpoints:
         return self._stops[place]
 
     def _go_on(self, stop: _Stop, instance: Instance, begin: int, end: int) -> _Stop:
+        # What an algorithm never alters in place its copies share: `__deepcopy__`.
         books, algorithm = deepcopy(stop.books), deepcopy(stop.algorithm)
 
         def ask(question: Question) -> list[Any]:

@@ -19,10 +19,7 @@ def share_above(share: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def gain_below(base: Fraction, exponent: Fraction) -> Fraction:
-    """A fraction G of 20 significant bits with 0 <= G <= base^exponent - 1, next to it; verified in integers.
-
-    With exponent = a/b the claim is (1 + G)^b <= base^a. Decimal arithmetic only guesses.
-    """
+    """A fraction G of 20 significant bits with 0 <= G <= base^exponent - 1, next to it; verified in integers."""
     with localcontext() as context:
         context.prec = 40
         power = Decimal(exponent.numerator) / exponent.denominator

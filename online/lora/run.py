@@ -31,17 +31,14 @@ CHARGED_ABOVE = "charged_above_bid"
 
 
 class LoraEnvironment(Environment[Instance]):
-    """Tasks on nodes and slots, task by task or slot by slot.
-
-    `one_node`: every task is kept on one node, as an algorithm of the form `migrate=no` does.
-    """
+    """Tasks on nodes and slots; `one_node`: an algorithm of the form `migrate=no` keeps every task on one node."""
 
     registry = REGISTRY
 
     def __init__(self, one_node: bool = False) -> None:
         self._one_node = one_node
 
-    def _judged(self, instance: Instance) -> Instance:
+    def _restrict(self, instance: Instance) -> Instance:
         return instance.without_migration() if self._one_node else instance
 
     def admit(self, instance: Instance, spec: Spec) -> tuple[LoraEnvironment, Spec]:
@@ -56,21 +53,17 @@ class LoraEnvironment(Environment[Instance]):
         return ONE_NODE_ENVIRONMENT if stays or is_one_node(spec) else ENVIRONMENT, spec
 
     def arrivals(self, instance: Instance) -> int:
-        """Tasks."""
         return instance.tasks
 
     def table(self, instance: Instance, seed: str) -> Simulator:
-        """The books of the cluster."""
-        return Simulator(self._judged(instance), seed)
+        return Simulator(self._restrict(instance), seed)
 
     def first_half(self, instance: Instance) -> Instance:
-        """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
         return runs.cut_after_half(documents, instance, "tasks", instance.arrival)
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
-        """Welfare, by `ratiobench.formulations.lora.check`."""
         solution = solution_of(instance, log)
-        verdict = check(self._judged(instance), solution)
+        verdict = check(self._restrict(instance), solution)
         found = list(violations) + [Violation(*breach) for breach in verdict.violations]
         # No rule of the problem forbids it, but no bidder would agree, so it stands beside the name wherever that does.
         above = _charged_above_bid(instance, solution)
@@ -81,28 +74,15 @@ class LoraEnvironment(Environment[Instance]):
         )  # fmt: skip
 
     def small(self) -> Instance:
-        """Two nodes of two types, two tasks."""
         task = {
             "arrival": 1, "deadline": 3, "memory_mb": 1, "work": 3, "bid": 9, "rate": [2, 1], "energy_wh": [1, 1],
             "vendors": [{"price": 0, "delay": 0}, {"price": 1, "delay": 1}],
         }  # fmt: skip
-        return parse(
-            {
-                "format": FORMAT,
-                "name": "warm",
-                "slots": 3,
-                "slot_seconds": 600,
-                "base_memory_mb": 1,
-                "node_types": [
-                    {"name": str(g), "count": 2, "compute": 4, "memory_mb": 4, "tariff": [0, 0, 0]} for g in range(2)
-                ],
-                "tasks": [task, task],
-            },
-            "warm",
-        )
+        nodes = [{"name": str(g), "count": 2, "compute": 4, "memory_mb": 4, "tariff": [0, 0, 0]} for g in range(2)]
+        day = {"name": "warm", "slots": 3, "slot_seconds": 600, "base_memory_mb": 1}
+        return parse({"format": FORMAT, **day, "node_types": nodes, "tasks": [task, task]}, "warm")
 
     def settled(self, algorithm: Any, constants: tuple[Constant, ...]) -> tuple[Constant, ...]:
-        """Constants that the mechanism widens by its margin say so."""
         margin = getattr(algorithm, "margin", 1)
         if margin == 1:
             return constants
@@ -113,11 +93,9 @@ class LoraEnvironment(Environment[Instance]):
         )
 
     def remarks(self, constants: tuple[Constant, ...]) -> tuple[str, ...]:
-        """Where a unit of money was taken from the schedules of a first run."""
         return (OBSERVED,) if any(OBSERVED in constant.detail for constant in constants) else ()
 
     def trace(self, instance: Instance, exposed: Any) -> Any:
-        """Final prices."""
         return posted(exposed, instance.public(""))
 
 
@@ -131,15 +109,10 @@ def solution_of(instance: Instance, log: Log) -> Solution:
 
 
 def _charged_above_bid(instance: Instance, solution: Solution) -> int:
-    """How many admitted tasks pay more than they bid."""
     pairs = zip(solution, instance.bid.tolist(), strict=True)
     return sum(each is not None and each.payment is not None and each.payment > bid for each, bid in pairs)
 
 
 def run(instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None) -> OnlineRun:
-    """One run of the algorithm on the instance under the referee; parameters and errors as `ratiobench.online.run.run`.
-
-    InputError for an algorithm that has no form for the schedules that the tasks may have, for a cluster too large, and
-    for a task too large for the algorithm's search.
-    """
+    """One run of the algorithm on the instance under the referee: see `ratiobench.online.run.run`."""
     return runs.run(ENVIRONMENT, instance, text, seed, prior)

@@ -1,8 +1,6 @@
-"""The referee: it owns the state, hears each decision once, and books what stands.
+"""The referee: it checks each decision against (4a)-(4k) in integers, and books it for good.
 
-An algorithm gets read-only pictures of the state; the books that decide are separate arrays that it never holds. Each
-answer is copied on receipt, checked against (4a)-(4k) in integers, and final. At the end the whole solution is verified
-again by `ratiobench.formulations.lora.check`, which shares nothing with this file.
+At the end `ratiobench.formulations.lora.check`, which shares nothing with this file, verifies the whole solution again.
 """
 
 from __future__ import annotations
@@ -10,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -25,11 +24,11 @@ _FEW_COSTS = 2**14  # Up to so many costs of an instance are multiplied out at o
 
 
 class CapacityState:
-    """What is free on each node and slot; two copies, of which algorithms see one."""
+    """What is free on each node and slot; two copies, of which algorithms see one, read-only."""
 
     def __init__(self, public: Public) -> None:
         nodes, slots = public.nodes, public.slots
-        types = public.type_of_node
+        types = self._types = public.type_of_node
         self._type_of = types.tolist()
         self._slots = slots
         self._one_node = public.schedules is ScheduleKind.ONE_NODE
@@ -45,7 +44,6 @@ class CapacityState:
         return twin
 
     def view(self, slot: int) -> View:
-        """The state as the algorithm sees it."""
         pictures = []
         for array in self._shown:
             picture = array.view()
@@ -54,7 +52,7 @@ class CapacityState:
         return View(slot, *pictures)
 
     def take(self, task: Task, answer: Any) -> Decision | None:
-        """Copy, check and book an answer to an arrival; Foul names the first equation that it breaks."""
+        """Copy, check and book an answer; RuleViolation names the first equation that it breaks."""
         decision = copied(task.index, answer)
         if decision is not None:
             self._judge(task, decision)
@@ -62,7 +60,6 @@ class CapacityState:
         return decision
 
     def _judge(self, task: Task, decision: Decision) -> None:
-        """Foul names the first equation that a decision breaks."""
         options = task.options
         if decision.vendor is None:
             if task.vendors:
@@ -104,58 +101,40 @@ class CapacityState:
             raise RuleViolation("4e", task.index, f"work done {done} < {task.work}")
 
     def _book(self, task: Task, decision: Decision) -> None:
-        """Take the decision's cells off what is free."""
+        compute, memory, tasks = self._shown
         rates = task.rate.tolist()
-        if len(decision.cells) <= _FEW_CELLS:
-            for node, slot in decision.cells:
-                rate = rates[self._type_of[node]]
-                self._compute[node][slot - 1] -= rate
-                self._memory[node][slot - 1] -= task.memory_mb
-                shown, place = self._shown, (node, slot - 1)
-                shown[0][place] -= rate
-                shown[1][place] -= task.memory_mb
-                shown[2][place] += 1
-            return
-        places, taken = [], []
+        few = len(decision.cells) <= _FEW_CELLS
         for node, slot in decision.cells:
             rate = rates[self._type_of[node]]
             self._compute[node][slot - 1] -= rate
             self._memory[node][slot - 1] -= task.memory_mb
-            places.append(node * self._slots + slot - 1)
-            taken.append(rate)
-        # No cell stands twice in a decision that was judged: (4b).
-        at = np.array(places, dtype=np.int64)
-        compute, memory, tasks = (array.reshape(-1) for array in self._shown)
-        compute[at] -= np.array(taken, dtype=np.int64)
-        memory[at] -= task.memory_mb
-        tasks[at] += 1
+            if few:
+                compute[node, slot - 1] -= rate
+                memory[node, slot - 1] -= task.memory_mb
+                tasks[node, slot - 1] += 1
+        if not few:
+            # No cell stands twice in a decision that was judged: (4b).
+            nodes, slots = np.array(decision.cells).T
+            compute[nodes, slots - 1] -= task.rate[self._types[nodes]]
+            memory[nodes, slots - 1] -= task.memory_mb
+            tasks[nodes, slots - 1] += 1
 
 
 def copied(index: int | None, answer: Any) -> Decision | None:
-    """The answer in plain integers; Foul if it is none."""
     try:
         return plain(answer)
     except (TypeError, ValueError) as error:
         raise RuleViolation("protocol", index, refusal(answer, "Decision of integers", error)) from None
 
 
-def batches(instance: Instance) -> Iterator[list[int]]:
-    """The tasks slot by slot, in list order."""
-    slots = instance.arrival.tolist()
-    group: list[int] = []
-    for i, slot in enumerate(slots):
-        if group and slot != slots[group[0]]:
-            yield group
-            group = []
-        group.append(i)
-    if group:
-        yield group
-
-
 @lru_cache(maxsize=4096)
 def _trusted_task(instance: Instance, i: int) -> Task:
-    """Task i as decisions are judged by it; no algorithm ever gets it."""
+    """Task i as decisions are judged by it: no algorithm ever gets it."""
     return instance.task(i)
+
+
+def _has_few_costs(instance: Instance) -> bool:
+    return instance.tasks * len(instance.node_types) * instance.slots <= _FEW_COSTS
 
 
 class Arrivals:
@@ -172,11 +151,9 @@ class Arrivals:
         )  # fmt: skip
         self._first_vendor = instance.vendor_start.tolist()
         self._offers = list(zip(instance.vendor_price.tolist(), instance.vendor_delay.tolist(), strict=True))
-        few = instance.tasks * len(instance.node_types) * instance.slots <= _FEW_COSTS
-        self._costs = instance.costs() if few else None
+        self._costs = instance.costs() if _has_few_costs(instance) else None
 
     def task(self, i: int) -> Task:
-        """Task i, made anew."""
         instance = self._instance
         if self._costs is not None:
             cost = freeze(self._costs[i])
@@ -191,7 +168,7 @@ class Arrivals:
 
 @lru_cache(maxsize=64)
 def _kept_arrivals(instance: Instance) -> Arrivals:
-    """The arrivals of a small instance, for further runs on it; tasks share no array with them."""
+    """The arrivals of a small instance, for further runs on it: tasks share no array with them."""
     return Arrivals(instance)
 
 
@@ -203,24 +180,23 @@ class Simulator:
     def __init__(self, instance: Instance, seed: str, *, books: CapacityState | None = None) -> None:
         self.public = instance.public(seed)
         self.arrivals = instance.tasks
-        few = instance.tasks * len(instance.node_types) * instance.slots <= _FEW_COSTS
-        self._instance, self._arrivals = instance, _kept_arrivals(instance) if few else Arrivals(instance)
+        self._instance = instance
+        self._arrivals = (_kept_arrivals if _has_few_costs(instance) else Arrivals)(instance)
         self.books = CapacityState(self.public) if books is None else books
 
     def questions(self, batch: bool) -> Iterator[Question]:
         """Task by task or slot by slot; the tasks of one slot share its view."""
-        for group in batches(self._instance):
-            view = self.books.view(int(self._instance.arrival[group[0]]))
+        slots = self._instance.arrival.tolist()
+        for slot, tasks in groupby(range(len(slots)), slots.__getitem__):
+            view, group = self.books.view(slot), list(tasks)
             for part in [group] if batch else [[i] for i in group]:
                 yield Question(part, [self._arrivals.task(i) for i in part], view)
 
     def take(self, event: str, index: int | None, answer: Any) -> Decision | None:
-        """Judge an answer and book it; None for a rejection."""
         if answer is None:
             return None
         assert index is not None
         return self.books.take(_trusted_task(self._instance, index), answer)
 
     def copied(self, event: str, index: int | None, answer: Any) -> Decision | None:
-        """The answer in plain integers; Foul if it is none."""
         return copied(index, answer)

@@ -5,23 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-EXACT_TASKS = 64  # `arith=auto` is exact up to this many tasks, float above
+import numpy as np
+from numpy.typing import NDArray
+
+Cell = tuple[int, int]  # node, and slot from 1
+
+
+def list_prices(price: NDArray[Any]) -> dict[Cell, Fraction | float]:
+    """{(node, slot): price} of a (K, T) table, zeros left out."""
+    nodes, slots = np.nonzero(price)
+    cells = zip(nodes.tolist(), (slots + 1).tolist(), strict=True)
+    return dict(zip(cells, price[nodes, slots].tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What the mechanism computed for one task.
-
-    `work`, `cells_used`: S in samples and n.
-    """
+    """What the mechanism computed for one task."""
 
     task: int  # index
     value: Fraction | float | None  # F(il) of the schedule found, None when there is no schedule
     option: int = 0  # index of the pre-processing option
-    cells: tuple[tuple[int, int], ...] = ()  # the schedule
-    work: int = 0
+    cells: tuple[Cell, ...] = ()  # the schedule
+    work: int = 0  # S in samples
     net: int = 0  # b_il in micro-dollars
     admitted: bool = False  # False for F <= 0 and for a task dropped in line 12
     payment: Fraction | float | None = None  # p_i of the payment rule, exact or a double; None unless admitted
@@ -29,7 +36,7 @@ class Offer:
 
 @dataclass(slots=True)
 class PriceTrace:
-    """What an audit reads after a run."""
+    """A run of pdFTSP."""
 
     search: str  # how schedules were found, exact (9) or printed (13)
     exact: bool  # prices are fractions
@@ -40,9 +47,8 @@ class PriceTrace:
     units: str
     updates: str = "all"  # whose offers move prices: those with F > 0 (all), or the admitted ones only (admitted)
     offers: list[Offer] = field(default_factory=list)  # one per task, in order
-    # lam, phi: final prices {(node, slot): value}, zeros left out.
-    lam: dict[tuple[int, int], Fraction | float] = field(default_factory=dict)
-    phi: dict[tuple[int, int], Fraction | float] = field(default_factory=dict)
+    lam: dict[Cell, Fraction | float] = field(default_factory=dict)  # lam, phi: final prices, zeros left out
+    phi: dict[Cell, Fraction | float] = field(default_factory=dict)
 
 
 class GreedyOffer(NamedTuple):
@@ -50,28 +56,24 @@ class GreedyOffer(NamedTuple):
 
     cost: int | Fraction | float
     option: int
-    cells: tuple[tuple[int, int], ...]
+    cells: tuple[Cell, ...]
     admitted: bool
 
     @property
     def payment(self) -> int | Fraction | float | None:
-        """The charge; None for a rejected task."""
         return self.cost if self.admitted else None
 
 
 @dataclass(slots=True)
 class GreedyTrace:
-    """What an audit reads after a run: one offer per task, in order; None where no schedule had room."""
+    """A run of `greedy`: one offer per task, in order; None where no schedule had room."""
 
     offers: list[GreedyOffer | None] = field(default_factory=list)
 
 
-Cell = tuple[int, int]
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How prices move, and what the theorem of the mechanism is about."""
+    """How the prices of a mechanism move, and what its theorem is about."""
 
     growth: Fraction  # B
     eta_c: Fraction  # eta_c, eta_m: micro-dollars per sample and per MB
@@ -90,21 +92,20 @@ class Rule:
 
 @dataclass(slots=True)
 class LinearTrace:
-    """What an audit reads after a run; F' stands in the offers' `value`."""
+    """A run of a mechanism with linear reduced cost; F' stands in the offers' `value`."""
 
     mechanism: str  # registered name
     exact: bool  # prices are fractions
-    rule: Rule  # how they moved
+    rule: Rule
     constants: Mapping[str, Fraction]  # the public constants that the run used, margin included
     offers: list[Offer] = field(default_factory=list)  # one per task, in order
-    # lam, phi: final prices {(node, slot): value}, zeros left out.
-    lam: dict[Cell, Fraction | float] = field(default_factory=dict)
+    lam: dict[Cell, Fraction | float] = field(default_factory=dict)  # lam, phi: final prices, zeros left out
     phi: dict[Cell, Fraction | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class LawTerms:
-    """What Lemma P needs of a run with prices that follow loads (`ratiobench.online.lora.price_laws`)."""
+    """What Lemma P needs of a run with prices that follow loads."""
 
     law: str  # name of the algorithm
     growth: Fraction  # B
@@ -130,12 +131,11 @@ class PoolTerms(NamedTuple):
 
     growth: Fraction  # B
     gain: Fraction | None  # G where prices begin at 0; None where they begin at Z X
-    tops: tuple[Fraction, ...]  # X by node type, micro-dollars per unit of weight. caps: X_c and X_m, margin included
-    caps: tuple[Fraction, Fraction]
+    tops: tuple[Fraction, ...]  # X by node type, micro-dollars per unit of weight
+    caps: tuple[Fraction, Fraction]  # X_c and X_m, margin included
     share: Fraction  # the eps that was announced
-    # price of an empty slot by node type. prices: last prices by node type and slot, per unit of weight.
-    start: tuple[Fraction, ...]
-    prices: tuple[tuple[Fraction, ...], ...]
+    start: tuple[Fraction, ...]  # price of an empty slot by node type
+    prices: tuple[tuple[Fraction, ...], ...]  # last prices by node type and slot, per unit of weight
     problem: str = ""  # why the theorem does not cover the run; empty where it does
 
 

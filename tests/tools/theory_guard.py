@@ -46,6 +46,7 @@ class Wishes(NoPoster):
     """
 
     def __init__(self, mode: str, top: int, half: int, draws: RandomNumbers) -> None:
+        super().__init__()
         self._mode, self._top, self._half, self._draws, self._asked = mode, top, half, draws, 0
 
     def wish(self, task: Task, view: View) -> ProposedPrices | None:

@@ -7,8 +7,7 @@ reserve is the advice.
 
 Claim (Lemma P). For any advice, right or wrong: OPT <= max(1, B) ALG + zeta sum_j C_j X_j with B = (zeta^(-eps /
 reach) - 1) / eps, reach = (1 - eps) (1 - flat) being the part of the load over which the price rises. B tends to ln(1 /
-zeta) / (1 - flat) as eps -> 0: what is sold at the advised price is paid for by a larger factor. Where the whole demand
-of a day has the advised price p, a cell sells 1 - ln(X / p) / B of itself.
+zeta) / (1 - flat) as eps -> 0: what is sold at the advised price is paid for by a larger factor.
 
 The idea of the three pieces: Sun et al., Pareto-Optimal Learning-Augmented Algorithms for Online Conversion Problems
 (2021); Daneshvaramoli et al., 2406.18752, for fractional knapsacks. Truthful in the bid (Theorem T).
@@ -24,30 +23,16 @@ from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.online.lora.algorithms.reserve import LOSS
 from ratiobench.online.lora.learned.policy import LearnedPrices, Settings
 from ratiobench.online.lora.mechanism import MARGIN, OPTIONS, WITHIN
-from ratiobench.online.lora.posted_prices import PostedPrices
-from ratiobench.online.lora.price_laws import (
-    ARITHMETIC,
-    LOAD_CONSTANTS,
-    LoadLaw,
-    LoadPrices,
-    read_loss,
-    read_margin,
-    settle_arithmetic,
-    state_law,
-)
-from ratiobench.online.lora.registry import Entry, Option, fraction, register
+from ratiobench.online.lora.price_laws import LOAD_CONSTANTS, LoadLaw, LoadPrices, read_loss, register_law
+from ratiobench.online.lora.registry import Option, fraction, read_margin
 
 
 class AdvisedPrices(LoadPrices):
-    """`LoadPrices` with the static prices of earlier days as advice."""
-
     def learn(self, history: Instance | None) -> None:
-        """The earlier days; None without any."""
         self._learned = LearnedPrices(Settings())
         self._learned.learn(history)
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """The advice by node type and slot, then the laws."""
         self._learned.start(public, {})
         tables = self._learned.final()
         heads = public.first_node[:-1].tolist()
@@ -58,12 +43,8 @@ class AdvisedPrices(LoadPrices):
         super().start(public, constants)
 
 
-def _make(options: Mapping[str, str]) -> PostedPrices:
-    exact, zeta, flat = (
-        options["arith"] == "exact",
-        read_loss("advice", options),
-        fraction("advice:flat", options["flat"]),
-    )
+def _make(options: Mapping[str, str], exact: bool) -> AdvisedPrices:
+    zeta, flat = read_loss("advice", options), fraction("advice:flat", options["flat"])
     if flat >= 1:
         raise InputError("algorithm", "advice:flat", f"{shorten(options['flat'])} is not below 1")
 
@@ -73,31 +54,22 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
     def settle(constants: Mapping[str, Fraction], share: Fraction) -> tuple[LoadLaw, LoadLaw]:
         return law(constants["cap_compute"], share), law(constants["cap_memory"], share)
 
-    poster = AdvisedPrices("advice", LOAD_CONSTANTS, settle, exact=exact, margin=read_margin("advice", options))
-    return PostedPrices(poster, None, exact=exact)
+    return AdvisedPrices("advice", LOAD_CONSTANTS, settle, exact=exact, margin=read_margin("advice", options))
 
 
-register(
-    Entry(
-        "advice",
-        "exponential prices with a flat part at the prices that earlier days had (Lemma P, for any advice)",
-        "1",
-        {
-            "loss": LOSS,
-            "flat": Option("1/2", None, "part of the load that is sold at the advised price, at least 0 and below 1"),
-            "margin": MARGIN,
-            **OPTIONS,
-            "arith": ARITHMETIC,
-        },
-        _make,
-        settle=settle_arithmetic,
-        public_constants=True,
-        learns=True,
-        standing=state_law(
-            lambda options: (
-                f"OPT <= B ALG + {options['loss']} sum CX, B -> ln(1/zeta)/(1-{options['flat']}), {WITHIN}, "
-                "for any advice (Lemma P)"
-            )
-        ),
-    )
+register_law(
+    "advice",
+    "exponential prices with a flat part at the prices that earlier days had (Lemma P, for any advice)",
+    {
+        "loss": LOSS,
+        "flat": Option("1/2", None, "part of the load that is sold at the advised price, at least 0 and below 1"),
+        "margin": MARGIN,
+        **OPTIONS,
+    },
+    _make,
+    lambda options: (
+        f"OPT <= B ALG + {options['loss']} sum CX, B -> ln(1/zeta)/(1-{options['flat']}), {WITHIN}, "
+        "for any advice (Lemma P)"
+    ),
+    learns=True,
 )

@@ -1,17 +1,15 @@
 """`bbar-rule`, Theorem C with updates by value density: what was admitted last says what a cell is worth.
 
-The rule of `linear` with B = 1, v = bbar_il of the admitted schedule, eta_c = median(b/M) / median(bbar) / divisor and
-eta_m = median(b / (r ceil(M / s_max))) / median(bbar) / divisor. Tasks of median density alone then take a full cell's
-price to the median density, since (e - 1) / 1.72 is about 1.
+The rule of `ratiobench.online.lora.mechanism` with B = 1, v = bbar_il of the admitted schedule, eta_c = median(b/M) /
+median(bbar) / divisor and eta_m = median(b / (r ceil(M / s_max))) / median(bbar) / divisor. Tasks of median density
+alone then take a full cell's price to the median density, since (e - 1) / 1.72 is about 1.
 
 Claim (Theorem C): as for `capped`, OPT <= D_cert <= Gamma' ALG + Leak on every run, where Gamma' = max(1, B) + the
 largest v (eta_c S + eta_m R) / b_il of an admitted schedule; with v = bbar_il that is at most 1 + max{eta_c, eta_m}.
-Beforehand OPT <= (Gamma' + U / (1 - eps)) ALG.
 
 What it must know in advance: the three medians over tasks with a schedule; bbar is taken of each task's cheapest
-schedule in an empty cluster. When unknown, from another day by prior=FILE: medians of a day with similar customers are
-close, and no guarantee is lost when they are not. Truthful with any such constants (Theorem T): the update follows the
-task's own bid only after its own price has been settled.
+schedule in an empty cluster. When unknown, from another day by prior=FILE; no guarantee is lost when they differ.
+Truthful with any such constants (Theorem T): the update follows the task's own bid only after its price is settled.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ from ratiobench.online.lora.traces import Rule
 
 
 def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rule:
-    """eta_c = median(b/M) / median(bbar) / divisor, eta_m likewise."""
     divisor = fraction("bbar-rule:divisor", options["divisor"])
     for key, value in (("divisor", divisor), ("median_bbar", constants["median_bbar"])):
         if value == 0:

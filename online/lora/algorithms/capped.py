@@ -1,18 +1,16 @@
 """`capped`, cap(B, scale) of Theorem C: exponential prices up to a part of the largest value density.
 
-The rule of `linear` with v = 1 and eta = B X' / ((1 + B eps)^(1/eps) - 1), where X'_c = scale max b_i / M_i and
-X'_m = scale max b_i / (r_i ceil(M_i / s_max)): a full cell costs X', which is less than Theorem A asks for, so the room
-test is needed and the ratio is not known beforehand.
+The rule of `ratiobench.online.lora.mechanism` with v = 1 and eta = B X' / ((1 + B eps)^(1/eps) - 1), where
+X'_c = scale max b_i / M_i and X'_m = scale max b_i / (r_i ceil(M_i / s_max)): a full cell costs X', which is less than
+Theorem A asks for, so the room test is needed and the ratio is not known beforehand.
 
 Claim (Theorem C). On every run OPT <= D_cert <= Gamma' ALG + Leak, with Gamma' = max(1, B) + the largest
 (eta_c S + eta_m R) / b_il of an admitted schedule and Leak = what tasks could still gain at the final prices beyond
 what they gained on arrival. Beforehand OPT <= (Gamma' + U / (1 - eps)) ALG, as for `greedy`.
 
 What it must know in advance: max b_i / M_i (`alpha`), max b_i / (r_i ceil(M_i / s_max)) (`memory_density`) and
-`largest_share`; when unknown, from another day by prior=FILE. The claim needs nothing of them, so there is no margin:
-X and U in it are those of the day itself, and both inequalities held on all 45 days of the suite `mechanisms`.
-Truthful with any such constants (Theorem T). B = 2 and scale = 0.35 come from tests on generated days (no theorem);
-they are options.
+`largest_share`; when unknown, from another day by prior=FILE. The claim needs nothing of them, so there is no margin.
+Truthful with any such constants (Theorem T). B = 2 and scale = 0.35 come from tests on generated days (no theorem).
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from ratiobench.online.lora.traces import Rule
 
 
 def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rule:
-    """eta = B X' / ((1 + B eps)^(1/eps) - 1)."""
     share = settle_share("capped", constants)
     growth, scale = (fraction(f"capped:{key}", options[key]) for key in ("growth", "scale"))
     if growth == 0:

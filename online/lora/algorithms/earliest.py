@@ -1,4 +1,10 @@
-"""EFT and NTM, the main paper's two earliest-finish baselines."""
+"""EFT and NTM, the main paper's two earliest-finish baselines.
+
+From the first usable slot on, the fastest node with room in each slot (ties: lowest index) until M_i is covered. `eft`
+takes the vendor of least delay and shares nodes; `ntm` draws the vendor and uses only nodes that no other task uses in
+that slot. Neither has a payment rule. Option admit: `profitable` rejects when b_il <= 0 (the paper does not say that
+they look at the bid), `all` takes whatever fits.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +39,7 @@ def find_fastest_vendor(task: Task, public: Public) -> Preprocessing:
 def find_earliest_cells(
     task: Task, first: int, free: NDArray[np.bool_], rate: NDArray[np.int64]
 ) -> tuple[list[tuple[int, int]], int]:
-    """In each slot from the first one on, the fastest node with room, until the work is covered; the work done.
-
-    `first`: slot; `free`, `rate`: (K, slots from the first to the deadline) cells with room, (K,) samples per slot.
-    """
+    """In each slot from the first one on, the fastest node with room, until the work is covered; the work done."""
     cells: list[tuple[int, int]] = []
     done = 0
     for slot in range(first, task.deadline + 1):
@@ -52,12 +55,7 @@ def find_earliest_cells(
 
 
 class EarliestFinish:
-    """From the first usable slot on, the fastest node with room in each slot (ties: lowest index) until M_i is covered.
-
-    `eft` takes the vendor of least delay and shares nodes; `ntm` draws the vendor and uses only nodes that no other
-    task uses in that slot. Neither has a payment rule. Option admit: `profitable` rejects when b_il <= 0 (the paper
-    does not say that they look at the bid), `all` takes whatever fits.
-    """
+    """Both of them; `alone`: on nodes that no other task uses in the slot, with a drawn vendor."""
 
     def __init__(self, options: Mapping[str, str], *, name: str, alone: bool) -> None:
         self._profitable = options["admit"] == "profitable"
@@ -65,16 +63,13 @@ class EarliestFinish:
         self.remarks = Remarks(name, (f"admit={options['admit']}",))
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Nothing to set up."""
         self._public = public
         self._type_of = public.type_of_node
 
     def decide(self, task: Task, view: View) -> Decision | None:
-        """Reject if the work is never covered before the deadline."""
         return self.settle(task, view, self.find(task, view))
 
     def find(self, task: Task, view: View) -> NodeAnswer | None:
-        """The schedule that finishes first."""
         option = draw_vendor(task, self._public) if self._alone else find_fastest_vendor(task, self._public)
         window = view.between(option.first, task.deadline)
         free = window.room(task, self._public)
@@ -85,7 +80,6 @@ class EarliestFinish:
         return None if done < task.work else NodeAnswer((cells[-1][1],), tuple(cells), option)
 
     def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
-        """Take it, with `admit=profitable` if it is worth anything."""
         if found is None:
             return None
         option, cells = found.answer, found.cells
@@ -97,28 +91,22 @@ class EarliestFinish:
 
 _ADMIT = {"admit": Option("profitable", ("profitable", "all"), "reject when b_il <= 0, or take whatever fits")}
 
-register(
-    with_one_node(
-        Entry(
-            "eft",
-            "earliest finish time on shared nodes, vendor of least delay",
-            "1",
-            _ADMIT,
-            lambda options: EarliestFinish(options, name="eft", alone=False),
-            standing=state_always(guarantee="none", truthful="no payments"),
+
+def _register(name: str, summary: str, *, alone: bool) -> None:
+    register(
+        with_one_node(
+            Entry(
+                name,
+                summary,
+                "1",
+                _ADMIT,
+                lambda options: EarliestFinish(options, name=name, alone=alone),
+                standing=state_always(guarantee="none", truthful="no payments"),
+                randomised=alone,
+            )
         )
     )
-)
-register(
-    with_one_node(
-        Entry(
-            "ntm",
-            "no task merging: earliest finish time on nodes of its own, vendor drawn",
-            "1",
-            _ADMIT,
-            lambda options: EarliestFinish(options, name="ntm", alone=True),
-            standing=state_always(guarantee="none", truthful="no payments"),
-            randomised=True,
-        )
-    )
-)
+
+
+_register("eft", "earliest finish time on shared nodes, vendor of least delay", alone=False)
+_register("ntm", "no task merging: earliest finish time on nodes of its own, vendor drawn", alone=True)

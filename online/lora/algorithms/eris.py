@@ -1,8 +1,9 @@
 """An Eris-style auction: exponential posted prices per node, slot and resource, without sharing of the base model.
 
 The formulas are those of the line of work around Eris, not Eris's own code; results are labelled so. The price at load
-y is k(y) = L (U/L)^(y/C). It is computed in decimal arithmetic and rounded to 2^-20 micro-dollars (to a double where
-figures are enormous), so that it is the same on every machine.
+y is k(y) = L (U/L)^(y/C), L and U being the least and largest b_i / (M_i + slots needed * (r_i + r_b)). A task uses
+r_i + r_b of C_m on every node it runs on. Prices are computed in decimal arithmetic and rounded to 2^-20 micro-dollars
+(to a double where figures are enormous), so that they are the same on every machine.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from numpy.typing import NDArray
 
 from ratiobench.formulations.lora.covering.schedules import Cover, cheapest_cover
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.lora.model import IntArray, Public, Task
+from ratiobench.instances.lora.model import Public, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, register
+from ratiobench.online.lora.search.additive import choose_cheapest
 from ratiobench.online.remarks import Remarks
 from ratiobench.online.spec import state_always
 
@@ -36,11 +38,7 @@ Amounts = NDArray[Any]  # Prices: int64 in units of 2^-20 micro-dollars, or floa
 
 
 class Eris:
-    """Best schedule by additive prices; admit if b - q - sum e is above the price; charge q + sum e + price.
-
-    A task uses r_i + r_b of C_m on every node it runs on. Declared constants: L and U, the least and largest of
-    b_i / (M_i + slots needed * (r_i + r_b)).
-    """
+    """Best schedule by additive prices; admit if b - q - sum e is above the price; charge q + sum e + price."""
 
     constants = ("eris_low", "eris_high")
     remarks = Remarks("eris", notes=("Eris-style",))
@@ -49,10 +47,8 @@ class Eris:
         pass
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """All loads are zero, so every price is L."""
         self._public = public
         self._type_of = public.type_of_node
-        self._first_node = public.first_node
         low, high = constants["eris_low"], constants["eris_high"]
         if not 0 < low <= high:
             raise InputError("algorithm", "eris", f"eris_low = {low} and eris_high = {high}; 0 < low <= high is needed")
@@ -90,11 +86,9 @@ class Eris:
         return self._exact_low if load == 0 else Fraction(self._decimal(load, capacity))
 
     def decide(self, task: Task, view: View) -> Decision | None:
-        """The cheapest schedule at the posted prices among nodes with room for the task and its own base model."""
         return self.settle(task, view, self.find(task, view))
 
     def find(self, task: Task, view: View) -> NodeAnswer | None:
-        """That schedule."""
         public = self._public
         memory = task.memory_mb + public.base_memory_mb
         first = min(option.first for option in task.options)
@@ -103,7 +97,10 @@ class Eris:
         free &= self._weight[:, span] + memory <= self._memory_total[self._type_of][:, None]
         rate = task.rate[self._type_of][:, None]
         posted = self._compute_price[:, span] * rate + self._memory_price[:, span] * memory
-        usable, price, node = self._cheapest_nodes(free, posted, span)
+        shape = (len(public.node_types), public.slots)
+        price, node = np.zeros(shape, posted.dtype), np.full(shape, -1)
+        node[:, span], price[:, span] = choose_cheapest(posted, free, public.first_node)
+        usable = node >= 0
         unit = 1 << _BITS if self._integral else 1
         cost: Amounts
         if self._integral and int(np.abs(task.cost).max()) * public.slots < 2**38:
@@ -119,7 +116,6 @@ class Eris:
         return NodeAnswer((total, cover.option, len(cover.cells)), cover.cells, cover)
 
     def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
-        """Admit it if the bid is above its exact price, and charge that."""
         if found is None:
             return None
         memory = task.memory_mb + self._public.base_memory_mb
@@ -130,7 +126,11 @@ class Eris:
         if task.bid <= total:
             return None
         for k, t in cover.cells:
-            self._book(k, t, int(task.rate[self._type_of[k]]), memory)
+            g, cell = self._type_of[k], (k, t - 1)
+            self._load[cell] += task.rate[g]
+            self._weight[cell] += memory
+            self._compute_price[cell] = self._price(int(self._load[cell]), int(self._public.compute[g]))
+            self._memory_price[cell] = self._price(int(self._weight[cell]), int(self._memory_total[g]))
         return Decision(option.vendor, cover.cells, math.ceil(total))
 
     def _exact_cell(self, task: Task, memory: int, node: int, slot: int) -> Fraction:
@@ -138,31 +138,6 @@ class Eris:
         load, weight = int(self._load[node, slot - 1]), int(self._weight[node, slot - 1])
         compute = self._exact(load, int(self._public.compute[g])) * int(task.rate[g])
         return compute + self._exact(weight, int(self._memory_total[g])) * memory
-
-    def _cheapest_nodes(
-        self, free: NDArray[np.bool_], posted: Amounts, span: slice
-    ) -> tuple[NDArray[np.bool_], Amounts, IntArray]:
-        """By type and slot, from the span's columns: whether a node has room, the least price and its node."""
-        types = len(self._first_node) - 1
-        shape = (types, self._public.slots)
-        usable, price, node = np.zeros(shape, np.bool_), np.zeros(shape, posted.dtype), np.zeros(shape, np.int64)
-        closed = np.iinfo(np.int64).max if self._integral else np.inf
-        for g in range(types):
-            low, high = self._first_node[g], self._first_node[g + 1]
-            block = np.where(free[low:high], posted[low:high], closed)
-            best = block.argmin(axis=0)
-            usable[g, span] = free[low:high].any(axis=0)
-            price[g, span] = np.where(usable[g, span], np.take_along_axis(block, best[None, :], axis=0)[0], 0)
-            node[g, span] = low + best
-        return usable, price, node
-
-    def _book(self, node: int, slot: int, rate: int, memory: int) -> None:
-        cell = (node, slot - 1)
-        self._load[cell] += rate
-        self._weight[cell] += memory
-        g = self._type_of[node]
-        self._compute_price[cell] = self._price(int(self._load[cell]), int(self._public.compute[g]))
-        self._memory_price[cell] = self._price(int(self._weight[cell]), int(self._memory_total[g]))
 
 
 register(

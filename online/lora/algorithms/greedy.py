@@ -3,10 +3,6 @@
 Claim (Theorem G). OPT <= D <= (1 + U / (1 - eps)) ALG, with eps = max {s_ik / C_kp, r_i / (C_km - r_b)} < 1 and U the
 largest (X_c S + X_m R) / b_il of an admitted schedule, X_c = max b_i / s_ik, X_m = max b_i / r_i.
 
-Why. Price the cells whose final load is above 1 - eps at X and all others at zero: whoever did not fit would have had
-to use such a cell and pays more than it is worth, and those cells hold admitted tasks worth (1 - eps) / U of their
-price.
-
 Nothing is known in advance: U, eps and X occur in the analysis only. The cost does not depend on the bid, so charging
 it is truthful and rational (Theorem T), and the provider recovers q + sum e exactly.
 """
@@ -31,31 +27,24 @@ from ratiobench.online.spec import state_always
 
 
 class Greedy:
-    """Cheapest vendor price plus operational cost over schedules that fit; admit if the bid is above it; charge it.
-
-    Source: Theorem G; truthful, individually rational, and the provider never loses on a task.
-    """
+    """Cheapest vendor price plus operational cost over schedules that fit; admit if the bid is above it; charge it."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         pass
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Nothing to set up."""
         self._public = public
         self._cluster = Cluster(public)
         self.trace = GreedyTrace()
 
     def decide(self, task: Task, view: View) -> Decision | None:
-        """The cheapest schedule with room, if the bid is above its cost."""
         return self.settle(task, view, self.find(task, view))
 
     def find(self, task: Task, view: View) -> NodeAnswer | None:
-        """The cheapest schedule with room."""
         offer = self._offer(task, view)
         return None if offer is None else NodeAnswer((offer.cost, offer.option, len(offer.cells)), offer.cells, offer)
 
     def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
-        """Admit it if the bid is above its cost, and charge that."""
         offer: GreedyOffer | None = None if found is None else found.answer
         self.trace.offers.append(offer)
         if offer is None or not offer.admitted:
@@ -78,7 +67,7 @@ class Greedy:
         return GreedyOffer(int(total), option, tuple(map(tuple, cells.tolist())), bool(task.bid > total))
 
     def _in_integers(self, task: Task, view: View) -> GreedyOffer | None:
-        """The same where doubles do not hold every sum of costs."""
+        # Doubles do not hold every sum of costs.
         usable, node = first_free_node(view.room(task, self._public), self._public.first_node)
         cover = cheapest_cover(task, self._public, task.cost, usable, node)
         if cover is None:

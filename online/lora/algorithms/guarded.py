@@ -4,7 +4,7 @@
 would charge for a cell, and move their prices when something is sold to a task. The guard keeps every price between its
 limits (`ratiobench.online.lora.guard`), which gives the guarantee whatever the wishes are.
 
-Claim (Theorem H). OPT <= (rho + max(1, beta)) ALG + A0 + E; `ratiobench.online.lora.guard` says what these are.
+Claim (Theorem H). OPT <= (rho + max(1, beta)) ALG + A0 + E; `docs/theory/guard.md` says what these are.
 
 Truthful in the bid (Theorem T): wishes, credits and room do not look at it. Of a task of an announced class an earlier
 deadline or more work never gains either. A later arrival can: the lower limit of a price falls where others buy dear
@@ -21,35 +21,26 @@ import numpy as np
 
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Public, Task
-from ratiobench.online.lora.algorithms.learned import GUARD, arithmetic, guarantee, guard_settings
+from ratiobench.online.lora.algorithms.learned import GUARD, guarantee, guard_settings
 from ratiobench.online.lora.mechanism import Mechanism
-from ratiobench.online.lora.posted_prices import PostedPrices, ProposedPrices, find_free_cells
-from ratiobench.online.lora.protocol import View, first_free_node
-from ratiobench.online.lora.registry import REGISTRY, Entry, Option, register
+from ratiobench.online.lora.posted_prices import PostedPrices, ProposedPrices, propose_cheapest
+from ratiobench.online.lora.price_laws import WeightPrices
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import REGISTRY, Entry, Option, register, settle_arithmetic
 from ratiobench.online.lora.traces import Cell
 
 INNER = ("greedy", "posted", "minimal-edit", "capped", "bbar-rule")
 
 
-class NoPoster:
+class NoPoster(WeightPrices):
     """Wishes nothing: the first node with room."""
 
+    def __init__(self) -> None:
+        super().__init__(exact=False)
+
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        self._public, self._first = public, public.first_node
-
-    def wish(self, task: Task, view: View) -> ProposedPrices | None:
-        found = find_free_cells(task, view, self._public)
-        if found is None:
-            return None
-        types, first, free = found
-        usable, node = first_free_node(free, self._first)
-        return ProposedPrices(types, first, np.where(usable, node, -1)[types], np.zeros((len(types), free.shape[1])))
-
-    def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
-        """Nothing moves."""
-
-    def heard(self, task: Task) -> None:
-        """Nothing is learned."""
+        super().start(public, constants)
+        self.prices = [np.zeros(public.slots) for _ in public.node_types]
 
 
 class MechanismPrices:
@@ -64,20 +55,7 @@ class MechanismPrices:
         self._mechanism.start(public, constants)
 
     def wish(self, task: Task, view: View) -> ProposedPrices | None:
-        found = find_free_cells(task, view, self._public)
-        if found is None:
-            return None
-        types, first, free = found
-        price = self._mechanism.cell_prices(task, first)
-        shape = len(types), free.shape[1]
-        node, best = np.full(shape, -1), np.zeros(shape, price.dtype)
-        for z, g in enumerate(types.tolist()):
-            low, high = self._public.first_node[g : g + 2]
-            for k in range(low, high):
-                better = free[k] & ((node[z] < 0) | (price[k] < best[z]))
-                best[z] = np.where(better, price[k], best[z])
-                node[z] = np.where(better, k, node[z])
-        return ProposedPrices(types, first, node, best)
+        return propose_cheapest(task, view, self._public, self._mechanism.cell_prices)
 
     def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
         self._mechanism.move(task, cells, net)
@@ -113,7 +91,7 @@ register(
             **GUARD,
         },
         _make,
-        settle=arithmetic,
+        settle=settle_arithmetic,
         learns=True,
         standing=lambda options, oracle: {"guarantee": guarantee(options, "beta"), "truthful": "in the bid"},
     )

@@ -1,22 +1,20 @@
 """`learned`: prices from earlier days, solved again within the day for the demand that counts foretell.
 
 What it knows before the day: how many tasks came when on earlier days, a sample of those tasks, what a cell of each
-shape was worth by that day's dual prices (`ratiobench.online.lora.learned.filling`), and how nodes fill up. The price
-of a whole node nu_gt is solved from that before the day, and again at every slot with arrivals and after every `every`
-arrivals in it: by a few steps on the dual of the tasks expected from now on (`demand`), on the nodes that are left.
-Where counts burst it is the mean of two prices, solved side by side: a burst of now may end soon, or last (`forecast`).
-A task pays nu (om + waste dW) for a cell, on the node that it fills best (`menu`); it is admitted if its bid is above
-the cost of its cheapest schedule, and charged that.
+shape was worth by that day's dual prices, and how nodes fill up (`ratiobench.online.lora.learned`). The price of a
+whole node nu_gt is solved from that before the day, and again at every slot with arrivals and after every `every`
+arrivals in it: by a few steps on the dual of the tasks expected from now on, on the nodes that are left. Where counts
+burst it is the mean of two prices, solved side by side: a burst of now may end soon, or last. A task pays
+nu (om + waste dW) for a cell, on the node that it fills best; it is admitted if its bid is above the cost of its
+cheapest schedule, and charged that.
 
-Without history it begins at zero prices and learns from the tasks of the day itself, as every run does in part: its
-first tasks join the past ones, and more as they come.
+Without history it begins at zero prices and learns from the tasks of the day itself, as every run does in part.
 
 No guarantee, unless `guard=BETA` puts Theorem H around it (`ratiobench.online.lora.guard`). Truthful in the bid: a
 task's prices come from history, counts and earlier tasks. Not in the arrival: prices may fall when they are solved
-again; not in the memory: more of it may fill a gap, and so be cheaper; with `waste=0` prices do not look at that, and a
-share of a node never falls as a task takes more. With `wish=monotone` and history prices do not either, never fall
-within the day, and are not raised by what the task itself sets off, so that neither to arrive later nor to ask for more
-memory gains anything; without a guard more work or an earlier deadline never did.
+again; not in the memory: more of it may fill a gap, and so be cheaper. With `wish=monotone` and history prices do not
+look at waste, never fall within the day, and are not raised by what the task itself sets off, so that neither to arrive
+later nor to ask for more memory gains anything; without a guard more work or an earlier deadline never did.
 """
 
 from __future__ import annotations
@@ -29,8 +27,15 @@ from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.lora.learned.forecast import AHEAD
 from ratiobench.online.lora.learned.policy import LearnedPrices, Settings
 from ratiobench.online.lora.posted_prices import GuardSettings, PostedPrices
-from ratiobench.online.lora.registry import Entry, Option, fraction, register
-from ratiobench.online.lora.traces import EXACT_TASKS
+from ratiobench.online.lora.registry import (
+    ARITHMETIC,
+    Entry,
+    Option,
+    fraction,
+    read_margin,
+    register,
+    settle_arithmetic,
+)
 
 _COUNTS = {
     "every": ("15", "arrivals after which prices are solved again within a slot"),
@@ -54,16 +59,14 @@ GUARD = {
         "of the guard; settled: credits of slots that have passed are taken back and pay for raises",
     ),
     "margin": Option("3/2", None, "of the guard: caps are this times those of history"),
-    "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
+    "arith": ARITHMETIC,
 }
 
 
 def guard_settings(name: str, options: Mapping[str, str], key: str) -> GuardSettings | None:
     """The guard that options ask for; None for beta = 0."""
     beta = fraction(f"{name}:{key}", options[key])
-    rho, margin = fraction(f"{name}:rho", options["rho"]), fraction(f"{name}:margin", options["margin"])
-    if margin < 1:
-        raise InputError("algorithm", f"{name}:margin", f"{shorten(options['margin'])} is below 1")
+    rho, margin = fraction(f"{name}:rho", options["rho"]), read_margin(name, options)
     if not beta:
         return None
     return GuardSettings(beta, rho, margin, options["past"] == "settled")
@@ -72,17 +75,6 @@ def guard_settings(name: str, options: Mapping[str, str], key: str) -> GuardSett
 def guarantee(options: Mapping[str, str], key: str) -> str:
     """What is proved of a guarded run."""
     return f"OPT <= ({options['rho']} + max(1, {options[key]})) ALG + A0, where caps bound the day's (Theorem H)"
-
-
-def arithmetic(options: dict[str, str], tasks: int) -> dict[str, str]:
-    """Exact for few tasks."""
-    if options["arith"] == "auto":
-        options["arith"] = "exact" if tasks <= EXACT_TASKS else "float"
-    return options
-
-
-def _number(key: str, options: Mapping[str, str]) -> float:
-    return float(fraction(f"learned:{key}", options[key]))
 
 
 def _count(key: str, options: Mapping[str, str]) -> int:
@@ -112,7 +104,7 @@ def _fill(options: Mapping[str, str], guard: GuardSettings | None) -> float:
 
 def _make(options: Mapping[str, str]) -> PostedPrices:
     given: dict[str, Any] = {key: _count(key, options) for key in _COUNTS}
-    given |= {key: _number(key, options) for key in _NUMBERS}
+    given |= {key: float(fraction(f"learned:{key}", options[key])) for key in _NUMBERS}
     monotone = options["wish"] == "monotone"
     guard = guard_settings("learned", options, "guard")
     given["fill"] = _fill(options, guard)
@@ -154,7 +146,7 @@ register(
             **GUARD,
         },
         _make,
-        settle=arithmetic,
+        settle=settle_arithmetic,
         learns=True,
         standing=_standing,
         slow=True,  # and one after another: what is learned from the same days is learned once

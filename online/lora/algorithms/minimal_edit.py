@@ -1,25 +1,20 @@
 """`minimal-edit`, Theorem B: the least change to pdFTSP that makes its analysis right.
 
 Updates (7)-(8), but the schedule is chosen by the linear reduced cost F', prices move on admission only, and
-alpha = X_c / (2^(1-eps) - 1), beta = X_m / (2^(1-eps) - 1): the rule of `linear` with B = 1 and v = bbar_il.
+alpha = X_c / (2^(1-eps) - 1), beta = X_m / (2^(1-eps) - 1).
 
 Claim (Theorem B). With X_c, X_m, eps as in `posted` and bbar_il >= 1 on admitted schedules, no cell is overfilled,
 also without the room test, and OPT <= D <= (1 + max{alpha, beta}) ALG; no rho. Without bbar >= 1 the room test is what
 keeps to capacity, and Theorem C's certificate is what remains.
 
-Why. A task of relative size d multiplies lambda + alpha by at least 1 + d >= 2^d, so a cell without room is priced at
-alpha (2^(1-eps) - 1) = X_c or more. D grows by b_il + bbar (alpha S + beta R) at most, and bbar (S + R) = b_il.
-
 Units. bbar >= 1 is a matter of the units of money, samples and MB. In file units (`units=given`) it fails on whole
 days: the least bbar of an admitted schedule is below 0.003. `units=canonical` measures MB so that alpha = beta, and
 money so that bbar = U b_il / (X_c S + X_m R), which is 1 or more where U is what it is in `posted`. Then the theorem
 applies, and reads OPT <= (1 + U / (2^(1-eps) - 1)) ALG. Prices rise as many times faster, a cell soon holds one task,
-and welfare is poor: Theorem B's factor is linear in U like that of the zero-price `greedy` (Theorem G), where that of
-Theorem A grows like ln U.
+and welfare is poor.
 
 What it must know in advance: `cap_compute`, `cap_memory`, `largest_share`, with units=canonical `spread`; when unknown,
-from another day by prior=FILE, times margin=NUMBER. In file units, on the 45 days of the suite `mechanisms`, a margin
-of 1.5 costs 10 to 24 % of the welfare, one of 4 costs 25 to 43 %.
+from another day by prior=FILE, times margin=NUMBER.
 """
 
 from __future__ import annotations
@@ -58,7 +53,6 @@ def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rul
 
 
 def needed(options: Mapping[str, str]) -> tuple[str, ...]:
-    """The public constants: U only where the units are made from it."""
     return ("cap_compute", "cap_memory", "largest_share", *(("spread",) if options["units"] == "canonical" else ()))
 
 

@@ -12,10 +12,8 @@ of the type in that slot:
 K is the number of nodes, and p the price that all begin with: the median value per unit of weight of that day. A task
 goes to the fullest node with free capacity.
 
-No guarantee. For independent, identically distributed tasks that share one set of resources both papers have a regret
-of O(sqrt n), and mirror descent a fixed ratio against an adversary; here windows make resources expire, and neither is
-proved. Truthful in the bid where n_t and p come from another day (Theorem T): prices move by what was sold, and by the
-arrival, before the next task.
+No guarantee: here windows make resources expire, and what both papers prove is not proved. Truthful in the bid where
+n_t and p come from another day (Theorem T).
 """
 
 from __future__ import annotations
@@ -27,12 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.instances.lora.history import split
-from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
+from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.lora.mechanism import OPTIONS
-from ratiobench.online.lora.posted_prices import PostedPrices
-from ratiobench.online.lora.price_laws import WeightPrices, choose_fullest, exponential, read_positive, state_law
-from ratiobench.online.lora.protocol import View
-from ratiobench.online.lora.registry import Entry, Option, register
+from ratiobench.online.lora.price_laws import WeightPrices, exponential, read_positive, register_law
+from ratiobench.online.lora.registry import Option
 from ratiobench.online.lora.traces import Cell
 
 # Prices of mirror descent stay within these, so that a quiet or crowded hour never takes them out of reach
@@ -53,13 +49,9 @@ def count_by_slot(days: list[Instance], slots: int) -> NDArray[np.float64]:
 
 
 class MovingPrices(WeightPrices):
-    """A price per unit of weight by type and slot, moved after every arrival.
-
-    `rule`: mirror or first-order.
-    """
-
     constants = ("median_density",)
     arithmetic = "float"
+    fullest = True
 
     def __init__(self, rule: str, pace: float) -> None:
         super().__init__(exact=False)
@@ -72,17 +64,12 @@ class MovingPrices(WeightPrices):
         return {"tasks_expected": Fraction(round(sum(day.tasks for day in days) / len(days)))}
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """All cells have the median price."""
         super().start(public, constants)
         self._first = float(constants["median_density"])
         self.prices = [np.full(public.slots, self._first) for _ in public.node_types]
         self._root = np.sqrt(self._expected)
         self._fall = self._pace / self._root
         self._factor = np.array([_exponential(-float(fall)) for fall in self._fall])
-
-    def choose(self, free: NDArray[np.bool_], view: View, span: slice) -> IntArray:
-        """(G, W) the fullest node with free capacity; -1 without."""
-        return choose_fullest(free, view, self._public, span)
 
     def moved(self, task: Task, cells: tuple[Cell, ...] | None) -> None:
         """Prices of the window fall by what may be used of a slot, and rise by what the task uses."""
@@ -105,28 +92,15 @@ class MovingPrices(WeightPrices):
             np.clip(prices[span], low, high, out=prices[span])
 
 
-def _make(options: Mapping[str, str]) -> PostedPrices:
-    pace = float(read_positive("mirror", "step", options))
-    return PostedPrices(MovingPrices(options["rule"], pace), None, exact=False)
-
-
-def _state(options: Mapping[str, str]) -> str:
-    return "none: proved elsewhere for one set of resources only"
-
-
-register(
-    Entry(
-        "mirror",
-        "a price per node type and slot, moved after every arrival by mirror descent or first-order steps",
-        "1",
-        {
-            "rule": Option("mirror", ("mirror", "first-order"), "multiply prices, or add to them"),
-            "step": Option("1", None, "step size, above 0"),
-            "constants": OPTIONS["constants"],
-        },
-        _make,
-        public_constants=True,
-        learns=True,
-        standing=state_law(_state),
-    )
+register_law(
+    "mirror",
+    "a price per node type and slot, moved after every arrival by mirror descent or first-order steps",
+    {
+        "rule": Option("mirror", ("mirror", "first-order"), "multiply prices, or add to them"),
+        "step": Option("1", None, "step size, above 0"),
+        "constants": OPTIONS["constants"],
+    },
+    lambda options, _: MovingPrices(options["rule"], float(read_positive("mirror", "step", options))),
+    lambda options: "none: proved elsewhere for one set of resources only",
+    learns=True,
 )

@@ -17,106 +17,47 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.mechanism import ORACLE
+from ratiobench.online.lora.mechanism import ORACLE, ExactPrices, FloatPrices
 from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
-from ratiobench.online.lora.registry import Entry, Option, fraction, register
+from ratiobench.online.lora.registry import ARITHMETIC, Entry, Option, fraction, register, settle_arithmetic
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
-from ratiobench.online.lora.traces import EXACT_TASKS, Offer, PriceTrace
+from ratiobench.online.lora.traces import Cell, Offer, PriceTrace, Rule
 
 GB = Fraction(1, 1000)  # GB in a MB: the shipped files count 80,000 MB on an A100 of 80 GB
 
 
-class _ExactPrices:
-    """lambda and phi as fractions."""
-
-    def __init__(self, public: Public) -> None:
-        self.lam: dict[tuple[int, int], Fraction] = {}
-        self.phi: dict[tuple[int, int], Fraction] = {}
-        self._compute = public.compute[public.type_of_node].tolist()
-        self._memory = public.memory_mb[public.type_of_node].tolist()
-
+class _ExactPrices(ExactPrices):
     def on(self, nodes: IntArray, first: int, last: int) -> Prices:
         lam_rank, lam = self._ranks(self.lam, nodes, first, last)
         phi_rank, phi = self._ranks(self.phi, nodes, first, last)
         return Prices(lam_rank, phi_rank, lam, phi)
 
     @staticmethod
-    def _ranks(
-        price: dict[tuple[int, int], Fraction], nodes: IntArray, first: int, last: int
-    ) -> tuple[IntArray, list[Fraction]]:
+    def _ranks(price: dict[Cell, Fraction], nodes: IntArray, first: int, last: int) -> tuple[IntArray, list[Fraction]]:
         zero = Fraction(0)
         here = [[price.get((k, t), zero) for t in range(first, last + 1)] for k in nodes.tolist()]
         values = sorted({value for row in here for value in row})
         rank = {value: j for j, value in enumerate(values)}
         return np.array([[rank[value] for value in row] for row in here], dtype=np.int64), values
 
-    def raise_on(
-        self, choice: Choice, rate: IntArray, memory: int, lift: Fraction, alpha: Fraction, beta: Fraction
-    ) -> None:
-        for (k, t), s in zip(choice.cells, rate.tolist(), strict=True):
-            share = Fraction(s, self._compute[k])
-            self.lam[k, t] = self.lam.get((k, t), Fraction(0)) * (1 + share) + alpha * lift * share
-            share = Fraction(memory, self._memory[k])
-            self.phi[k, t] = self.phi.get((k, t), Fraction(0)) * (1 + share) + beta * lift * share
 
-    def lift(self, net: int, money: Fraction, size: Fraction) -> Fraction:
-        return money * net / size
-
-    def final(self) -> tuple[dict[tuple[int, int], Fraction | float], dict[tuple[int, int], Fraction | float]]:
-        return dict(self.lam), dict(self.phi)
-
-
-class _FloatPrices:
-    """lambda and phi as doubles; every update is ``old * (1 + share) + factor * (bbar * share)`` in this order."""
-
-    def __init__(self, public: Public) -> None:
-        # Slot by slot in memory, so that a window is one block of it.
-        self.lam: NDArray[np.float64] = np.zeros((public.slots, public.nodes)).T
-        self.phi: NDArray[np.float64] = np.zeros((public.slots, public.nodes)).T
-        self._compute = public.compute[public.type_of_node].astype(np.float64)
-        self._memory = public.memory_mb[public.type_of_node].astype(np.float64)
-
+class _FloatPrices(FloatPrices):
     def on(self, nodes: IntArray, first: int, last: int) -> Prices:
         lam, phi = self.lam[:, first - 1 : last], self.phi[:, first - 1 : last]
         if len(nodes) < len(lam):
             lam, phi = lam[nodes], phi[nodes]
         return Prices(lam, phi, None, None)
 
-    def raise_on(
-        self, choice: Choice, rate: IntArray, memory: int, lift: float, alpha: Fraction, beta: Fraction
-    ) -> None:
-        nodes = np.array([k for k, _ in choice.cells], dtype=np.int64)
-        slots = np.array([t - 1 for _, t in choice.cells], dtype=np.int64)
-        share = rate / self._compute[nodes]
-        self.lam[nodes, slots] = self.lam[nodes, slots] * (1.0 + share) + float(alpha) * (lift * share)
-        share = memory / self._memory[nodes]
-        self.phi[nodes, slots] = self.phi[nodes, slots] * (1.0 + share) + float(beta) * (lift * share)
-
-    def lift(self, net: int, money: Fraction, size: Fraction) -> float:
-        return float(money) * net / float(size)
-
-    def final(self) -> tuple[dict[tuple[int, int], Fraction | float], dict[tuple[int, int], Fraction | float]]:
-        def listed(price: NDArray[np.float64]) -> dict[tuple[int, int], Fraction | float]:
-            return {(int(k), int(t) + 1): float(price[k, t]) for k, t in np.argwhere(price != 0)}
-
-        return listed(self.lam), listed(self.phi)
-
 
 class PdFtsp:
-    """Algorithm 1 with Algorithm 2 (`search=printed`) or an exact maximiser of (9) (`search=exact`).
-
-    Options: search, units (paper, given, canonical), money (a further factor on money), payment (printed (14), critical
-    b - F), updates (all as printed, or admitted), arith (exact, float, auto).
-    """
+    """Algorithm 1 with Algorithm 2 (`search=printed`) or an exact maximiser of (9) (`search=exact`)."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self.constants: tuple[str, ...]
         self._options = dict(options)
         self._search = printed_search if options["search"] == "printed" else exact_search
         self._units = options["units"]
@@ -126,7 +67,7 @@ class PdFtsp:
         self._critical = options["payment"] == "critical"
         self._ghosts = options["updates"] == "all"
         self._arith = options["arith"]
-        self.constants = ("alpha", "beta")
+        self.constants: tuple[str, ...] = ("alpha", "beta")
         if self._units == "canonical":
             self.constants += ("canonical_money", "canonical_memory")
 
@@ -136,7 +77,9 @@ class PdFtsp:
         self.arithmetic = self._arith
         self._public = public
         self._type_of = public.type_of_node
-        self._prices: _ExactPrices | _FloatPrices = _ExactPrices(public) if exact else _FloatPrices(public)
+        # (7)-(8) are the update of a mechanism with B = 1 and v = bbar
+        rule = Rule(Fraction(1), constants["alpha"], constants["beta"], by_bbar=True)
+        self._prices: _ExactPrices | _FloatPrices = (_ExactPrices if exact else _FloatPrices)(public, rule)
         money, memory = Fraction(1), GB if self._units == "paper" else Fraction(1)
         if self._units == "canonical":
             money, memory = constants["canonical_money"], constants["canonical_memory"]
@@ -154,12 +97,10 @@ class PdFtsp:
 
     @property
     def trace(self) -> PriceTrace:
-        """The offers so far and the present prices."""
         self._trace.lam, self._trace.phi = self._prices.final()
         return self._trace
 
     def decide(self, task: Task, view: View) -> Decision | None:
-        """Lines 3-13 for one task."""
         return self.settle(task, view, self.find(task, view))
 
     def find(self, task: Task, view: View) -> NodeAnswer | None:
@@ -180,21 +121,19 @@ class PdFtsp:
         if choice is None:
             self._trace.offers.append(Offer(task.index, None))
             return None
-        rate = task.rate[self._type_of[[k for k, _ in choice.cells]]]
         payment = None
         admitted = False
         if choice.value > 0:
             self.counts["positive_f"] += 1
-            admitted = bool(
-                all(
-                    view.compute[k, t - 1] >= s and view.memory_mb[k, t - 1] >= task.memory_mb
-                    for (k, t), s in zip(choice.cells, rate.tolist(), strict=True)
-                )
+            rate = task.rate[self._type_of]
+            admitted = all(
+                bool(view.compute[k, t - 1] >= rate[k] and view.memory_mb[k, t - 1] >= task.memory_mb)
+                for k, t in choice.cells
             )
             if admitted or self._ghosts:
-                used = choice.work + self._trace.memory * task.memory_mb * len(choice.cells)
-                lift = self._prices.lift(choice.net, self._trace.money, used)
-                self._prices.raise_on(choice, rate, task.memory_mb, lift, self._trace.alpha, self._trace.beta)  # type: ignore[arg-type]
+                money, used = self._trace.money, choice.work + self._trace.memory * task.memory_mb * len(choice.cells)
+                bbar = money * choice.net / used if self._trace.exact else float(money) * choice.net / float(used)
+                self._prices.move(task, choice.cells, bbar)  # type: ignore[arg-type]
             if admitted:
                 payment = task.bid - choice.value
                 if not self._critical:
@@ -207,12 +146,6 @@ class PdFtsp:
         if payment is None:
             return None
         return Decision(task.options[choice.option].vendor, choice.cells, math.ceil(payment))
-
-
-def _settle(options: dict[str, str], tasks: int) -> dict[str, str]:
-    if options["arith"] == "auto":
-        options["arith"] = "exact" if tasks <= EXACT_TASKS else "float"
-    return options
 
 
 def _standing(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
@@ -245,10 +178,10 @@ register(
                 "updates": Option(
                     "all", ("all", "admitted"), "prices move for every task with F > 0, or for the admitted"
                 ),
-                "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
+                "arith": ARITHMETIC,
             },
             make=PdFtsp,
-            settle=_settle,
+            settle=settle_arithmetic,
             standing=_standing,
         )
     )

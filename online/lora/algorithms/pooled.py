@@ -14,10 +14,8 @@ of the fewest nodes and Omega at least the weight of what fits a node,
     loss=none:  OPT <= (max(1, Omega B) + Omega B U / G) ALG,  U >= sum X w / b_il of each admitted schedule;
     loss=Z:     OPT <= max(1, Omega B) ALG + Z sum Omega K X over types and slots.
 
-Why. Where no node of a type has free capacity for a task, each holds a weight above 1 - eps, so psi is at least X and
-this cell alone costs all that the task is worth. A sale is a part eps / K of the pool at most, in place of eps of a
-node: B is about ln(1 + G) / (1 - eps), and not exponential in 1 / eps as in Theorem A. `docs/theory/baselines.md` has
-the proof.
+A sale is a part eps / K of the pool at most, in place of eps of a node: B is about ln(1 + G) / (1 - eps), and not
+exponential in 1 / eps as in Theorem A. `docs/theory/baselines.md` has the proof.
 
 What it must know in advance: X_c, X_m, eps and, to choose G only, U (`spread`). Truthful in the bid (Theorem T).
 """
@@ -29,24 +27,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ratiobench.instances.lora.model import IntArray, Public, Task
+from ratiobench.instances.lora.model import Public, Task
 from ratiobench.online.lora.mechanism import MARGIN, OPTIONS, WITHIN, settle_share
-from ratiobench.online.lora.posted_prices import PostedPrices
-from ratiobench.online.lora.price_laws import (
-    ARITHMETIC,
-    LOAD_CONSTANTS,
-    LoadLaw,
-    WeightPrices,
-    choose_fullest,
-    read_loss,
-    read_margin,
-    settle_arithmetic,
-    state_law,
-)
-from ratiobench.online.lora.protocol import View
-from ratiobench.online.lora.registry import Entry, Option, register
+from ratiobench.online.lora.price_laws import LOAD_CONSTANTS, TOO_LARGE, LoadLaw, WeightPrices, read_loss, register_law
+from ratiobench.online.lora.registry import Option, read_margin
 from ratiobench.online.lora.traces import Cell, PoolTerms
 
 _DOUBLINGS = 200
@@ -72,10 +57,9 @@ def choose_zeta(spread: Fraction, share: Fraction, nodes: int) -> Fraction:
 
 
 class Pools(WeightPrices):
-    """The price of a type and slot as a function of the weight that is sold there.
+    """The price of a type and slot as a function of the weight that is sold there; without `zeta` it begins at 0."""
 
-    `zeta`: the price of an empty pool over X; None: prices begin at 0.
-    """
+    fullest = True
 
     def __init__(self, zeta: Fraction | None, margin: Fraction, *, exact: bool) -> None:
         super().__init__(exact=exact)
@@ -84,7 +68,6 @@ class Pools(WeightPrices):
         self.widened = tuple(name for name in self.constants if name != "largest_share")
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """All pools are empty."""
         super().start(public, constants)
         used = {key: value * (self.margin if key in self.widened else 1) for key, value in constants.items()}
         share, counts = settle_share("pooled", used), [kind.count for kind in public.node_types]
@@ -95,8 +78,8 @@ class Pools(WeightPrices):
         self._laws = [make_law(top + less, zeta, share) for top, less in zip(tops, self._less, strict=True)]
         growth = self._laws[0].growth(share / min(counts))
         self._load = [[Fraction(0)] * public.slots for _ in counts]
-        self._dtype = object if self._exact else np.float64
-        self.prices = [np.full(public.slots, self._price(g, Fraction(0)), self._dtype) for g in range(len(counts))]
+        dtype = object if self._exact else np.float64
+        self.prices = [np.full(public.slots, self._price(g, Fraction(0)), dtype) for g in range(len(counts))]
         self._terms = PoolTerms(
             growth=Fraction(0) if growth is None else growth,
             gain=None if self._zeta is not None else 1 / zeta - 1,
@@ -105,24 +88,14 @@ class Pools(WeightPrices):
             share=used["largest_share"],
             start=tuple(Fraction(row[0]) for row in self.prices),
             prices=(),
-            problem="B is too large a number: eps is too near 1" if growth is None else "",
+            problem=TOO_LARGE if growth is None else "",
         )
 
     def _price(self, g: int, load: Fraction) -> Fraction | float:
         price = self._laws[g].price(load) - self._less[g]
         return price if self._exact else float(price)
 
-    def weigh_exactly(self, task: Task, g: int) -> Fraction:
-        """w = max(s / C, r / D) as a fraction."""
-        compute, memory = self._sizes[g]
-        return max(Fraction(int(task.rate[g]), compute), Fraction(task.memory_mb, memory))
-
-    def choose(self, free: NDArray[np.bool_], view: View, span: slice) -> IntArray:
-        """(G, W) the fullest node with free capacity; -1 without."""
-        return choose_fullest(free, view, self._public, span)
-
     def moved(self, task: Task, cells: tuple[Cell, ...] | None) -> None:
-        """The prices of what was sold follow the weight."""
         for k, t in cells or ():
             g = self._kind[k]
             self._load[g][t - 1] += self.weigh_exactly(task, g) / self._public.node_types[g].count
@@ -130,14 +103,12 @@ class Pools(WeightPrices):
 
     @property
     def terms(self) -> PoolTerms:
-        """For the audit of the theorem."""
         return self._terms._replace(prices=tuple(tuple(map(Fraction, row.tolist())) for row in self.prices))
 
 
-def _make(options: Mapping[str, str]) -> PostedPrices:
-    exact = options["arith"] == "exact"
+def _make(options: Mapping[str, str], exact: bool) -> Pools:
     zeta = None if options["loss"] == "none" else read_loss("pooled", options)
-    return PostedPrices(Pools(zeta, read_margin("pooled", options), exact=exact), None, exact=exact)
+    return Pools(zeta, read_margin("pooled", options), exact=exact)
 
 
 def _state(options: Mapping[str, str]) -> str:
@@ -146,20 +117,14 @@ def _state(options: Mapping[str, str]) -> str:
     return f"OPT <= max(1, Omega B) ALG + {options['loss']} sum Omega K X, {WITHIN} (Theorem A for pools)"
 
 
-register(
-    Entry(
-        "pooled",
-        "one exponential price per node type and slot, by weight, for mixed sizes (Theorem A for pools)",
-        "1",
-        {
-            "loss": Option("none", None, "none: prices begin at 0, and nothing is lost; Z: they begin at Z X"),
-            "margin": MARGIN,
-            **OPTIONS,
-            "arith": ARITHMETIC,
-        },
-        _make,
-        settle=settle_arithmetic,
-        public_constants=True,
-        standing=state_law(_state),
-    )
+register_law(
+    "pooled",
+    "one exponential price per node type and slot, by weight, for mixed sizes (Theorem A for pools)",
+    {
+        "loss": Option("none", None, "none: prices begin at 0, and nothing is lost; Z: they begin at Z X"),
+        "margin": MARGIN,
+        **OPTIONS,
+    },
+    _make,
+    _state,
 )

@@ -1,26 +1,16 @@
 """`posted`, Theorem A: exponential posted prices, with a competitive ratio that is known beforehand.
 
-The rule of `linear` with v = 1, eta_c = B X_c / G, eta_m = B X_m / G and G = (1 + B eps)^((1 - eps)/eps) - 1.
+The rule of `ratiobench.online.lora.mechanism` with v = 1, eta_c = B X_c / G, eta_m = B X_m / G and
+G = (1 + B eps)^((1 - eps)/eps) - 1.
 
 Claim (Theorem A). If X_c >= max b_i / s_ik, X_m >= max b_i / r_i, 1 > eps >= max {s_ik / C_kp, r_i / (C_km - r_b)} and
 U >= (X_c S + X_m R) / b_il for every schedule that is admitted, then no cell is ever overfilled, also without the room
 test; the mechanism is truthful and rational; and OPT <= D <= Gamma ALG with Gamma = max(1, B) + B U / G.
 
-Why. Up to a constant the price of a cell is multiplied by 1 + B d by a task of relative size d <= eps, which is at
-least (1 + B eps)^(d/eps). Where a task does not fit, the load is above 1 - eps, so the price has reached X and the cell
-alone costs more than the task is worth. What D grows by at an admission is at most Gamma b_il (`guarantees` checks it).
-
 What it must know in advance: X_c, X_m (`cap_compute`, `cap_memory`), eps (`largest_share`) and, for a good B only, U
-(`spread`). Unknown: taken from another day by prior=FILE, times margin=NUMBER. Too small an X or eps loses the
-guarantee, and the check says which, by how much. Too large an X or U costs about ln of the factor. G is a fraction just
-below the real number (`roots`): the proof holds with any smaller G. With eps = 1 no theorem holds; the prices are then
-made for eps = 1/2.
-
-Which margin (suite `mechanisms`: 45 days of PAI, Philly and Helios at loads 0.8, 1.6 and 2.5, constants of the day
-before): eps was the same on both days; X_c was up to 1.15 times, X_m up to 1.13 times the day before's, so that without
-a margin the theorem applied on 13 of 45 days, and with 1.5 on all. The welfare hardly moves: means over the 15 days of
-a load, relative to margin 1, were 0.995 to 1.000 with 1.5, 0.998 to 1.006 with 2 and 1.007 to 1.019 with 4 (single days
-0.974 to 1.047).
+(`spread`). Unknown: taken from another day by prior=FILE, times margin=NUMBER; 1.5 was enough on 45 days
+(`docs/results/mechanisms.md`). Too small an X or eps loses the guarantee, and the check says which, by how much. Too
+large an X or U costs about ln of the factor. With eps = 1 no theorem holds; the prices are then made for eps = 1/2.
 """
 
 from __future__ import annotations
@@ -60,7 +50,6 @@ def best_growth(spread: Fraction, share: Fraction) -> Fraction:
 
 
 def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rule:
-    """B, eta = B X / G."""
     share = settle_share("posted", constants)
     if options["growth"] == "auto":
         growth = best_growth(constants["spread"], share)

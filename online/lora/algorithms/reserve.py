@@ -4,9 +4,7 @@ lam(y) = zeta X zeta^(-y / (1 - eps)): an empty cell costs zeta X per unit, one 
 
 Claim (Theorem A+). If X_c, X_m and eps bound those of the day, OPT <= max(1, B) ALG + zeta sum_j C_j X_j, the sum over
 compute and memory of all nodes and slots, with B = (zeta^(-eps / (1 - eps)) - 1) / eps, which tends to ln(1 / zeta) as
-eps -> 0. By Theorem L no algorithm has a factor below ln(V / A) with the additive loss A: for one resource and small
-tasks nothing is left to gain. There is no U in it: what the day is worth is given up to zeta sum C X once, not per
-task.
+eps -> 0. There is no U in it: what the day is worth is given up to zeta sum C X once, not per task.
 
 What it must know in advance: X_c, X_m and eps; truthful as every posted price (Theorem T).
 """
@@ -17,43 +15,25 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from ratiobench.online.lora.mechanism import MARGIN, OPTIONS, WITHIN
-from ratiobench.online.lora.posted_prices import PostedPrices
-from ratiobench.online.lora.price_laws import (
-    ARITHMETIC,
-    LOAD_CONSTANTS,
-    LoadLaw,
-    LoadPrices,
-    read_loss,
-    read_margin,
-    settle_arithmetic,
-    state_law,
-)
-from ratiobench.online.lora.registry import Entry, Option, register
+from ratiobench.online.lora.price_laws import LOAD_CONSTANTS, LoadLaw, LoadPrices, read_loss, register_law
+from ratiobench.online.lora.registry import Option, read_margin
 
 LOSS = Option("1/1000", None, "zeta: an empty cell costs this times X, at most 1; zeta sum CX is the additive loss")
 
 
-def _make(options: Mapping[str, str]) -> PostedPrices:
-    exact, zeta = options["arith"] == "exact", read_loss("reserve", options)
+def _make(options: Mapping[str, str], exact: bool) -> LoadPrices:
+    zeta = read_loss("reserve", options)
 
     def settle(constants: Mapping[str, Fraction], share: Fraction) -> tuple[LoadLaw, LoadLaw]:
         return tuple(LoadLaw(constants[top], zeta, 1 - share) for top in LOAD_CONSTANTS[:2])  # type: ignore[return-value]
 
-    margin = read_margin("reserve", options)
-    return PostedPrices(LoadPrices("reserve", LOAD_CONSTANTS, settle, exact=exact, margin=margin), None, exact=exact)
+    return LoadPrices("reserve", LOAD_CONSTANTS, settle, exact=exact, margin=read_margin("reserve", options))
 
 
-register(
-    Entry(
-        "reserve",
-        "exponential prices of what a cell holds, from a reserve zeta X to X (Theorem A+)",
-        "1",
-        {"loss": LOSS, "margin": MARGIN, **OPTIONS, "arith": ARITHMETIC},
-        _make,
-        settle=settle_arithmetic,
-        public_constants=True,
-        standing=state_law(
-            lambda options: f"OPT <= B ALG + {options['loss']} sum CX, B -> ln(1/zeta), {WITHIN} (Theorem A+)"
-        ),
-    )
+register_law(
+    "reserve",
+    "exponential prices of what a cell holds, from a reserve zeta X to X (Theorem A+)",
+    {"loss": LOSS, "margin": MARGIN, **OPTIONS},
+    _make,
+    lambda options: f"OPT <= B ALG + {options['loss']} sum CX, B -> ln(1/zeta), {WITHIN} (Theorem A+)",
 )

@@ -2,7 +2,8 @@ r"""`static`: one price per unit of weight for the whole day, drawn once before 
 
 A cell costs P w, w = max(s / C, r / D), on the first node with free capacity. P is L with probability 1 / (1 + ln
 theta), else ln(P / L) is uniform on [0, ln theta] (Sun, Nekouyan Jazi, Tan, Boutaba, 2410.07378: static pricing for
-online selection). It is drawn by the counter-based generator from the seed of the run; `--repeat` draws again.
+online selection). It is drawn from the seed of the run; `--repeat` draws again. `split=m` is a deterministic twin: the
+nodes of each type in m groups with the prices L theta^(j / m), j = 0..m-1. Nothing is proved of it.
 
 What is proved, values per unit of weight lying in [L, theta L], costs and vendor prices being 0, in the mean over P:
 
@@ -11,9 +12,7 @@ What is proved, values per unit of weight lying in [L, theta L], costs and vendo
     one node type, slackness sigma > 1         OPT <= (1 + 2 Omega sigma / (f (sigma - 1))) (1 + ln theta) E[ALG]
     one node type, schedules of at most L      OPT <= (1 + Omega L / f) (1 + ln theta) E[ALG]
 
-(Theorem S2 is the third.) Its factor is the only one here that depends neither on the length of schedules nor on the
-number of nodes. `price=0` is `greedy`, of which Theorem S is. `split=m` is a deterministic twin: the nodes of each type
-in m groups with the prices L theta^(j / m), j = 0..m-1. Nothing is proved of it.
+(Theorem S2 is the third.) `price=0` is `greedy`, of which Theorem S is.
 
 What it must know in advance: L and theta L (`least_density`, `largest_density`). Truthful in the bid (Theorem T), for
 every outcome of the draw.
@@ -32,18 +31,8 @@ from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import IntArray, Public
 from ratiobench.online.lora.mechanism import OPTIONS
-from ratiobench.online.lora.posted_prices import PostedPrices
-from ratiobench.online.lora.price_laws import (
-    ARITHMETIC,
-    JUST_BELOW,
-    WeightPrices,
-    exponential,
-    logarithm,
-    power,
-    settle_arithmetic,
-    state_law,
-)
-from ratiobench.online.lora.registry import Entry, Option, fraction, register
+from ratiobench.online.lora.price_laws import JUST_BELOW, WeightPrices, exponential, logarithm, power, register_law
+from ratiobench.online.lora.registry import Option, fraction, require_positive
 from ratiobench.online.lora.traces import StaticTerms
 
 MOST_GROUPS = 1000
@@ -56,10 +45,7 @@ def draw_price(low: Fraction, theta: Fraction, word: int) -> Fraction:
 
 
 class StaticPrices(WeightPrices):
-    """One price per unit of weight, or one per group of nodes.
-
-    `given`: the price; None for one that is drawn; `groups`: number of groups of nodes; 1 for one price.
-    """
+    """One price per unit of weight (without a given one it is drawn), or one per group of nodes."""
 
     def __init__(self, given: Fraction | None, groups: int, *, exact: bool) -> None:
         super().__init__(exact=exact)
@@ -67,15 +53,12 @@ class StaticPrices(WeightPrices):
         self.constants = () if given is not None else ("least_density", "largest_density")
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """The price is drawn."""
         super().start(public, constants)
         low = theta = Fraction(1)
         if self._given is not None:
             price = self._given
         else:
-            low = constants["least_density"]
-            if low <= 0:
-                raise InputError("algorithm", "static:least_density", f"{low} is not above 0")
+            low = require_positive("static", "least_density", constants["least_density"])
             theta = max(Fraction(1), constants["largest_density"] / low)
             price = low
             if self._groups == 1:
@@ -94,8 +77,7 @@ class StaticPrices(WeightPrices):
         return np.asarray(self._of_node[node])
 
 
-def _make(options: Mapping[str, str]) -> PostedPrices:
-    exact = options["arith"] == "exact"
+def _make(options: Mapping[str, str], exact: bool) -> StaticPrices:
     groups = fraction("static:split", options["split"])
     if groups.denominator != 1 or not 1 <= groups <= MOST_GROUPS:
         problem = f"{shorten(options['split'])} is no whole number in 1..{MOST_GROUPS}"
@@ -103,7 +85,7 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
     given = None if options["price"] == "drawn" else fraction("static:price", options["price"])
     if given is not None and groups > 1:
         raise InputError("algorithm", "static:price", "groups of nodes have prices of their own: drawn only")
-    return PostedPrices(StaticPrices(given, int(groups), exact=exact), None, exact=exact)
+    return StaticPrices(given, int(groups), exact=exact)
 
 
 def _state(options: Mapping[str, str]) -> str:
@@ -114,21 +96,15 @@ def _state(options: Mapping[str, str]) -> str:
     return "in the mean OPT <= (1 + 2 Omega sigma/(f(sigma-1))) (1 + ln theta) ALG without costs, one type (Theorem S2)"
 
 
-register(
-    Entry(
-        "static",
-        "one price per unit of weight for the whole day, drawn before it (Theorem S2)",
-        "1",
-        {
-            "price": Option("drawn", None, "micro-dollars per unit of weight, the whole of a node and slot; or drawn"),
-            "split": Option("1", None, "groups of nodes with fixed prices between L and theta L, in place of a draw"),
-            **OPTIONS,
-            "arith": ARITHMETIC,
-        },
-        _make,
-        settle=settle_arithmetic,
-        public_constants=True,
-        randomised=lambda options: options["price"] == "drawn" and options["split"] == "1",
-        standing=state_law(_state),
-    )
+register_law(
+    "static",
+    "one price per unit of weight for the whole day, drawn before it (Theorem S2)",
+    {
+        "price": Option("drawn", None, "micro-dollars per unit of weight, the whole of a node and slot; or drawn"),
+        "split": Option("1", None, "groups of nodes with fixed prices between L and theta L, in place of a draw"),
+        **OPTIONS,
+    },
+    _make,
+    _state,
+    randomised=lambda options: options["price"] == "drawn" and options["split"] == "1",
 )

@@ -2,8 +2,11 @@
 
 All tasks that arrive in a slot are decided together, for good, with the capacity that earlier decisions left: the
 answer of most welfare, without regard to later arrivals. The paper solves a MILP for it; here it is the optimum of that
-MILP, however it is found (`ratiobench.formulations.lora.batch`), on single nodes at any size. Limits are counts of work
-with one thread, never seconds. Where the work ends before an answer is proved to be the best one the remarks say so.
+MILP, however it is found (`ratiobench.formulations.lora.batch`), on single nodes at any size. A task whose drawn vendor
+is of no use is rejected. There is no payment rule.
+
+Limits are counts of work with one thread, never seconds. Where the work ends before an answer is proved to be the best
+one the remarks say so, and the answer is never worse than serving the batch task by task as `greedy` or `eft` would.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from ratiobench.formulations.lora import batch
 from ratiobench.formulations.lora.batch import solve_batch
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.lora.model import Instance, IntArray, Public, Task, freeze
+from ratiobench.instances.lora.model import Instance, Public, Task, freeze
 from ratiobench.instances.lora.model import Option as Preprocessing
 from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.online.lora.algorithms.earliest import draw_vendor, find_earliest_cells
@@ -34,15 +37,7 @@ EXACT_CELLS = 5_000
 
 
 class Titan:
-    """max sum (b_i - q_i) u_i - sum e x over the slot's tasks, under P with the residual capacities.
-
-    An unusable drawn vendor is a rejection. At the limit the best solution found is taken; it is never worse than
-    serving the batch task by task as `greedy` or as `eft` would. No payment rule. Counts: batches; at_limit, those not
-    proved to be answered best to within the gap; worst_gap_ppm, the largest (bound - value) / bound of a batch, rounded
-    up; programs, linear and integer ones, that HiGHS solved. Option effort: multiple of the rounds of column generation
-    and of HiGHS's work on each program; gap: the share of its best value at which a batch of more than 5,000 cells
-    (task, node with room, slot) counts as answered. Smaller ones are solved to the end.
-    """
+    """max sum (b_i - q_i) u_i - sum e x over the slot's tasks, under P with the residual capacities."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         if not options["effort"].isdecimal() or int(options["effort"]) < 1:
@@ -51,11 +46,11 @@ class Titan:
         self._gap = fraction("titan:gap", options["gap"])
         if not 0 <= self._gap < 1:
             raise InputError("algorithm", "titan:gap", f"{options['gap']} is not at least 0 and below 1")
+        # At limit: not proved to be answered best to within the gap. Worst gap: (bound - value) / bound, rounded up.
         self.counts = {"batches": 0, "at_limit": 0, "worst_gap_ppm": 0, "programs": 0}
 
     @property
     def remarks(self) -> Remarks:
-        """How many batches may not have been answered best, and the HiGHS that had a part in the answers."""
         at_limit = self.counts["at_limit"]
         return Remarks(
             "titan",
@@ -65,7 +60,6 @@ class Titan:
         )
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Nothing to set up."""
         self._public = public
         self._type_of = public.type_of_node
         self._heads = public.first_node[:-1]
@@ -78,11 +72,7 @@ class Titan:
         last = max(first, *(task.deadline for task in tasks))
         span = slice(first - 1, min(last, self._public.slots))
         free_cells = [view.room(task, self._public)[:, span] for task in tasks]
-        gap = (
-            self._gap
-            if sum(np.count_nonzero(capacity_left) for capacity_left in free_cells) > EXACT_CELLS
-            else Fraction(0)
-        )
+        gap = self._gap if sum(map(np.count_nonzero, free_cells)) > EXACT_CELLS else Fraction(0)
         batch = self._batch(tasks, vendors, free_cells, span)
         earliest = self._earliest(tasks, vendors, view, span)
         free, free_mb = view.compute[:, span], view.memory_mb[:, span]
@@ -107,20 +97,15 @@ class Titan:
         free_cells: Sequence[NDArray[np.bool_]],
         span: slice,
     ) -> Instance:
-        """The batch as an instance of the span's slots, vendors paid out of the bids.
-
-        A cell of a type of which no node has room costs more than the task can be worth.
-        """
+        """The batch as an instance of the span's slots, vendors paid out of the bids."""
         count = len(tasks)
         costs = {}
         for j, (task, nodes) in enumerate(zip(tasks, free_cells, strict=True)):
             free = np.logical_or.reduceat(nodes, self._heads, axis=0)
             cost = task.cost[:, span]
+            # A cell of a type of which no node has room costs more than the task can be worth.
             never = abs(task.bid) + int(np.maximum(0, -cost.min(axis=0, initial=0)).sum()) + 1
             costs[j] = freeze(np.where(free, cost, never))
-
-        def column(values: Sequence[int]) -> IntArray:
-            return freeze(values)
 
         nothing = freeze(np.zeros(count))
         return Instance(
@@ -130,11 +115,11 @@ class Titan:
             slot_seconds=self._public.slot_seconds,
             base_memory_mb=self._public.base_memory_mb,
             node_types=tuple(replace(node, tariff=node.tariff[span]) for node in self._public.node_types),
-            arrival=column([option.first - span.start for option in vendors]),
-            deadline=column([task.deadline - span.start for task in tasks]),
-            memory_mb=column([task.memory_mb for task in tasks]),
-            work=column([task.work for task in tasks]),
-            bid=column([task.bid - option.price for task, option in zip(tasks, vendors, strict=True)]),
+            arrival=freeze([option.first - span.start for option in vendors]),
+            deadline=freeze([task.deadline - span.start for task in tasks]),
+            memory_mb=freeze([task.memory_mb for task in tasks]),
+            work=freeze([task.work for task in tasks]),
+            bid=freeze([task.bid - option.price for task, option in zip(tasks, vendors, strict=True)]),
             valuation=nothing,
             rate=freeze(np.stack([task.rate for task in tasks])),
             energy_wh=freeze(np.zeros((count, len(self._public.node_types)))),
@@ -145,7 +130,7 @@ class Titan:
         )
 
     def _earliest(self, tasks: Sequence[Task], vendors: Sequence[Preprocessing], view: View, span: slice) -> Solution:
-        """The batch served task by task as EFT would with these vendors, slots counted from the span's first."""
+        """The batch served task by task as EFT would, slots counted from the span's first."""
         compute, memory = view.compute.copy(), view.memory_mb.copy()
         decisions: list[Decision | None] = []
         for task, option in zip(tasks, vendors, strict=True):

@@ -8,10 +8,8 @@ Gamma being the least factor with lam(N) >= theta. N is the number of tasks that
 type have one price, so that tasks which fill a third of a node do not cost the factor that Theorem A has at eps = 1/3.
 
 Claim (Theorem A'). Where every task takes one cell, n of any of the tasks fit a node of the type and n + 1 do not, and
-values of a unit lie in [L, theta L]: OPT <= Gamma ALG. Gamma tends to the least factor that any algorithm can have when
-tasks may choose between node types (Ma and Simchi-Levi, Operations Research 2020; Theorem N3) as N grows, and it is at
-most 1 more than the least factor of a deterministic algorithm on N units in all entries of the table in the
-documentation. On other days a task moves the price as if all tasks had its size, and nothing is proved.
+values of a unit lie in [L, theta L]: OPT <= Gamma ALG (Ma and Simchi-Levi, Operations Research 2020). On other days a
+task moves the price as if all tasks had its size, and nothing is proved.
 
 What it must know in advance: L, theta L and N (`least_unit_value`, `largest_unit_value`, `fewest_units`). Truthful in
 the bid (Theorem T).
@@ -25,13 +23,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.online.lora.mechanism import OPTIONS, WITHIN
-from ratiobench.online.lora.posted_prices import PostedPrices
-from ratiobench.online.lora.price_laws import ARITHMETIC, WeightPrices, read_margin, settle_arithmetic, state_law
+from ratiobench.online.lora.price_laws import WeightPrices, register_law
 from ratiobench.online.lora.public_constants import units_of
-from ratiobench.online.lora.registry import Entry, Option, register
+from ratiobench.online.lora.registry import Option, read_margin, require_positive
 from ratiobench.online.lora.traces import Cell, UnitTerms
 
 # lam is counted in whole 1/UNIT and rounded down: the proof allows smaller steps, and Gamma is found for these
@@ -57,11 +53,8 @@ def climb(gamma: Fraction, units: int) -> int:
 
 @lru_cache(maxsize=256)
 def find_gamma(units: int, theta: Fraction) -> Fraction:
-    """The least multiple of 1/FINENESS with lam(units) >= theta; rounding is down, so that it suffices for sure.
-
-    Source: Theorem A'. More than 2^12 units are taken for 2^12, which needs no less.
-    """
-    units = min(units, 2**12)
+    """The least multiple of 1/FINENESS with lam(units) >= theta; rounding is down, so that it suffices for sure."""
+    units = min(units, 2**12)  # fewer need no less
     low, high = FINENESS, 2 * FINENESS
     while climb(Fraction(high, FINENESS), units) < theta * UNIT:
         low, high = high, 2 * high
@@ -81,11 +74,9 @@ class UnitPrices(WeightPrices):
         self.margin, self.widened = margin, ("largest_unit_value",)
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """All prices are zero."""
         super().start(public, constants)
         for name in ("least_unit_value", "fewest_units"):
-            if constants[name] <= 0:
-                raise InputError("algorithm", f"units:{name}", f"{constants[name]} is not above 0")
+            require_positive("units", name, constants[name])
         self._low = constants["least_unit_value"] / self.margin
         self._theta = max(Fraction(1), self.margin * constants["largest_unit_value"] / self._low)
         self._gamma = find_gamma(max(1, int(constants["fewest_units"])), self._theta)
@@ -94,7 +85,6 @@ class UnitPrices(WeightPrices):
         self.prices = [np.zeros(public.slots, dtype) for _ in public.node_types]
 
     def weigh(self, task: Task, g: int) -> int:
-        """One unit."""
         return 1
 
     def moved(self, task: Task, cells: tuple[Cell, ...] | None) -> None:
@@ -109,31 +99,14 @@ class UnitPrices(WeightPrices):
 
     @property
     def terms(self) -> UnitTerms:
-        """For the audit of Theorem A'."""
         prices = tuple(tuple(Fraction(lam, UNIT) for lam in row) for row in self._lam)
         return UnitTerms(self._gamma, self._low, self._theta, prices)
 
 
-def _make(options: Mapping[str, str]) -> PostedPrices:
-    exact = options["arith"] == "exact"
-    return PostedPrices(UnitPrices(read_margin("units", options), exact=exact), None, exact=exact)
-
-
-register(
-    Entry(
-        "units",
-        "one price per node type and slot on the count of equal units (Theorem A', tasks of one cell)",
-        "1",
-        {
-            "margin": Option("1", None, "L is the constant over this, and theta L the constant times this"),
-            **OPTIONS,
-            "arith": ARITHMETIC,
-        },
-        _make,
-        settle=settle_arithmetic,
-        public_constants=True,
-        standing=state_law(
-            lambda options: f"equal tasks of one cell: OPT <= Gamma_N ALG, {WITHIN} (Theorem A'); else none"
-        ),
-    )
+register_law(
+    "units",
+    "one price per node type and slot on the count of equal units (Theorem A', tasks of one cell)",
+    {"margin": Option("1", None, "L is the constant over this, and theta L the constant times this"), **OPTIONS},
+    lambda options, exact: UnitPrices(read_margin("units", options), exact=exact),
+    lambda options: f"equal tasks of one cell: OPT <= Gamma_N ALG, {WITHIN} (Theorem A'); else none",
 )

@@ -9,9 +9,9 @@ compute and memory have one each, from densities L = X / U up to X at the load 1
     flat  the same, but never below L (less 2^-24, so that a density of L is admitted): what most papers draw
     zero  0 as long as the price above is below L, then that price
 
-`posted` is its twin that starts at 0 and adds B X / G d. Claim (Lemma P): OPT <= max(1, B) ALG + zeta sum C X with B =
-((e U)^(eps / (1 - eps)) - 1) / eps, which tends to 1 + ln U as eps -> 0, and zeta = 1 / (e U) of `low`, 1 / U of
-`flat`. `zero` jumps, which Lemma P does not allow: nothing is proved of it where a task has several cells or resources.
+Claim (Lemma P): OPT <= max(1, B) ALG + zeta sum C X with B = ((e U)^(eps / (1 - eps)) - 1) / eps, which tends to
+1 + ln U as eps -> 0, and zeta = 1 / (e U) of `low`, 1 / U of `flat`. `zero` jumps, which Lemma P does not allow:
+nothing is proved of it where a task has several cells or resources.
 
 What it must know in advance: X_c, X_m, eps and U, as `posted`; truthful as every posted price (Theorem T).
 """
@@ -21,32 +21,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from ratiobench.instances.io.errors import InputError
 from ratiobench.online.lora.mechanism import MARGIN, OPTIONS, WITHIN
-from ratiobench.online.lora.posted_prices import PostedPrices
-from ratiobench.online.lora.price_laws import (
-    ARITHMETIC,
-    E_ABOVE,
-    JUST_BELOW,
-    LOAD_CONSTANTS,
-    LoadLaw,
-    LoadPrices,
-    read_margin,
-    settle_arithmetic,
-    state_law,
-)
-from ratiobench.online.lora.registry import Entry, Option, register
+from ratiobench.online.lora.price_laws import E_ABOVE, JUST_BELOW, LOAD_CONSTANTS, LoadLaw, LoadPrices, register_law
+from ratiobench.online.lora.registry import Option, read_margin, require_positive
 
-STARTS = ("low", "flat", "zero")
 JUMPS = "prices that jump from 0 to L are not covered by Lemma P"
 
 
 def settle(start: str, constants: Mapping[str, Fraction], share: Fraction) -> tuple[LoadLaw, LoadLaw]:
-    """The laws of compute and of memory."""
-    spread = constants["spread"]
-    if spread <= 0:
-        raise InputError("algorithm", "zcl:spread", f"{spread} is not above 0")
-    spread = max(Fraction(1), spread)
+    spread = max(Fraction(1), require_positive("zcl", "spread", constants["spread"]))
 
     def law(top: Fraction) -> LoadLaw:
         least = None if start == "low" else top / spread * (JUST_BELOW if start == "flat" else 1)
@@ -55,9 +38,9 @@ def settle(start: str, constants: Mapping[str, Fraction], share: Fraction) -> tu
     return law(constants["cap_compute"]), law(constants["cap_memory"])
 
 
-def _make(options: Mapping[str, str]) -> PostedPrices:
-    start, exact = options["start"], options["arith"] == "exact"
-    poster = LoadPrices(
+def _make(options: Mapping[str, str], exact: bool) -> LoadPrices:
+    start = options["start"]
+    return LoadPrices(
         "zcl",
         (*LOAD_CONSTANTS, "spread"),
         lambda constants, share: settle(start, constants, share),
@@ -65,29 +48,20 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
         margin=read_margin("zcl", options),
         problem=JUMPS if start == "zero" else "",
     )
-    return PostedPrices(poster, None, exact=exact)
 
 
-register(
-    Entry(
-        "zcl",
-        "exponential prices of what a cell holds, from L/e to X (Zhou, Chakrabarty, Lukose 2008; Lemma P)",
-        "1",
-        {
-            "start": Option("low", STARTS, "an empty cell costs L/e, L, or 0 until the rise from L/e has reached L"),
-            "margin": MARGIN,
-            **OPTIONS,
-            "arith": ARITHMETIC,
-        },
-        _make,
-        settle=settle_arithmetic,
-        public_constants=True,
-        standing=state_law(
-            lambda options: (
-                "none for several cells: prices jump"
-                if options["start"] == "zero"
-                else f"OPT <= B ALG + zeta sum CX, B -> 1 + ln U, {WITHIN} (Lemma P)"
-            )
-        ),
-    )
+def _state(options: Mapping[str, str]) -> str:
+    if options["start"] == "zero":
+        return "none for several cells: prices jump"
+    return f"OPT <= B ALG + zeta sum CX, B -> 1 + ln U, {WITHIN} (Lemma P)"
+
+
+START = Option("low", ("low", "flat", "zero"), "an empty cell costs L/e, L, or 0 until the rise from L/e has reached L")
+
+register_law(
+    "zcl",
+    "exponential prices of what a cell holds, from L/e to X (Zhou, Chakrabarty, Lukose 2008; Lemma P)",
+    {"start": START, "margin": MARGIN, **OPTIONS},
+    _make,
+    _state,
 )

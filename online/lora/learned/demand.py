@@ -1,11 +1,9 @@
 """Prices of whole nodes from the demand to come: the dual of a fluid problem over representative past tasks.
 
 At every point of arrival (some slots) stand R representatives; n tasks that are expected there count as n / R of each.
-A representative buys a cover of its work in whole cells at node prices nu, share by share, if that pays: those of least
-cost per sample, and as the last one the cheapest that does the rest. What is minimised is sum K_g free_gt nu_gt + sum
-n / R max(0, b - cost), by subgradient steps that are bounded a slot and shrink; prices are the mean of the later steps.
-
-Doubles in a fixed order: the same on every machine.
+A representative buys a cover of its work in whole cells at node prices nu, share by share, if that pays. Minimised is
+sum K_g free_gt nu_gt + sum n / R max(0, b - cost), by subgradient steps that are bounded a slot and shrink; prices are
+the mean of the later steps. Doubles in a fixed order: the same on every machine.
 """
 
 from __future__ import annotations
@@ -30,18 +28,17 @@ EARLY = 5
 class Representatives(NamedTuple):
     """R tasks at each of P points."""
 
-    size: int  # R. begin: (P,) slot of each point, from 0
-    begin: IntArray
-    until: IntArray  # (P R,) slot behind the last one. work, bid: (P R,). rate, energy, flat, share: (P R, G)
-    work: Floats
+    size: int  # R
+    begin: IntArray  # (P,) slot of each point, from 0
+    until: IntArray  # (P R,) slot behind the last one
+    work: Floats  # work, bid: (P R,)
     bid: Floats
-    rate: Floats
+    rate: Floats  # rate, energy, flat, share: (P R, G)
     energy: Floats
     flat: Floats
     share: Floats
-    # start, price: (P R, V) first slot of each way of pre-processing (T where there is none), and its price.
-    start: IntArray
-    price: Floats
+    start: IntArray  # (P R, V) first slot of each way of pre-processing; T where there is none
+    price: Floats  # (P R, V) its price
     rank: IntArray  # (P R, G) node types, the slowest first; unusable ones are -1
     order: NDArray[np.int32]  # (P R, most slots of a window times G) where the last sort of each one's entries is kept
     counted: IntArray  # (P R,) how many entries that were
@@ -53,11 +50,7 @@ def list_points(slots: int) -> IntArray:
 
 
 def draw(past: Past, share: Floats, slots: int, size: int, seeds: Sequence[str]) -> list[Representatives]:
-    """A sample by seed of representatives of the past tasks, moved to each point and cut at the end.
-
-    At each point the tasks are cut by their size into `size` parts of equally many; of each part one is taken whose
-    place in the order of bid per work is another one of `size` parts.
-    """
+    """A sample by seed of representatives of the past tasks, stratified by size and by bid per work at each point."""
     begin = list_points(slots)
     count = len(begin) * size
     picks = np.zeros((len(seeds), count), np.int64)
@@ -74,7 +67,7 @@ def draw(past: Past, share: Floats, slots: int, size: int, seeds: Sequence[str])
         if len(known) == 0:
             known = order
         turn = np.argsort(turns[:, at], axis=1, kind="stable")
-        for q in range(size):
+        for q in range(size):  # a part of the tasks by size, and of it a part by bid per work, another one each time
             low, high = len(known) * q // size, max(len(known) * q // size + 1, len(known) * (q + 1) // size)
             part = known[low:high]
             part = part[np.argsort(density[part], kind="stable")]
@@ -84,7 +77,7 @@ def draw(past: Past, share: Floats, slots: int, size: int, seeds: Sequence[str])
 
 
 def _represent(past: Past, share: Floats, slots: int, size: int, picks: IntArray) -> Representatives:
-    """The tasks picked, `size` of them moved to each point."""
+    """The tasks picked, `size` of them moved to each point and cut at the day's end."""
     begin = list_points(slots)
     where = np.repeat(begin, size)
     rate = past.rate[picks].astype(float)
@@ -111,11 +104,9 @@ def _represent(past: Past, share: Floats, slots: int, size: int, picks: IntArray
 
 @inner
 def _entries(first, until, price, tariff, energy, flat, share, rate, rank, key, size, kind, cost):  # type: ignore[no-untyped-def]
-    """The edges of each slot's lower hull of (rate, cost) over the node types, from the origin on: G places a slot.
-
-    An edge is the step from one type to the next faster one that is worth it: key is its cost per sample, size its
-    samples, kind the type; key is inf in places that are not needed. Along a slot keys rise.
-    """
+    """The edges of each slot's lower hull of (rate, cost) over the node types, from the origin on: G places a slot."""
+    # An edge steps to the next faster type that is worth it: key is its cost per sample (inf: no edge), size its
+    # samples.
     types = len(rate)
     for t in range(first, until):
         at = (t - first) * types
@@ -152,7 +143,7 @@ def _entries(first, until, price, tariff, energy, flat, share, rate, rank, key, 
 
 @inner
 def _sort(key, order, count):  # type: ignore[no-untyped-def]
-    """Put order[:count], a permutation of 0..count-1 that is sorted nearly, in order of key."""
+    """Put order[:count], a permutation of 0..count-1 that is nearly sorted, in order of key."""
     for z in range(1, count):
         e = order[z]
         k = key[e]
@@ -165,13 +156,9 @@ def _sort(key, order, count):  # type: ignore[no-untyped-def]
 
 @inner
 def _buy(first, until, start, prices, bid, work, types, weight, key, size, kind, order, use):  # type: ignore[no-untyped-def]
-    """The best cover in whole cells from the sorted entries; adds `weight` to `use` for each of its cells.
-
-    Entries are taken in order until one can do the rest. In its place there may be a later one that does the rest for
-    less: the first edge of a slot of which nothing was taken.
-
-    use : (G, T) cells bought of each type; steps to a faster type give the slower cell back.
-    """
+    """The best cover in whole cells from the sorted entries; adds `weight` to `use` for each of its cells."""
+    # Entries are taken in order until one can do the rest. In its place there may be a later one that does the rest for
+    # less: the first edge of a slot of which nothing was taken. Steps to a faster type give the slower cell back.
     count = (until - first) * types
     best = 0.0
     pick = -1
@@ -224,13 +211,9 @@ def _buy(first, until, start, prices, bid, work, types, weight, key, size, kind,
 
 @compiled
 def descend(reps, now, expected, free, nodes, tariff, price, unit, rounds, step):  # type: ignore[no-untyped-def]
-    """(G, T) prices of a node, the mean over the later two thirds of the rounds, from slot `now` on.
-
-    `reps`: `Representatives`. now : the present slot, from 0; `expected`: (P,) tasks to come at each point. free : (G,
-    T) nodes that are left. nodes : (G,) K_g; `tariff`: (G, T). price : (G, T) to begin with. unit : (G,) what a step of
-    size 1 is. rounds, step : how many, and; ``: the first one's size, in units; a slot that is over or under by all
-    nodes or more takes a whole step.
-    """
+    """(G, T) prices of a node, the mean over the later two thirds of the rounds, from slot `now` on."""
+    # expected: (P,) tasks to come; free: (G, T) nodes left of nodes, (G,); unit: (G,) what a step of 1 is. A slot that
+    # is over or under by all nodes or more takes a whole step.
     types, slots = price.shape
     price = price.copy()
     mean = np.zeros((types, slots))

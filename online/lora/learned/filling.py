@@ -1,13 +1,8 @@
 """How nodes fill up: which share of a node a task takes, and what is wasted of a node by what is put on it.
 
-The share of a task is what its cells pay at the dual prices of an earlier day (the bound of
-`ratiobench.formulations.lora.bound`), over what a whole node is worth there. Where that day's tasks fall into few
-classes each class has a share of its own, and a task takes the least of the classes that it fits in; else the share is
-linear in samples and MB.
-
+The share of a task is what its cells pay at the dual prices of an earlier day, over what a whole node is worth there.
 The waste W(x, y) of a node on which x samples and y MB are left is the part of it that is never used if each later task
-is the best of `CHOICE` random ones: W of a node that no shape fits any more is all that is left, and otherwise the mean
-of W after the best of them.
+is the best of `CHOICE` random ones: all that is left where no shape fits any more, else the mean of W after the best.
 """
 
 from __future__ import annotations
@@ -39,7 +34,7 @@ STEP = 4096  # Shares are whole multiples of 1/STEP
 class Shares(NamedTuple):
     """What tasks pay on one node type over what a node is worth."""
 
-    rate: IntArray  # rate, memory, share: (m,) classes, each with its share; none where shares are linear
+    rate: IntArray  # rate, memory, share: (m,) classes of a day that has few, each with its share; else none
     memory: IntArray
     share: Floats
     linear: tuple[float, float]  # share of all of a node's compute, and of all of its memory
@@ -69,32 +64,34 @@ def find_shares(day: Instance) -> list[Shares]:
 
 
 def thin_instance(day: Instance, every: int) -> Instance:
-    """Every so many-th task on as many times fewer nodes (at least one of a type)."""
+    """Every so many-th task on as many times fewer nodes, at least one of a type."""
     nodes = tuple(replace(kind, count=max(1, round(kind.count / every))) for kind in day.node_types)
     return replace(choose(day, np.arange(0, day.tasks, every)), node_types=nodes)
 
 
 class Shapes(NamedTuple):
-    """Shapes of one node type, m of them: samples, MB, and node-slots that were asked for."""
+    """(m,) shapes of tasks on one node type."""
 
     rate: IntArray
     memory: IntArray
-    demand: Floats
+    demand: Floats  # node-slots that were asked for
 
 
 def merge_shapes(past: Past, g: int, compute: int, memory_mb: int) -> Shapes:
-    """The shapes of the past tasks on node type g: at most SHAPES.
-
-    More are merged: those that take more of the compute and those that take more of the memory, by size, each cut into
-    parts of the same demand; a part's shape is its mean.
-    """
+    """The shapes of the past tasks on node type g: at most SHAPES."""
     able = past.rate[:, g] > 0
     shape = np.stack([past.rate[able, g], past.memory[able]], axis=1)
     slots = -(-past.work[able] // np.maximum(past.rate[able, g], 1))
     unique, place = np.unique(shape, axis=0, return_inverse=True)
     demand: Floats = np.bincount(place.reshape(-1), slots.astype(float), len(unique)).astype(float)
-    if len(unique) <= SHAPES:
-        return Shapes(np.ascontiguousarray(unique[:, 0]), np.ascontiguousarray(unique[:, 1]), demand)
+    if len(unique) > SHAPES:
+        unique, demand = _merge(unique, demand, compute, memory_mb)
+    return Shapes(np.ascontiguousarray(unique[:, 0]), np.ascontiguousarray(unique[:, 1]), demand)
+
+
+def _merge(unique: IntArray, demand: Floats, compute: int, memory_mb: int) -> tuple[IntArray, Floats]:
+    """About SHAPES mean shapes, with their demand."""
+    # What takes more of the compute and what takes more of the memory is cut by size into parts of the same demand.
     c, m = unique[:, 0] / compute, unique[:, 1] / memory_mb
     wide = np.maximum(c, m)
     merged, weights = [], []
@@ -113,16 +110,12 @@ def merge_shapes(past: Past, g: int, compute: int, memory_mb: int) -> Shapes:
             weight = demand[here]
             merged.append(np.maximum(1, np.floor((unique[here] * weight[:, None]).sum(axis=0) / weight.sum())))
             weights.append(weight.sum())
-    found = np.array(merged).astype(np.int64)
-    return Shapes(np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1]), np.array(weights))
+    return np.array(merged).astype(np.int64), np.array(weights)
 
 
 @compiled
 def waste_table(rate, memory, demand, compute, memory_mb, part, choice):  # type: ignore[no-untyped-def]
-    """(GRID+1, GRID+1) the expected wasted part of a node by the steps of compute and memory that are left.
-
-    rate, memory, demand : (m,) of the shapes. compute, memory_mb : of an empty node. part : worth of the compute.
-    """
+    """(GRID+1, GRID+1) the expected waste by the steps of compute and memory that are left; `part`: compute's worth."""
     shapes = len(rate)
     table = np.zeros((GRID + 1, GRID + 1))
     value = np.empty(shapes)
@@ -164,13 +157,40 @@ def waste_table(rate, memory, demand, compute, memory_mb, part, choice):  # type
     return table
 
 
+@compiled
+def find_best_filled(nu, share, weight, tables, compute, memory, cluster, types, rate, size, first, node, price):  # type: ignore[no-untyped-def]
+    """Fill (G', W) the node with room of least dW, the first of equals, else -1, and the price of a cell there."""
+    # dW: how much the expected waste of the node grows by the task. nu: the price of a whole node.
+    first_node, capacity = cluster
+    width = node.shape[1]
+    least = np.empty(width)
+    for z in range(len(types)):
+        g = types[z]
+        table = tables[g]
+        fx = GRID / capacity[0, g]
+        fy = GRID / capacity[1, g]
+        here = node[z]
+        for t in range(width):
+            here[t] = -1
+            least[t] = np.inf
+        for k in range(first_node[g], first_node[g + 1]):
+            for t in range(width):
+                x = compute[k, first + t]
+                y = memory[k, first + t]
+                if rate[g] <= x and size <= y:
+                    change = table[int((x - rate[g]) * fx), int((y - size) * fy)] - table[int(x * fx), int(y * fy)]
+                    if change < least[t]:
+                        least[t] = change
+                        here[t] = k
+        for t in range(width):
+            waste = weight * least[t] if here[t] >= 0 else 0.0
+            price[z, t] = max(0.0, np.floor(nu[g, first + t] * (share[g] + waste)))
+
+
 class Filling:
-    """Shares of tasks and waste tables on every node type.
+    """Shares of tasks and waste tables on every node type."""
 
-    `shares`: those of an earlier day; None: a task takes as much of a node as of what it takes most of; `tables`: (G,
-    GRID+1, GRID+1).
-    """
-
+    # Without shares of an earlier day a task takes as much of a node as of what it takes most of.
     def __init__(self, past: Past, public: Public, shares: list[Shares] | None) -> None:
         self._compute, self._memory = public.compute, public.memory_mb
         self._known: dict[tuple[tuple[int, ...], int], Floats] = {}
@@ -184,7 +204,7 @@ class Filling:
                 self.tables[g] = waste_table(*each, *kind, part, CHOICE)
 
     def share_of(self, rate: tuple[int, ...], memory: int) -> Floats:
-        """(G,) the share of a node that a task takes, as if its rate were 0 on types of less compute; it is kept."""
+        """(G,) the share of a node that a task takes, as if its rate were 0 on types of less compute."""
         if (rate, memory) not in self._known:
             if len(self._known) >= MOST_SIZES:
                 self._known.clear()
@@ -208,16 +228,13 @@ class Filling:
         return found
 
     def _by_class(self, size: Floats, known: Shares, g: int) -> Floats:
-        """(n,) the least share of the classes that are as large in both.
-
-        A task that is larger than all in one is moved to the largest, and its share grows as much. What is then in none
-        takes most of what it takes, or the largest share of all if that is more.
-        """
+        """(n,) the least share of the classes that are as large in both."""
         classes = np.stack([known.rate / self._compute[g], known.memory / self._memory[g]], axis=1)
         most = classes.max(axis=0)
-        inside = np.minimum(size, most)
+        inside = np.minimum(size, most)  # what is larger than all is moved to the largest; its share grows as much
         holds = (classes >= inside[:, None]).all(axis=2)
         least = np.where(holds, known.share, np.inf).min(axis=1)
+        # What is in none takes what it takes most of, or the largest share if that is more.
         share = np.where(holds.any(axis=1), least, max(float(most.max()), float(known.share.max())))
         return np.asarray(share * np.maximum(1.0, (size / most).max(axis=1)))
 

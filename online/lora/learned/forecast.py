@@ -26,21 +26,11 @@ LASTS = (2100, 9900)
 
 
 class Forecast:
-    """The mean day of history, scaled to today by what has come so far.
-
-    What is chance in the mean day is left out: it is flat where its hours differ little more than chance makes them.
+    """The mean day of history, less what is chance in it, scaled to today by what has come so far.
 
     Where the total is known, what came is taken off it. Else the day's level is learned: with v the squared spread of
     earlier totals and f how many times more counts vary than they would one by one, it is (1/v + came / f) over
     (1/v + expected by now / f).
-
-    `days`: (T,) counts of each earlier day; `seconds`: length of a slot; `total`: `known`: the day's total is that of
-    the earlier days; `unknown`: it is not, and the level stays 1; `auto`: known where the totals of two earlier days or
-    more are alike, else the level is learned; `ahead`: what is expected beyond an hour counts so many times; None: 1 +
-    AHEAD where counts are regular, less the more they vary, and 1 where an hour's count varies by as much as it is;
-    `profile`: (T,) of the mean day; `variation`: the squared spread of an hour's count over its mean squared, beyond
-    what one by one makes of it. It is measured as if the mean of every hour were known by these days alone: of two or
-    three days too much where the mean day is flat (twice of two). One day is compared with itself, and seems regular.
     """
 
     def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float | None = 1.0) -> None:
@@ -51,7 +41,7 @@ class Forecast:
             if day.sum() > 0:
                 mean += day * (self.total / float(day.sum()))
         mean /= max(1, len(days))
-        self.profile = smooth(mean, SMOOTH / seconds)
+        self.profile = smooth(mean, SMOOTH / seconds)  # (T,) of the mean day
         level = float(self.profile.mean())
         self.profile = level + self._recurs(days) * (self.profile - level)
         if self.profile.sum() > 0:
@@ -59,21 +49,24 @@ class Forecast:
         self._recent = max(1, round(RECENT / seconds))
         totals = np.array([float(day.sum()) for day in days])
         spread = float(totals.std()) / self.total if len(days) > 1 and self.total > 0 else ALONE
+        # `unknown`: the total is not that of earlier days, and the level stays 1.
         self._known = total == "known" or (total == "auto" and spread <= SAME)
         self._doubt = spread * spread if total == "auto" and not self._known else 0.0
         self._bursts = self._measure_bursts(days, self._hour)
-        self.variation = self._vary(len(days))
+        # The squared spread of an hour's count over its mean squared, beyond what one by one makes of it. The mean of
+        # every hour is taken as known: of two or three days it is too much where the mean day is flat (twice of two).
+        # One day is compared with itself, and seems regular.
+        hourly = self.total * self._hour / slots
+        fewer = len(days) / (len(days) - 1) if len(days) > 1 else 1.0
+        self.variation = (self._bursts - 1.0) / hourly * fewer if hourly > 0 else 0.0
+        # Demand beyond an hour counts so many times.
         self._ahead = 1.0 + AHEAD * max(0.0, 1.0 - self.variation) if ahead is None else ahead
         self._fades = [powers(MEMORY / seconds, slots)]
         if self.variation > BURSTY:
             self._fades = [np.clip(lasts / seconds - np.arange(slots), 0.0, 1.0) for lasts in LASTS]
 
     def ways(self, now: int, came: Floats) -> list[Floats]:
-        """How the day may go on: equally likely (T,) arrivals from now on; those of slot `now` are the rest of it.
-
-        One way, the mean, where counts are regular; else what is particular of now lasts for as long as LASTS has it.
-        came : (T,) so far.
-        """
+        """How the day may go on: equally likely (T,) arrivals from now on, of slot `now` the rest."""
         found = [self._expected(now, came, fade) for fade in self._fades]
         for left in found:
             left[now + self._hour :] *= self._ahead
@@ -81,11 +74,10 @@ class Forecast:
 
     def _expected(self, now: int, came: Floats, fade: Floats) -> Floats:
         profile, here, seen = self.profile, float(came[now]), float(came.sum())
+        left = np.zeros(len(profile))
         if self.total == 0:  # no history: as it has been so far
-            left = np.zeros(len(profile))
             left[now:] = seen / (now + 1)
             return left
-        left = np.zeros(len(profile))
         left[now:] = profile[now:]
         left[now] = max(0.0, profile[now] - here)
         begin = max(0, now - self._recent + 1)
@@ -106,7 +98,7 @@ class Forecast:
         return left
 
     def _by_hour(self, days: Sequence[Floats]) -> Floats:
-        """(D, hours) counts of days that have any, each scaled to the mean total; what is no whole hour is left out."""
+        """(D, hours) counts of days that have any, each scaled to the mean total, by whole hours."""
         hours = len(self.profile) // self._hour
         scaled = [day[: hours * self._hour] * (self.total / float(day.sum())) for day in days if day.sum() > 0]
         return np.asarray(np.array(scaled).reshape(len(scaled), hours, self._hour).sum(axis=2))
@@ -120,10 +112,6 @@ class Forecast:
         found = float(counts.mean(axis=0).var(ddof=1))
         least, most = RECURS
         return 1.0 if found >= most * chance else max(0.0, (found / chance - least) / (most - least))
-
-    def _vary(self, days: int) -> float:
-        hourly = self.total * self._hour / len(self.profile)
-        return (self._bursts - 1.0) / hourly * (days / (days - 1) if days > 1 else 1.0) if hourly > 0 else 0.0
 
     def _measure_bursts(self, days: Sequence[Floats], width: int) -> float:
         """Mean of (count - expected)^2 / expected over stretches of earlier days; at least 1."""
@@ -146,7 +134,7 @@ def powers(fade: float, count: int) -> Floats:
 
 
 def smooth(values: Floats, width: float) -> Floats:
-    """The values under three running means that make about a bell of that standard deviation; ends are repeated."""
+    """The values under three running means that make about a bell of that standard deviation."""
     half = max(0, round((float(np.sqrt(4 * width * width + 1)) - 1) / 2))
     for _ in range(3):
         padded = np.concatenate([np.full(half, values[0]), values, np.full(half, values[-1])])

@@ -1,8 +1,4 @@
-"""Tasks that are past: of earlier days, and of today, as demand that may come again.
-
-A task of an earlier day stands at its slot of that day. What it would cost on another day follows from its energy and
-that day's tariff; a cost that was given slot by slot is kept as its mean.
-"""
+"""Tasks that are past, of earlier days and of today, as demand that may come again."""
 
 from __future__ import annotations
 
@@ -36,12 +32,10 @@ class Past(NamedTuple):
 
     @property
     def tasks(self) -> int:
-        """n."""
         return len(self.arrival)
 
 
 def empty_past(types: int) -> Past:
-    """No task at all."""
     none, wide = np.zeros(0, np.int64), np.zeros((0, types), np.int64)
     ways = np.zeros((0, OPTIONS), np.int64)
     return Past(none, none, none, none, none, wide, wide.astype(float), wide.astype(float), ways, ways)
@@ -51,7 +45,7 @@ def read_past(instance: Instance, slots: int) -> Past:
     """The tasks of an instance of one day or of several days of `slots` slots, each at its slot of its day."""
     able = usable_types(instance)
     energy, flat = instance.energy_wh.astype(float), np.zeros(instance.rate.shape)
-    for i, cost in instance.explicit_cost.items():
+    for i, cost in instance.explicit_cost.items():  # no tariff explains it: its mean is kept
         energy[i] = 0.0
         flat[i] = cost[:, int(instance.arrival[i]) - 1 : int(instance.deadline[i])].mean(axis=1)
     ways = [_undominated(instance.vendors(i)) for i in range(instance.tasks)]
@@ -84,42 +78,22 @@ def _undominated(vendors: Sequence[tuple[int, int]]) -> tuple[list[int], list[in
 
 
 def note(tasks: Sequence[Task], public: Public) -> Past:
-    """The tasks as past ones: what today has shown so far."""
-    tariff, size, compute = public.tariff.astype(float), public.memory_mb, public.compute
-    types = len(size)
-    if not tasks:
-        return empty_past(types)
-    energy, flat = np.zeros((len(tasks), types)), np.zeros((len(tasks), types))
-    rate = np.zeros((len(tasks), types), np.int64)
-    for row, task in enumerate(tasks):
-        rate[row] = np.where((task.rate <= compute) & (task.memory_mb <= size), task.rate, 0)
-        # Over the whole day cost and tariff are known, and where one is a multiple of the other so are their sums.
-        for g in range(types):
-            whole = tariff[g].sum()
-            if whole > 0:
-                energy[row, g] = task.cost[g].sum() / whole
-            else:
-                flat[row, g] = task.cost[g].sum() / task.cost.shape[1]
-    ways = np.array([_undominated(task.vendors) for task in tasks], np.int64).reshape(len(tasks), 2, OPTIONS)
-    return Past(
-        np.array([task.arrival - 1 for task in tasks], np.int64),
-        np.array([task.deadline - task.arrival + 1 for task in tasks], np.int64),
-        np.array([task.memory_mb for task in tasks], np.int64),
-        np.array([task.work for task in tasks], np.int64),
-        np.array([task.bid for task in tasks], np.int64),
-        rate,
-        energy,
-        flat,
-        np.ascontiguousarray(ways[:, 0]),
-        np.ascontiguousarray(ways[:, 1]),
-    )
+    """The tasks of today, one at least, as past ones."""
+    figures = [(task.arrival, task.deadline, task.memory_mb, task.work, task.bid) for task in tasks]
+    arrival, deadline, memory, work, bid = np.array(figures, np.int64).T
+    rate = np.stack([task.rate for task in tasks])
+    rate = np.where((rate <= public.compute) & (memory[:, None] <= public.memory_mb), rate, 0)
+    # Over the whole day cost and tariff are known, and where one is a multiple of the other so are their sums.
+    cost, whole = np.stack([task.cost.sum(axis=1) for task in tasks]), public.tariff.astype(float).sum(axis=1)
+    energy = np.divide(cost, whole, out=np.zeros(cost.shape), where=whole > 0)
+    flat = np.where(whole > 0, 0.0, cost / public.slots)
+    ways = np.array([_undominated(task.vendors) for task in tasks], np.int64)
+    return Past(arrival - 1, deadline - arrival + 1, memory, work, bid, rate, energy, flat, ways[:, 0], ways[:, 1])
 
 
 def thin(past: Past, stride: int) -> Past:
-    """Every so many-th of them."""
     return Past._make(np.ascontiguousarray(column[::stride]) for column in past)
 
 
 def join_pasts(parts: Sequence[Past]) -> Past:
-    """All of them, in this order."""
     return Past._make(np.ascontiguousarray(np.concatenate(columns)) for columns in zip(*parts, strict=True))

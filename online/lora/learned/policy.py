@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +19,13 @@ from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.history import split
 from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.lora.learned.demand import Representatives, descend, draw, list_points
-from ratiobench.online.lora.learned.filling import Filling, find_shares
-from ratiobench.online.lora.learned.first_prices import FirstPrices, find_shipped, read_prices, write_prices
+from ratiobench.online.lora.learned.filling import Filling, Shares, find_best_filled, find_shares
 from ratiobench.online.lora.learned.forecast import Forecast
-from ratiobench.online.lora.learned.menu import find_best_filled
 from ratiobench.online.lora.learned.past import Floats, Past, empty_past, join_pasts, note, read_past, thin
 from ratiobench.online.lora.posted_prices import ProposedPrices, find_usable_types
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.search.additive import Cluster
-from ratiobench.online.lora.traces import Cell
+from ratiobench.online.lora.traces import Cell, list_prices
 
 # Today's tasks join the past ones when there are so many of them, twice as many, ...; so many past ones stay
 FIRST_NOTED, KEPT = 64, 1000
@@ -35,7 +36,7 @@ SOLVES = 500
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The constants of the policy; `ratiobench.online.lora.algorithms.learned` says what they mean."""
+    """The constants of the policy, as the options of `learned` name them."""
 
     total: str = "auto"
     every: int = 15
@@ -51,18 +52,53 @@ class Settings:
     monotone: bool = False
 
 
-class LearnedState(NamedTuple):
-    """What earlier days tell, before the day: see `LearnedPrices`."""
+class FirstPrices(NamedTuple):
+    """What a day begins with, and what takes most of its preparation: kept between runs."""
 
-    past: Past
-    forecast: Forecast
-    filling: Filling
-    samples: list[Representatives]
-    unit: Floats
-    nu: Floats
+    shares: list[Shares]  # of a node, by node type
+    unit: Floats  # (G,) what a step of size 1 is
+    nu: Floats  # (G, T) prices of a node
 
 
-_KEPT: dict[tuple[object, ...], LearnedState] = {}
+def document(first: FirstPrices) -> dict[str, Any]:
+    """The prices as JSON values."""
+    shares = [[*(np.asarray(value).tolist() for value in kind)] for kind in first.shares]
+    return {"shares": shares, "unit": first.unit.tolist(), "nu": first.nu.tolist()}
+
+
+def write_prices(first: FirstPrices) -> bytes:
+    return json.dumps(document(first)).encode()
+
+
+def read_prices(content: bytes | None) -> FirstPrices | None:
+    return None if content is None else _parse(json.loads(content))
+
+
+def _parse(stored: dict[str, Any]) -> FirstPrices:
+    shares = [
+        Shares(np.array(rate, np.int64), np.array(memory, np.int64), np.array(share, float), (compute, other))
+        for rate, memory, share, (compute, other) in stored["shares"]
+    ]
+    return FirstPrices(shares, np.array(stored["unit"]), np.array(stored["nu"]))
+
+
+SHIPPED = Path(__file__).with_name("first_prices.json")  # of `quick`; `python -m tools.first_prices` writes them
+
+
+def find_shipped(mark: str) -> FirstPrices | None:
+    """The prices shipped under the SHA-256 of what they follow from."""
+    stored = _read_shipped().get(mark)
+    return None if stored is None else _parse(stored)
+
+
+@cache
+def _read_shipped() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(SHIPPED.read_text())
+    return found
+
+
+# What earlier days tell: past tasks, forecast, filling, samples, unit of a step, prices before the day
+_KEPT: dict[tuple[object, ...], tuple[Past, Forecast, Filling, list[Representatives], Floats, Floats]] = {}
 KEPT_FROM = 500  # Sampled past tasks from which on the first prices are kept on disk
 # Packages whose sources they follow from
 CODE = ("ratiobench.instances", "ratiobench.formulations", "ratiobench.online")
@@ -87,11 +123,10 @@ class LearnedPrices:
         self._filling: Filling
 
     def learn(self, history: Instance | None) -> None:
-        """Earlier days, one after another in one instance; None without any."""
         self._history = history
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Prices before the day, from what earlier days tell: that is found once, and kept by their content."""
+        """Prices before the day, from what earlier days tell; it is kept by their content."""
         s, slots = self._settings, public.slots
         self._public, self._cluster = public, Cluster(public)
         self._begin = list_points(slots)
@@ -111,9 +146,7 @@ class LearnedPrices:
         else:
             self._learn(key)
             if key is not None:
-                _KEPT[key] = LearnedState(
-                    self._past, self._forecast, self._filling, self._samples, self._unit, self._nu
-                )
+                _KEPT[key] = self._past, self._forecast, self._filling, self._samples, self._unit, self._nu
                 if len(_KEPT) > MOST_KEPT:
                     del _KEPT[next(iter(_KEPT))]
         # What is worked on is this day's own: the unit of a type that no past task could use, and the order of entries.
@@ -133,7 +166,7 @@ class LearnedPrices:
         return twin
 
     def _learn(self, key: tuple[object, ...] | None) -> None:
-        """Everything that earlier days tell; of many tasks what takes long is looked for on disk."""
+        """Find what earlier days tell; of many tasks what takes long is looked for on disk."""
         public, s, slots = self._public, self._settings, self._public.slots
         past, last = empty_past(len(self._nodes)), None
         counts: list[Floats] = []
@@ -185,7 +218,6 @@ class LearnedPrices:
         return found
 
     def wish(self, task: Task, view: View) -> ProposedPrices | None:
-        """Prices on the nodes that the task fills best; prices are solved again where that is due."""
         now = task.arrival - 1
         every = max(self._settings.every, int(max(self._forecast.total, len(self._seen))) // SOLVES)
         step = max(1, self._public.slots // SOLVES)
@@ -217,7 +249,6 @@ class LearnedPrices:
         return ProposedPrices(types, first, node, price)
 
     def heard(self, task: Task) -> None:
-        """A task's bid, after it was answered."""
         self._seen.append(task)
 
     def _share(self, task: Task) -> Floats:
@@ -246,7 +277,6 @@ class LearnedPrices:
             self._solved += 1
 
     def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
-        """Its share of a node is used on its cells."""
         share = self._share(task)
         kind = self._public.type_of_node
         for k, t in cells:
@@ -254,12 +284,7 @@ class LearnedPrices:
 
     def final(self) -> tuple[dict[Cell, Fraction | float], dict[Cell, Fraction | float]]:
         """The last prices of each node, split into compute and memory."""
-        tables: list[dict[Cell, Fraction | float]] = [{}, {}]
         public = self._public
-        for g, (compute, memory) in enumerate(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True)):
-            part = self._filling.part(g)
-            for table, price in zip(tables, (part / compute, (1.0 - part) / memory), strict=True):
-                row = (self._nu[g] * price).tolist()
-                for k in range(public.first_node[g], public.first_node[g + 1]):
-                    table.update(((k, t), value) for t, value in enumerate(row, 1) if value > 0)
-        return tables[0], tables[1]
+        part = np.array([self._filling.part(g) for g in range(len(self._nodes))])
+        lam, phi = self._nu * (part / public.compute)[:, None], self._nu * ((1.0 - part) / public.memory_mb)[:, None]
+        return list_prices(lam[public.type_of_node]), list_prices(phi[public.type_of_node])

@@ -1,4 +1,4 @@
-"""The cheapest schedule at additive prices: the search that the corrected mechanisms of this folder share.
+"""The cheapest schedule at additive prices.
 
 Linear reduced cost: F'(il) = b_i - q_in - sum over the cells of (lambda_kt s_ik + phi_kt r_i + e_ikt). A cell's cost
 does not depend on the other cells, so the covering dynamic programme over count vectors is exact (unlike for the maxima
@@ -7,9 +7,14 @@ of equation (10)), a slot's best node of each type is the cheapest one with room
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratiobench.formulations.kernels import compiled, inlined, inner, inner_allocating
 from ratiobench.formulations.lora.covering.schedules import (
@@ -23,7 +28,8 @@ from ratiobench.formulations.lora.covering.schedules import (
 )
 from ratiobench.instances.lora.model import IntArray, Public, Task, freeze
 
-Costs = Sequence[Sequence[int | None]]  # (G', W) cell costs; None where no node of the type can be taken
+# (G', W) cell costs of the usable types in the slots of the window; None where no node of the type can be taken
+Costs = Sequence[Sequence[int | None]]
 
 _EXACT_TABLE_LIMIT = TABLE_LIMIT // 8  # Most entries of a table of Python's integers, which take several times the room
 
@@ -31,14 +37,9 @@ DOUBLES = 2**53  # Whole micro-dollars up to here are doubles
 
 
 def exact_cover(task: Task, menu: Space, cost: Costs, node: Sequence[Sequence[int]], unit: int = 1) -> Cover | None:
-    """The schedule of least vendor price plus cell costs, in integers of any size.
+    """The schedule of least vendor price plus cell costs, in 1/unit micro-dollars, by integers of any size.
 
     Ties: fewest cells, then the lexicographically smallest list of (slot, node); among options the first.
-
-    `task`, `menu`: the task and its space; the rows below are its usable types, the columns the slots of its window;
-    `cost`: (G', W) in 1/unit micro-dollars; None for a cell that cannot be taken; `unit`: what one micro-dollar is
-    (vendor prices are multiplied by it); returns none if no schedule covers the work; else the cost is in 1/unit
-    micro-dollars.
     """
     width = menu.width
     if width == 0 or len(menu.rates) == 0:
@@ -83,6 +84,20 @@ def exact_cover(task: Task, menu: Space, cost: Costs, node: Sequence[Sequence[in
     return Cover(total, option, tuple((k, t) for t, k in min(lists)))
 
 
+def cover_in_fractions(
+    task: Task, menu: Space, price: Sequence[Sequence[Fraction | None]], node: Sequence[Sequence[int]]
+) -> Cover | None:
+    """`exact_cover` at prices of cells in micro-dollars to which operation is added; so is its cost."""
+    unit = math.lcm(1, *{value.denominator for row in price for value in row if value is not None})
+    energy = task.cost[menu.types, menu.first - 1 : menu.last].tolist()
+    cost = [
+        [None if value is None else int(value * unit) + e * unit for value, e in zip(row, costs, strict=True)]
+        for row, costs in zip(price, energy, strict=True)
+    ]
+    cover = exact_cover(task, menu, cost, node, unit)
+    return None if cover is None else cover._replace(cost=Fraction(cover.cost, unit))
+
+
 def _first(
     cost: Costs,
     node: Sequence[Sequence[int]],
@@ -108,12 +123,24 @@ def _first(
     return listed
 
 
+def choose_cheapest(
+    price: NDArray[Any], free: NDArray[np.bool_], first_node: IntArray
+) -> tuple[IntArray, NDArray[Any]]:
+    """(G, W) of each type the cheapest node with room, the first of equals, else -1; and its price, else 0."""
+    price = np.where(free, price, np.iinfo(np.int64).max if price.dtype.kind == "i" else np.inf)
+    columns = np.arange(price.shape[1])
+    nodes, prices = [], []
+    for low, high in pairwise(first_node.tolist()):
+        best = low + price[low:high].argmin(axis=0)
+        usable = free[low:high].any(axis=0)
+        nodes.append(np.where(usable, best, -1))
+        prices.append(np.where(usable, price[best, columns], 0))
+    return np.array(nodes), np.array(prices)
+
+
 @inlined
 def _best_nodes(lam, phi, compute, memory, tested, first_node, types, rates, size, first, cost, cell, node):  # type: ignore[no-untyped-def]
-    """cell[g, t]: price and operational cost on the type's cheapest node with room (first of equals), inf without any.
-
-    types, rates : the usable ones; first : slot of column 0, from 0.
-    """
+    """cell[g, t]: price and operational cost on the type's cheapest node with room, the first of equals, else inf."""
     width = cell.shape[1]
     for g in range(len(types)):
         best = cell[g]
@@ -141,12 +168,9 @@ def _best_nodes(lam, phi, compute, memory, tested, first_node, types, rates, siz
 
 @inner_allocating
 def _rows(rates, work, width, negative, limit):  # type: ignore[no-untyped-def]
-    """The count vectors that can matter, as rows: the first (slowest) type's count runs, the other types' is fixed.
-
-    Rows are mixed-radix positions of the other types' counts. Returns (stride, digits, at, length, need, size): steps
-    of the positions, counts, where each row begins, its length (0: not needed), the first type's least count that
-    covers, and the number of states; size is -1 above `limit` positions.
-    """
+    """The count vectors that can matter, as rows: the first (slowest) type's count runs, the other types' is fixed."""
+    # Rows are mixed-radix positions of the other types' counts: steps of the positions, counts, where each row begins,
+    # its length (0: not needed), the first type's least count that covers, the number of states (-1 above the limit).
     types = len(rates)
     stride = np.ones(types, np.int64)
     caps = np.zeros(types, np.int64)
@@ -302,7 +326,6 @@ def _before(one, other, n):  # type: ignore[no-untyped-def]
 
 @inlined
 def _outer(digits, o):  # type: ignore[no-untyped-def]
-    """Slots that a row takes of all types but the first."""
     taken = 0
     for g in range(digits.shape[1]):
         taken += digits[o, g]
@@ -311,12 +334,9 @@ def _outer(digits, o):  # type: ignore[no-untyped-def]
 
 @inner_allocating
 def _by_amounts(cell, node, rates, work, starts, begin, prices, limit):  # type: ignore[no-untyped-def]
-    """`_programme` over amounts of work instead of count vectors, for tasks that have too many of these.
-
-    An amount is what is still to be done, in units that divide all rates; what is done beyond the work counts as done.
-    Of equal costs the fewest cells are kept along with the cost. That is exact where sums of costs are; in doubles two
-    covers whose costs only rounding makes equal may be told apart before the last cells are added.
-    """
+    """`_programme` over what is still to be done, in units that divide all rates, where count vectors are too many."""
+    # Of equal costs the fewest cells are kept: in doubles two covers whose costs only rounding makes equal may be told
+    # apart before the last cells are added.
     types, width = cell.shape
     unit = rates[0]
     for g in range(1, types):
@@ -383,10 +403,7 @@ def _by_amounts(cell, node, rates, work, starts, begin, prices, limit):  # type:
 
 @inner_allocating
 def _programme(cell, node, rates, work, starts, begin, prices, limit):  # type: ignore[no-untyped-def]
-    """The cheapest cover of the cells (inf: cannot be taken), with vendor; ties as `exact_cover`.
-
-    starts, begin : first usable slot of each option, and the slot of column 0.
-    """
+    """The cheapest cover of the cells (inf: cannot be taken), with vendor; ties as `exact_cover`."""
     types, width = cell.shape
     negative = np.zeros(types, np.int64)
     for g in range(types):
@@ -466,7 +483,7 @@ def _least(values):  # type: ignore[no-untyped-def]
 
 @inlined
 def _usable(rate, capacity, size):  # type: ignore[no-untyped-def]
-    """Types that can hold the task and their rates, the slowest first (of equals in order)."""
+    """Types that can hold the task and their rates, the slowest first."""
     types = np.empty(len(rate), np.int64)
     n = 0
     for g in range(len(rate)):
@@ -511,15 +528,9 @@ def _answer(found, types, rate, first, cost):  # type: ignore[no-untyped-def]
 
 @compiled
 def cheapest_schedule(lam, phi, compute, memory, tested, cluster, load, rate, cost, starts, prices, limit):  # type: ignore[no-untyped-def]
-    """The schedule of least vendor price plus cell costs in doubles, among the cells with room; ties as `exact_cover`.
-
-    A cell costs (lambda s + phi r) + e; cells are added from the last slot to the first, then the vendor's price.
-
-    `lam`, `phi`: (K, T) prices; compute, memory : (K, T) what is free; tested : whether room is looked at; `cluster`:
-    (G+1,) first nodes and (2, G) samples and MB of an empty node; `load`: (r_i, M_i, d_i); rate : (G,) s_i; cost : (G,
-    T) e_i; `starts`, `prices`: (n options,) first usable slot, from 1, and vendor price; returns (total, option, cells
-    [node, slot], S, sum e); option is -1 without a schedule, -2 when there are more than `limit`.
-    """
+    """(total, option, cells [node, slot], S, sum e) of least cost; option -1 without one, -2 if there are too many."""
+    # A cell costs (lambda s + phi r) + e; cells are added from the last slot to the first, then the vendor's price.
+    # Ties as `exact_cover`. cluster: `Cluster.arrays`; load: (r_i, M_i, d_i); starts, prices: `offers`.
     size, needed, _ = load
     types, rates, first, cell, node = _cells(cluster[1], load, rate, starts)
     if len(cell) == 0:
@@ -531,10 +542,7 @@ def cheapest_schedule(lam, phi, compute, memory, tested, cluster, load, rate, co
 
 @compiled
 def first_schedule(compute, memory, cluster, load, rate, cost, starts, prices, limit):  # type: ignore[no-untyped-def]
-    """`cheapest_schedule` where nothing has a price: a slot's node of each type is the first one with room.
-
-    Exact in whole micro-dollars as long as no schedule costs 2^53 of them.
-    """
+    """`cheapest_schedule` where nothing has a price; exact as long as no schedule costs 2^53 micro-dollars."""
     size, needed, _ = load
     types, rates, first, cell, node = _cells(cluster[1], load, rate, starts)
     if len(cell) == 0:
@@ -546,11 +554,7 @@ def first_schedule(compute, memory, cluster, load, rate, cost, starts, prices, l
 
 @compiled
 def cheapest_of_cells(cell, node, rates, work, starts, first, prices, limit):  # type: ignore[no-untyped-def]
-    """The cheapest cover at given costs of cells, in doubles; ties as `exact_cover`.
-
-    `starts`, `prices`: (n options,) first usable slot, from 1, and vendor price; first : slot of column 0, from 1;
-    returns (total, option, rows [column, node, row of `cell`]); option as for `cheapest_schedule`.
-    """
+    """(total, option, rows [column, node, row of `cell`]) of least cost, options as of `cheapest_schedule`."""
     return _programme(cell, node, rates, work, starts, first, prices, limit)
 
 
@@ -580,10 +584,10 @@ class Cluster:
 
     def __init__(self, public: Public) -> None:
         self.kind = public.type_of_node
+        # (G+1,) first nodes, (2, G) samples and MB of an empty node
         self.arrays = (public.first_node, freeze([public.compute, public.memory_mb]))
 
     def of_one_node_each(self) -> tuple[IntArray, IntArray]:
-        """The same node types with a single node each."""
         return freeze(np.arange(len(self.arrays[0]))), self.arrays[1]
 
 

@@ -2,13 +2,9 @@
 
     F(il) = b_il - max lambda * S - max phi * R,      S = sum s_kt(il),  R = r_i * n,  b_il = b_i - q_in - E
 
-The maximum runs over all schedules of all pre-processing options. Ties (specs of the project): fewest cells, then the
-lexicographically smallest list of (slot, node); between options the first in list order.
-
-Prices are doubles, or fractions given by their ranks (integers that order them exactly). With fractions the searches
-are exact: the compiled kernel works in doubles and keeps every candidate within a rigorous tolerance of the best, and
-the exact values decide among those. With doubles the order of operations is fixed:
-((b - q - E) - lambda*S) - phi*(r*n).
+Ties: between options the first, then fewest cells, then the lexicographically smallest list of (slot, node). Prices are
+doubles, in a fixed order of operations, ((b - q - E) - lambda*S) - phi*(r*n), or fractions given by their ranks. Then
+kernels in doubles keep every candidate within a rigorous tolerance of the best, and exact values decide among those.
 """
 
 from __future__ import annotations
@@ -38,11 +34,9 @@ class Prices(NamedTuple):
 
 
 def slot_by_slot(prices: Prices) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """lam and phi as the compiled searches take them: (W, K') doubles, a slot's nodes side by side in memory.
-
-    Transposed rather than in Fortran order, which numba does not tell from C order where there is one node or slot.
-    Ranks become doubles too, which hold them exactly, so that the searches are compiled once.
-    """
+    """lam and phi as the compiled searches take them: (W, K') doubles, a slot's nodes side by side in memory."""
+    # Not in Fortran order, which numba does not tell from C order where there is one node or slot. Ranks become doubles
+    # too, which hold them exactly, so that the searches are compiled once.
     return np.ascontiguousarray(prices.lam.T, np.float64), np.ascontiguousarray(prices.phi.T, np.float64)
 
 
@@ -55,11 +49,6 @@ class Choice(NamedTuple):
     work: int  # work, energy: S in samples and E in micro-dollars
     energy: int
     net: int  # b_il = b_i - q_in - E, micro-dollars
-
-
-def _negative_slots(cost: IntArray) -> IntArray:
-    counted: IntArray = np.count_nonzero(cost < 0, axis=1).astype(np.int64)
-    return counted
 
 
 def window(task: Task, public: Public) -> tuple[Space, IntArray] | None:
@@ -77,16 +66,12 @@ def _nodes(public: Public, types: tuple[int, ...]) -> IntArray:
 
 
 def exact_search(task: Task, public: Public, menu: Space, nodes: IntArray, prices: Prices) -> Choice | None:
-    """The schedule that maximises F (9), by branch and bound over thresholds on both prices.
-
-    Returns None when the task has no schedule at all. Source: theory of (10): given its two maxima, a schedule's F is
-    additive over cells.
-    """
+    """The schedule that maximises F (9): given its two largest prices, a schedule's F is additive over cells."""
     # The slowest type first: its counts are the longest rows of the dynamic programme.
     by_rate = np.argsort(menu.rates, kind="stable")
     rates = menu.rates[by_rate]
     cost = np.ascontiguousarray(task.cost[menu.types[by_rate], menu.first - 1 : menu.last])
-    x = states(rates, task.work, menu.width, _negative_slots(cost), task.index)
+    x = states(rates, task.work, menu.width, (cost < 0).sum(axis=1).astype(np.int64), task.index)
     covers = layout(x, cost, rates, task.work)
     sizes = _sizes(public)[menu.types]
     after = np.cumsum(sizes)
@@ -130,7 +115,6 @@ def exact_search(task: Task, public: Public, menu: Space, nodes: IntArray, price
 
 @lru_cache(maxsize=16)
 def _sizes(public: Public) -> IntArray:
-    """(G,) nodes per type."""
     return np.array([node.count for node in public.node_types], dtype=np.int64)
 
 
@@ -148,12 +132,7 @@ def objective(prices: Prices, lam: float, phi: float, net: int, work: int, memor
 
 
 def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, prices: Prices) -> Choice | None:
-    """The schedule that Algorithm 2 finds: one path per state, path maxima as running prices, overshoot clipped.
-
-    Candidates in a state come in the order skip, node 0, 1, ...; one replaces the former only when strictly smaller.
-    Options in list order, strictly better wins. The result can be worse than (9): running maxima break the principle
-    of optimality. Returns None when no option has a schedule.
-    """
+    """The schedule that Algorithm 2 finds; it can be worse: running maxima break the principle of optimality."""
     cost = np.ascontiguousarray(task.cost[menu.types, menu.first - 1 : menu.last])
     first_node = np.concatenate([[0], np.cumsum(_sizes(public)[menu.types])])
     less, depth = amounts(menu.rates, task.work, menu.width, task.index)
@@ -191,11 +170,8 @@ def _printed_exact(
     less: IntArray,
     offset: int,
 ) -> tuple[int, int, int, list[tuple[int, int]], int] | None:
-    """The same dynamic programme with exact comparisons: doubles decide where they safely can, fractions otherwise.
-
-    Returns (rank of the largest lambda, of the largest phi, S, [(node row, slot offset)], E); None when there is no
-    path.
-    """
+    """(rank of the largest lambda, of the largest phi, S, [(node row, slot offset)], E) of the path of an option."""
+    # The programme of `best_path` with exact comparisons: doubles decide where they safely can, fractions otherwise.
     assert prices.lam_exact is not None
     assert prices.phi_exact is not None
     lam_exact, phi_exact = prices.lam_exact, prices.phi_exact

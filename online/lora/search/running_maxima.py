@@ -1,8 +1,7 @@
 """The printed dynamic programme (13), compiled: a state keeps one path, and its largest prices so far are the prices.
 
-The table is indexed by work still missing in the paper, in units of one sample; here only by the amounts that can be
-reached. Candidates in a state come in the order skip, node 0, 1, ..., and one replaces the former only when it is
-strictly smaller. Nothing below changes which path a state keeps; it only leaves out what cannot be strictly smaller.
+States are the amounts of missing work that can be reached. Candidates come in the order skip, node 0, 1, ..., and one
+replaces the former only when it is strictly smaller; only what cannot be strictly smaller is left out.
 """
 
 from __future__ import annotations
@@ -57,19 +56,15 @@ def _amounts(state_work, state_cells, rates, work):  # type: ignore[no-untyped-d
 
 
 def amounts(rates: IntArray, work: int, width: int, task: int | None = None) -> Amounts:
-    """The amounts for a window of `width` slots; the last is M. `task` is for the error of `states`."""
+    """The amounts for a window of `width` slots; the last is M."""
     x = states(rates, work, width, None, task)
     return Amounts(*_amounts(x.work, x.cells, rates, work))
 
 
 @compiled
 def records(lam, phi, first_node):  # type: ignore[no-untyped-def]
-    """The nodes that some price makes better than every earlier node of their type in the slot.
-
-    Another node can never be strictly better than what an earlier one has already made of a state.
-
-    Returns (begin, node, lam, phi): the entries of (type g, slot t) are begin[g W + t] .. begin[g W + t + 1] - 1.
-    """
+    """(begin, node, lam, phi) of the nodes that some price makes better than every earlier one of type and slot."""
+    # Those of (type g, slot t) are begin[g W + t] .. begin[g W + t + 1] - 1. No other is strictly better in a state.
     types = len(first_node) - 1
     width = lam.shape[0]
     begin = np.empty(types * width + 1, np.int64)
@@ -98,11 +93,7 @@ def records(lam, phi, first_node):  # type: ignore[no-untyped-def]
 
 @compiled
 def best_path(begin, node, lam, phi, first_node, cost, rates, memory, less, depth, offsets, net):  # type: ignore[no-untyped-def]
-    """The path of the option with the largest F, in doubles; options in list order, strictly better wins.
-
-    `offsets`, `net`: (options,) first slot in the window, and b - q; returns (option, F, S, E, cells), cells (n, 2)
-    rows [node row, slot offset]; option is -1 when there is no path.
-    """
+    """(option, F, S, E, cells [node row, slot offset]) of the first option of largest F, in doubles; -1: no path."""
     types, width = cost.shape
     size = less.shape[0]
     goal = size - 1

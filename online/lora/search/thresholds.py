@@ -2,12 +2,9 @@
 
 A pair (lambda-hat, phi-hat) admits the cells priced at most so. On them the least E of every count vector x is a
 covering dynamic programme, and F <= b - q - E(x) - lambda-hat S(x) - phi-hat R(x), with equality where the thresholds
-are the schedule's own maxima. A box of pairs is bounded by the E of its upper corner (most cells are open there) and
-the prices of its lower corner; it is shrunk as far as the best F known allows, then split.
-
-Prices are compared through their indices among the distinct prices, so the same code serves doubles and ranks of
-fractions; the values behind the indices are doubles. With `slack` = 0 no pair that reaches the best F as computed in
-doubles is lost: rounding is monotone, so a bound computed in the same order of operations is a bound.
+are the schedule's own maxima. A box of pairs is bounded by the E of its upper corner and the prices of its lower one.
+With `slack` = 0 no pair that reaches the best F as computed in doubles is lost: rounding is monotone, so a bound
+computed in the same order of operations is a bound.
 """
 
 from __future__ import annotations
@@ -58,10 +55,7 @@ class Layout(NamedTuple):
 
 @inlined
 def list_undominated(lam, phi, first, last, begin, lam_of, phi_of):  # type: ignore[no-untyped-def]
-    """The price pairs of each (type, slot) that no other node of the type undercuts in both; returns their number.
-
-    `begin`, `lam_of`, `phi_of`: filled; pairs of a cell by ascending lambda and descending phi.
-    """
+    """Fill in the price pairs of each (type, slot) that no other node undercuts in both, and return their number."""
     width = lam.shape[0]
     rows = 0
     for g in range(len(first)):
@@ -220,12 +214,9 @@ def limit(p, wanted, length):  # type: ignore[no-untyped-def]
 
 @inner
 def fill(p, usable, length, slot_of, table):  # type: ignore[no-untyped-def]
-    """Fill table[m, x]: least cost of taking exactly x among the last m usable slots; returns the number of those.
-
-    slot_of[m] is the m-th usable slot from the end. Entries are filled where they can be reached (at most m cells) and
-    still matter (the slots that are left can complete a cover), and up to `length` of each row; `far`, within half, is
-    the impossible.
-    """
+    """Fill table[m, x]: least cost of taking exactly x among the last m usable slots; returns the number of those."""
+    # slot_of[m] is the m-th usable slot from the end. Entries are filled where at most m cells reach them and the slots
+    # that are left can complete a cover, up to `length` of each row; `far`, within half, is the impossible.
     types, width = p.cost.shape
     rows = len(p.outer)
     slots = 0
@@ -366,10 +357,7 @@ class _Scratch(NamedTuple):
 def best_pairs(
     p: Layout, cells: Cells, memory: int, offsets: IntArray, net: IntArray, scale: float, slack: float
 ) -> tuple[float, IntArray]:
-    """The best F, and rows [lam index, phi index, option, state, E] of what comes within the tolerance of it.
-
-    `offsets`, `net`: (options,) first slot in the window, and b - q.
-    """
+    """The best F, and rows [lam index, phi index, option, state, E] of what comes within the tolerance of it."""
     (types, width), covers = p.cost.shape, len(p.cover)
     most = _MOST
     while True:
@@ -535,10 +523,7 @@ def _keep(found, figure, rows, least):  # type: ignore[no-untyped-def]
 
 @compiled
 def first_schedule(p, cells, lam, phi, lam_top, phi_top, first, last, i, j, offset, state):  # type: ignore[no-untyped-def]
-    """The lexicographically smallest list of (slot, node) among the covers of the pair that attain the least E.
-
-    Returns (n, 2) rows [slot offset in the window, node row].
-    """
+    """The smallest (n, 2) rows [slot offset, node row] among the covers of the pair that attain the least E."""
     types, width = p.cost.shape
     usable = np.zeros((types, width), np.bool_)
     open_cells(cells, i, j, usable)

@@ -76,7 +76,7 @@ def test_a_guard_that_is_too_weak_would_be_noticed(monkeypatch: pytest.MonkeyPat
         patched.setattr(guard, "bound_weight", lambda *sizes: Fraction(1, 9))
         assert _guards_violate("theorem_h_omega")
     with monkeypatch.context() as patched:
-        patched.setattr(Watched, "_limited", lambda self, task, view, wish: wish.price)
+        patched.setattr(Watched, "_limit", lambda self, limits, task, view, wish: wish.price)
         assert _guards_violate("theorem_h_account", "theorem_h_dual")
     with monkeypatch.context() as patched:
         units = guard._units

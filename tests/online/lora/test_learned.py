@@ -24,8 +24,8 @@ from ratiobench.instances.lora.history import join, split
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.learned import demand, policy
 from ratiobench.online.lora.learned.filling import find_shares
-from ratiobench.online.lora.learned.first_prices import SHIPPED, find_shipped
-from ratiobench.online.lora.learned.first_prices import document as document_of_prices
+from ratiobench.online.lora.learned.policy import SHIPPED, find_shipped
+from ratiobench.online.lora.learned.policy import document as document_of_prices
 from ratiobench.online.lora.run import run
 from tools import first_prices
 
