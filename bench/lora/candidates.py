@@ -1,4 +1,4 @@
-"""The schedules that a task could have had: what each is worth, what it pays at the prices of the moment, and room."""
+"""The schedules that a task could have had: worth, payment at the prices of the moment, free capacity."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ class Prices(NamedTuple):
 
 
 def take_prices(lam: Mapping[Cell, Fraction | float], phi: Mapping[Cell, Fraction | float]) -> Prices:
-    """Prices as they stand in a trace, those that are not 0."""
     return Prices(*({cell: Fraction(x) for cell, x in of.items() if x} for of in (lam, phi)))
 
 
@@ -40,7 +39,6 @@ class Plan:
 
 
 def make_plan(instance: Instance, task: Task, option: int, cells: Sequence[Cell]) -> Plan:
-    """The schedule with its figures."""
     kinds = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
     work = sum(int(task.rate[kinds[k]]) for k, _ in cells)
     spent = sum(int(task.cost[kinds[k], t - 1]) for k, t in cells)
@@ -49,7 +47,7 @@ def make_plan(instance: Instance, task: Task, option: int, cells: Sequence[Cell]
 
 
 def list_plans(instance: Instance, sketch: TinyInstance, task: Task) -> list[Plan] | None:
-    """Every minimal schedule of the task (all where a cost is negative); None where there are too many to look at."""
+    """Every minimal schedule of the task (all if a cost is negative); None if there are too many."""
     try:
         found = menu(sketch, sketch.jobs[task.index]).plans
     except TinyLimitExceeded:
@@ -71,13 +69,11 @@ class Pricing:
     memory: int
 
     def tops(self, plan: Plan) -> tuple[Fraction, Fraction]:
-        """The largest lambda and phi on the schedule."""
         lam, phi = self.prices
         zero = Fraction(0)
         return max(lam.get(c, zero) for c in plan.cells), max(phi.get(c, zero) for c in plan.cells)
 
     def paid(self, plan: Plan) -> Fraction:
-        """What the schedule pays for compute and memory."""
         if self.largest:
             lam, phi = self.tops(plan)
             return lam * plan.work + phi * plan.use
@@ -95,12 +91,7 @@ class Pricing:
 def list_candidates(
     plans: Sequence[Plan] | None, chosen: Plan | None, task: Task, pricing: Pricing | None, full: Mapping[Plan, str]
 ) -> tuple[Listing | None, list[Sentence]]:
-    """The table of the schedules that matter, the best first, and what is said of those that are not in it.
-
-    `plans`, `chosen`: all minimal ones (None: too many), and the one that was taken or found, which is always listed;
-    `pricing`: None for an algorithm that shows no prices; `full`: the first cell without room of the schedules that
-    have one.
-    """
+    """The table of the best schedules, always with the chosen one; `full`: why a schedule does not fit."""
     every = list(plans or ())
     if chosen is not None and chosen not in every:
         every.append(chosen)

@@ -51,11 +51,7 @@ def draw_day(recipe: Mapping[str, Any], stream: Stream) -> Mapping[str, Any]:
 
 
 def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> LossReport:
-    """Where a run loses against the best known solution, task by task.
-
-    The difference of their welfare is that of three sums: what the best known solution earns with tasks that the run
-    rejects, what the run earns with tasks that the best known solution rejects, and the difference on the others.
-    """
+    """Where a run loses against the best known solution, task by task; the sums add up to the difference."""
     comparison = _Comparison(instance, decisions, best)
     losses = sorted(comparison.list_losses(), key=lambda loss: (-loss.amount, loss.arrival))
     return LossReport(comparison.summary(), losses)
@@ -93,7 +89,6 @@ class _Comparison:
         return 1000 * (value or 0) / max(1, int(self.instance.work[i]))
 
     def _missed(self, i: int, value: int, chosen: Decision) -> Loss:
-        """A task that the best known solution serves and the run rejects."""
         instance, reason = self.instance, self.reasons.get(i, DEAR)
         slots = sorted({slot for _, slot in chosen.cells})
         density = self._per_unit(i, value)
@@ -133,7 +128,6 @@ class _Comparison:
         return Loss(i, value, text + ".", figures)
 
     def _dearer(self, i: int, value: int, own: int, chosen: Decision) -> Loss:
-        """A task that both serve, the run at a higher cost."""
         ran, slot = self.decisions[i], int(self.instance.arrival[i])
         vendors = "" if ran is None or ran.vendor == chosen.vendor else f" (vendor {ran.vendor}, not {chosen.vendor})"
         text = f"task {i} earns {own:,}; its schedule in the best known solution earns {value:,}{vendors}."
@@ -141,7 +135,6 @@ class _Comparison:
         return Loss(i, value - own, text, figures)
 
     def _at_a_loss(self, i: int, value: int) -> Loss:
-        """A task that costs the run more than it bids."""
         served = f"was served at a loss of {-value:,}: vendor and energy cost more."
         text = f"task {i} bids {int(self.instance.bid[i]):,} and {served}"
         slot = int(self.instance.arrival[i])
@@ -149,7 +142,6 @@ class _Comparison:
         return Loss(i, -value, text, figures)
 
     def summary(self) -> list[str]:
-        """The sums, and how well both use the cluster."""
         pairs = list(enumerate(zip(self.worth, self.best_worth, strict=True)))
         missed = {i: value for i, (own, value) in pairs if own is None and value is not None}
         extra = [own for _, (own, value) in pairs if value is None and own is not None]

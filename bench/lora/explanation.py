@@ -76,7 +76,6 @@ WIDE = 12  # Slots up to which grids of a moment have all of them; above, those 
 
 
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:
-    """The run task by task; `reference` is the interval on OPT, `check` the claim at the end."""
     story = _Story(instance, run)
     opt: Sentence = ["OPT = ", reference.upper]
     if reference.lower != reference.upper:
@@ -183,7 +182,6 @@ class _Story:
         return [*([each] for each in lines), *([known] if known else [])]
 
     def moments(self) -> Iterator[Moment]:
-        """Task by task; room is booked as decisions stand."""
         for i, decision in enumerate(self.run.decisions):
             task = self.instance.task(i)
             yield replace(self._moment(task, decision), after=list(self._moves(i)))
@@ -192,7 +190,7 @@ class _Story:
                 self.free[k, t][1] -= task.memory_mb
 
     def _moves(self, i: int) -> Iterator[Sentence]:
-        """Where the prices that stand after task i differ from those that it met, from what to what."""
+        """The changes of prices by task i."""
         if self.prices is None or i >= len(self.prices):
             return
         before, trace = self.prices[i], self.run.trace
@@ -248,7 +246,7 @@ class _Story:
         return None
 
     def _posted(self, task: Task, offer: Offer | None) -> Iterator[Sentence]:
-        """The price of each cell of the schedule that was offered, what was wished for, and the guard's limits."""
+        """The price of each cell of the offered schedule, what was wished for, and the guard's limits."""
         trace = self.run.trace
         if not isinstance(trace, PostedTrace) or offer is None or task.index >= len(trace.posted):
             return
@@ -262,7 +260,7 @@ class _Story:
             yield [*lines, "."]
 
     def _full(self, task: Task, plan: Plan) -> str:
-        """The first cell of a schedule that has no room for it; empty where all have."""
+        """Why a schedule does not fit; empty if it does."""
         for k, t in plan.cells:
             compute, memory = self.free[k, t]
             if int(task.rate[self.kinds[k]]) > compute or task.memory_mb > memory:
@@ -270,7 +268,7 @@ class _Story:
         return ""
 
     def _grid(self, task: Task, chosen: Plan | None, pricing: Pricing | None) -> Grid:
-        """Prices where they are not all 0, on the nodes that have some, else the room that is left."""
+        """Prices, of the nodes that have some, else the free capacity."""
         slots = range(1, self.instance.slots + 1)
         if len(slots) > WIDE:
             slots = range(task.arrival, task.deadline + 1)
@@ -303,7 +301,6 @@ class _Story:
     def _decision(
         self, task: Task, decision: Decision | None, offer: Offer | None, chosen: Plan | None, plans: list[Plan] | None
     ) -> Sentence:
-        """What was decided, and why as far as it can be seen."""
         if offer is not None and offer.value is None:
             return ["No schedule " + ("has room" if plans else "does the work in time") + ": rejected."]
         if offer is None or offer.value is None or chosen is None:
@@ -373,7 +370,6 @@ def replay_prices(instance: Instance, run: OnlineRun) -> list[Prices] | None:
 
 
 def make_conclusion(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Conclusion:
-    """What the claim says, its two sides on this run, and for a false one the step that fails."""
     claim = find_claim(CLAIMS, check.name)
     steps: list[Sentence] = []
     if check.name == "theorem5" and check.status in (Verdict.HOLDS, Verdict.VIOLATED):
@@ -392,7 +388,7 @@ def make_conclusion(instance: Instance, run: OnlineRun, reference: SolveReport, 
 
 
 def _money(instance: Instance, run: OnlineRun, check: Check) -> list[Sentence]:
-    """What the task of the witness costs its provider, and what it pays, where the claim is about that."""
+    """What the task of the witness costs its provider and what it pays, if the claim is about that."""
     decision = run.decisions[int(check.witness["task"])] if check.name in _OUTLAYS and check.witness else None
     if decision is None or check.witness is None:
         return []
@@ -426,7 +422,7 @@ def _number(figures: Mapping[str, Fraction | int | str | None], name: str) -> Fr
 
 
 def _rho(instance: Instance, check: Check) -> list[Sentence]:
-    """The figures of rho, where it is taken over the minimal schedules of the instance."""
+    """The figures of rho, if it is taken over the minimal schedules of the instance."""
     figures = check.figures
     money, memory = _number(figures, "money_unit"), _number(figures, "memory_unit")
     if figures.get("basis") != "minimal" or money is None or memory is None:

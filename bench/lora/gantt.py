@@ -17,11 +17,7 @@ Part = tuple[int, int]  # An interval of a node's compute, in samples per slot
 
 
 def gantt(instance: Instance, solution: Solution) -> Gantt:
-    """Draw up the Gantt chart of a solution.
-
-    Returns A row per node. A stretch of slots in a row on a node keeps the same part of the row, as high as the share
-    of the.
-    """
+    """A row per node; a stretch of slots in a row on a node keeps its part of the row, as high as its share."""
     kind = instance.public("").type_of_node.tolist()
     stretches = {i: _stretches(decision) for i, decision in enumerate(solution) if decision is not None}
     starts: list[tuple[int, int, int, int]] = []
@@ -58,7 +54,6 @@ def gantt(instance: Instance, solution: Solution) -> Gantt:
 
 
 def _stretches(decision: Decision) -> list[Stretch]:
-    """The cells of a decision, those of a node in slots in a row put together."""
     found: list[Stretch] = []
     for node, slot in sorted(decision.cells):
         if found and found[-1][0] == node and found[-1][2] == slot - 1:
@@ -69,7 +64,7 @@ def _stretches(decision: Decision) -> list[Stretch]:
 
 
 class _Places:
-    """Which parts of each node's compute are free, while stretches come in the order of their starts."""
+    """The free parts of each node's compute, while stretches come in the order of their starts."""
 
     def __init__(self, compute: Sequence[int]) -> None:
         self._free: list[list[Part]] = [[(0, each)] if each else [] for each in compute]
@@ -99,7 +94,6 @@ class _Places:
 
 
 def _give_back(free: list[Part], part: Part) -> None:
-    """Put a part among the free ones, together with its neighbours."""
     low, high = part
     for each in [each for each in free if each[1] == low or each[0] == high]:
         free.remove(each)

@@ -1,11 +1,8 @@
 """Section 5 of the main paper as suites: Figures 4 to 9, 12 and 13, a leaderboard, and `paper`, all of them together.
 
-The paper leaves open what its figures keep fixed. Here it is 100 nodes (as in its Figure 13), A100 and A40 half and
-half, Poisson 50 arrivals a slot, 5 vendors, deadlines `uniform`; each figure varies one thing. Five runs each: run j
-has the same names of random streams in every figure, so that instances of two figures that agree are one instance, and
-the electricity prices of a day of its own. The runs of a trace are consecutive days of it, and parts of days take the
-traces in turn (`RUNS` says what that makes of intervals). `small` is a tenth of the nodes and of the arrivals, in three
-runs. What of the paper can be read in two ways and what it leaves open is settled in `ratiobench.bench.lora.readings`.
+The paper leaves open what its figures keep fixed: here 100 nodes, A100 and A40 half and half, Poisson 50 arrivals a
+slot, 5 vendors, deadlines `uniform`; each figure varies one thing. Run j has the same names of random streams in every
+figure, so that instances of two figures that agree are one instance, and electricity prices of a day of its own.
 """
 
 from __future__ import annotations
@@ -70,8 +67,6 @@ TARIFF_DAYS = ("2017-05-08", "2017-02-02", "2017-07-12", "2017-09-04", "2017-12-
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How large the days are: nodes and arrivals are divided by this; so many runs."""
-
     divisor: int
     runs: int
 
@@ -81,12 +76,10 @@ NO_SOLVER = SolveSettings(backend="none")  # Work on OPT of a day
 
 
 def prices(j: int) -> dict[str, str]:
-    """The tariff of run j, as a recipe names it."""
     return {"region": "PJM", "day": TARIFF_DAYS[j]}
 
 
 def days_before(recipe: dict[str, Any], trace: str, day: str, number: int) -> dict[str, Any]:
-    """The recipe of so many days before a day of a trace: their counts, and tasks of their own."""
     known = (*list_earlier_days(trace), *days(trace))
     chosen = known[: known.index(day)][-number:]
     seed, arrivals = [*recipe.get("seed", []), "history"], recipe["arrivals"]
@@ -98,7 +91,7 @@ def days_before(recipe: dict[str, Any], trace: str, day: str, number: int) -> di
 
 
 def day_before(recipe: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The recipe of the day before: of the same trace, or with other draws of the same law; None for other recipes."""
+    """The recipe of the day before, of the same trace or of other draws of the same law; None for other recipes."""
     if recipe.get("kind") != "paper" or "days" in recipe or "counts" in recipe["arrivals"]:
         return None
     name, trace = f"before {recipe['name']}", recipe["arrivals"].get("trace")
@@ -109,7 +102,7 @@ def day_before(recipe: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _learnable(case: Case) -> Case:
-    """The day with the week before it, or as many days of its kind."""
+    """The case with the week before it as history, or as many days of its kind."""
     recipe = dict(case.recipe)
     trace = recipe["arrivals"].get("trace")
     if trace is not None:

@@ -1,4 +1,4 @@
-"""Studies of bidders, as tables and as pictures: utility over the bid, and what the admitted tasks bid and pay."""
+"""Studies of bidders as tables and pictures: utility over the bid, and charges of the admitted tasks."""
 
 from __future__ import annotations
 
@@ -32,12 +32,7 @@ KINDS = {"curve": True, "charges": False}  # Kinds of studies, and whether one i
 
 
 def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> Sequence[Mapping[str, str]]:
-    """The rows of a study.
-
-    ``curve``: a row per piece of one task's utility curve over its bid, as `Curve.rows` gives them (what Figure 10 of
-    the paper shows of one task). ``charges``: valuation, bid, payment (exact under pdFTSP's rules, else as booked), and
-    the provider's outlay (vendor and operation) of every admitted task (Figure 11 shows ten). Micro-dollars.
-    """
+    """The rows of a study: ``curve``, a row per piece of a task's curve, or ``charges``, a row per admitted task."""
     if wanted.kind not in KINDS:
         raise InputError("study", "kind", explain_unknown_name(wanted.kind, KINDS))
     played = run(instance, wanted.algorithm, prior=prior)
@@ -67,7 +62,6 @@ def _charges(instance: Instance, played: OnlineRun) -> list[Charge]:
 
 
 def read_charges(rows: Sequence[Mapping[str, str]]) -> list[Charge]:
-    """The tasks of a stored study of kind `charges`."""
     return [
         Charge(
             task=int(row["task"]),
@@ -81,14 +75,11 @@ def read_charges(rows: Sequence[Mapping[str, str]]) -> list[Charge]:
 
 
 class BestBid(NamedTuple):
-    """A bid that gains most, exact."""
-
     bid: Fraction
     utility: Fraction
     is_reached: bool = True  # False: no bid gains as much as those close enough to this one nearly do
 
     def describe(self) -> str:
-        """What it gains, in words."""
         bid, utility = format_number(self.bid), format_number(self.utility)
         return f"the bid {bid} gains {utility}" if self.is_reached else f"bids close to {bid} gain nearly {utility}"
 
@@ -108,7 +99,6 @@ def find_best(curve: Curve) -> tuple[Fraction, BestBid]:
 
 
 def draw_study(table: StudyTable, plot: str, unit: str) -> Picture:
-    """The picture of a study, with its counts."""
     study = table.study
     name = f"{plot}-" + re.sub(r"\W+", "-", f"{table.case} {study.name}").strip("-").lower()
     if study.kind == "charges":
@@ -122,7 +112,6 @@ def draw_study(table: StudyTable, plot: str, unit: str) -> Picture:
 
 
 def describe_best_bid(curve: Curve) -> str:
-    """What the best bid gains beside the truthful one."""
     truthful, best = find_best(curve)
     valuation = format_number(curve.valuation)
     if best.utility == truthful:
@@ -131,7 +120,6 @@ def describe_best_bid(curve: Curve) -> str:
 
 
 def describe_charges(charges: Sequence[Charge]) -> str:
-    """How many of the admitted tasks pay less than they cost, or more than they bid."""
     return (
         f"{min(len(charges), SAMPLE)} of {len(charges)} admitted tasks, evenly spaced. Of all of them "
         f"{sum(charge.payment < charge.outlay for charge in charges)} pay less than they cost the provider, "

@@ -216,7 +216,6 @@ def _gap(tasks: int, nodes: int, j: int, part: dict[str, Any], effort: int) -> C
 def _day(
     name: str, seed: list[Any], nodes: int, tasks: int, divisor: int, arrivals: dict[str, Any], run: int = 0
 ) -> dict[str, Any]:
-    """The recipe of a day; nodes and tasks divided by the divisor, the electricity prices those of the run."""
     return {
         "kind": "paper", "name": name, "seed": seed, "nodes": nodes // divisor, "tasks": tasks // divisor,
         "arrivals": arrivals, "prices": prices(run),
@@ -224,7 +223,6 @@ def _day(
 
 
 def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
-    """Days of the traces at the loads, each with the day before it; nodes and tasks divided by the divisor."""
     for trace, (load, tasks, nodes), j in product(TRACES, _LOADS, range(runs)):
         name = f"{trace} load {load} run {j}"
         today, before = (
@@ -264,7 +262,6 @@ def _learning(divisor: int) -> Iterator[Case]:
 
 
 def _guards(divisor: int) -> Iterator[Case]:
-    """A day of each trace, with true history and with false ones."""
     _, tasks, nodes = _LOADS[1]
     for trace, other in zip(TRACES, (*TRACES[1:], TRACES[0]), strict=True):
         day = days(trace)[6]
@@ -343,7 +340,6 @@ _CURVES = {
 
 
 def _bidding() -> tuple[Study, ...]:
-    """Charges and utility curves of Figures 10 and 11: both searches under (14), and the payment b - F."""
     algorithms = (_FIXED, f"{_FIXED},search=printed", f"{_FIXED},payment=critical")
     kinds: tuple[tuple[str, int | None], ...] = (("charges", None), ("curve", 5), ("curve", 10))
     return tuple(Study(kind, algorithm, task) for algorithm in algorithms for kind, task in kinds)
@@ -355,7 +351,7 @@ def _theory(name: str, group: str) -> Case:
 
 
 def member(text: str) -> Suite | None:
-    """The member of a parametric family that ``lead:L=6,n=4`` names; None where the name is no family's."""
+    """The member of a parametric family that ``lead:L=6,n=4`` names; None if the name is no family's."""
     name, _, tail = text.partition(":")
     if name not in FAMILIES:
         return None
@@ -373,7 +369,6 @@ def member(text: str) -> Suite | None:
 
 
 def _bidding_suite(name: str) -> Suite:
-    """Figure 10 or 11 by itself: the same part of a day."""
     plot = next(each for each in _THEORY_PLOTS if each.name == name)
     summaries = {"fig10": "Figure 10: a bidder's utility over its bid", "fig11": "Figure 11: bids and payments"}
     case = Case(

@@ -1,9 +1,7 @@
 """Sweeps: the competitive ratio over one parameter of an instance, everything else kept.
 
-The base is a part of a working day of 36 slots with 100 tasks on two A100 and two A40. Run j of every value has the
-same names of random streams, so that the instances of two values differ in the parameter alone; it takes the arrivals
-of PAI, Philly and Helios in turn, a day and electricity prices of its own. The small scale has 70 tasks, fewer
-values and two runs.
+Run j of every value has the same names of random streams, so that the instances of two values differ in the parameter
+alone; it takes the arrivals of PAI, Philly and Helios in turn, a day and electricity prices of its own.
 """
 
 from __future__ import annotations
@@ -113,7 +111,7 @@ def sweep_axes() -> tuple[Axis, ...]:
 
 
 def sweep_suite(axes: Sequence[Axis]) -> Suite:
-    """The suite `sweep`, over the first axis where the command names none."""
+    """The suite `sweep`, over the first axis by default."""
     first, *others = axes
     names = ", ".join(axis.name for axis in others)
     return Suite(

@@ -35,10 +35,7 @@ Prices = Mapping[tuple[int, int], Fraction | float]
 
 
 def timeline(instance: Instance, run: OnlineRun) -> Timeline:
-    """Slot by slot: the share of compute used per node type, prices if the run shows any, arrivals and rejections.
-
-    Prices are micro-dollars per sample and per MB. Decisions of tasks are read in the order of arrival.
-    """
+    """Slot by slot: the share of compute used per node type, prices if the run shows any, arrivals and rejections."""
     slots = range(1, instance.slots + 1)
     cells, start = _cells(run.decisions)
     used = _use(instance, cells, start)
@@ -71,7 +68,7 @@ def clock_of(instance: Instance) -> tuple[list[str], str]:
 
 
 def _first_second(instance: Instance) -> tuple[int, str]:
-    """The second of the day in which the first slot begins, where the instance's origin knows; and what that is."""
+    """The second of the day in which the first slot begins, if the instance's origin knows; and what that is."""
     origin = instance.origin
     recipe = origin.get("recipe")
     first = recipe.get("start") if isinstance(recipe, dict) else None
@@ -85,7 +82,7 @@ def _first_second(instance: Instance) -> tuple[int, str]:
 
 
 def _cells(decisions: Sequence[Decision | None]) -> tuple[IntArray, IntArray]:
-    """(n, 2) all cells (node, slot) task by task, and (I+1,) where those of a task begin."""
+    """(n, 2) all cells (node, slot) task by task, and (I+1,) the index at which those of a task begin."""
     each = [() if decision is None else decision.cells for decision in decisions]
     start = np.zeros(len(each) + 1, dtype=np.int64)
     start[1:] = np.cumsum([len(cells) for cells in each])
@@ -137,12 +134,7 @@ def _sum(prices: Sequence[Fraction | float]) -> Fraction:
 
 
 def find_reasons(instance: Instance, decisions: Sequence[Decision | None], one_node: bool = False) -> dict[int, str]:
-    """Why each rejected task was rejected, by task, exactly: a key of `REASONS`.
-
-    Room is what the tasks before it in the order of arrival had left. A task changes nodes for nothing, so a schedule
-    fits if the best rates among the nodes with room, slot by slot from the fastest vendor's delay to the deadline, add
-    up to its work. With `one_node` the rates of one node have to, in the slots in which it has room.
-    """
+    """Why each rejected task was rejected, a key of `REASONS`: exactly, by what earlier tasks had left."""
     one_node = one_node or instance.schedules is ScheduleKind.ONE_NODE
     cells, start = _cells(decisions)
     public = instance.public("")

@@ -1,9 +1,4 @@
-"""What a search can aim at: claims with their two sides on a sketch, exactly and fast.
-
-A measure of `MEASURES` says how close a claim left <= right is to a violation. What else a search needs to know the
-claim's entry in `ratiobench.bench.lora.theory.claims` says. The measure is only a guide: the witness is run again under
-the referee, and the audit's check of the same name decides.
-"""
+"""How close a claim left <= right is to a violation on a sketch: a guide, the audit's check decides on the witness."""
 
 from __future__ import annotations
 
@@ -29,18 +24,15 @@ from ratiobench.online.lora.run import run
 
 
 class ClaimInapplicable(Exception):
-    """The claim says nothing about the sketch, or the sketch cannot beat the score that is asked for."""
+    """The claim says nothing about the sketch, or the sketch cannot beat the floor."""
 
 
 def require(condition: bool) -> None:
-    """Go on where the condition holds."""
     if not condition:
         raise ClaimInapplicable
 
 
 class Trial:
-    """A sketch with what measures share, computed on demand."""
-
     def __init__(self, sketch: TinyInstance) -> None:
         self.sketch = sketch
         self.menus = [menu(sketch, job) for job in sketch.jobs]
@@ -49,22 +41,19 @@ class Trial:
 
     @cached_property
     def is_negative(self) -> bool:
-        """Whether a usable cost is below zero."""
         return any(its.negative for its in self.menus)
 
     @cached_property
     def play(self) -> TinyRun:
-        """pdFTSP's run with alpha and beta of the sketch."""
         return simulate_pdftsp(self.sketch, self.menus)
 
     @cached_property
     def optimum(self) -> int:
-        """OPT."""
         return find_optimum(self.sketch, self.menus)
 
     @cached_property
     def bbar(self) -> tuple[Fraction, Fraction]:
-        """Least and largest bbar over minimal covers; Inapplicable where a minimal cover has b_il <= 0."""
+        """Least and largest bbar over minimal covers; inapplicable if a minimal cover has b_il <= 0."""
         low, high = (best(best(its.densities) for its in self.used) for best in (min, max))
         require(low > 0)
         return low, high
@@ -78,14 +67,14 @@ class Trial:
 
     @property
     def rho(self) -> Fraction:
-        """1 + bbar_max / bbar_min * max{s_max / s_min, r_max / r_min} over minimal covers (Lemma 3)."""
+        """rho of Lemma 3 over minimal covers."""
         low, high = self.bbar
         s_min, s_max, r_min, r_max = self.sizes
         return 1 + high / low * max(Fraction(s_max, s_min), Fraction(r_max, r_min))
 
     @cached_property
     def selected(self) -> list[tuple[Fraction, int, bool]]:
-        """(bbar, number of cells, admitted) of the schedules with F > 0; Inapplicable unless each bbar >= 1."""
+        """(bbar, number of cells, admitted) of the schedules with F > 0; inapplicable unless each bbar >= 1."""
         found = [
             (Fraction(answer.plan.net, answer.plan.size), len(answer.plan.cells), answer.admitted)
             for answer in self.play.answers
@@ -104,12 +93,12 @@ class Trial:
 
     @property
     def kappa(self) -> Fraction:
-        """max{n, S / slowest rate} over minimal covers; over all covers where a cost is negative."""
+        """max{n, S / slowest rate} over minimal covers; over all covers if a cost is negative."""
         return max(menu(self.sketch, job, every=self.is_negative).kappa for job in self.sketch.jobs)
 
     @property
     def is_fair(self) -> bool:
-        """No cost is negative, and bbar >= 1 on every minimal cover: the setting of Theorem 5."""
+        """The setting of Theorem 5."""
         return not self.is_negative and self.bbar[0] >= 1
 
     @property
@@ -118,7 +107,7 @@ class Trial:
         return sum(its.paying[0].net for its in self.menus if its.paying)
 
     def compare_optimum(self, value: int, bound: Fraction, floor: Fraction) -> Measure:
-        """OPT / value <= bound; not where even all tasks together would not pass the floor."""
+        """OPT / value <= bound; inapplicable if even all tasks together would not pass the floor."""
         require(value > 0 and self.most > floor * bound * value)
         return Measure(Fraction(self.optimum, value), bound, self.optimum / (bound * value))
 
@@ -209,7 +198,7 @@ def _compute_utility(sketch: TinyInstance, run: TinyRun, i: int, menus: list[Men
 
 
 def _measure_audit(name: str, compare: str, trial: Trial, floor: Fraction) -> Measure:
-    """The audit's verdict on the mechanism's own run; where the claim holds, two of OPT, D and its bound."""
+    """The audit's verdict on the mechanism's own run; if the claim holds, two of OPT, D and its bound."""
     claim, given = find_claim(CLAIMS, name), instance(trial.sketch)
     assert claim.check is not None
     assert claim.search is not None

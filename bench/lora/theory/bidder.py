@@ -1,12 +1,8 @@
 """A single bidder: what it gains by misreporting, with much more work than an audit has, and its curve.
 
-Which claims are about one bidder their entries in `claims` say. Work is bounded in schedule searches and in decisions
-of the algorithm.
-
-Where no formula of its payments is known, its curve is found by running again with other bids: whole bids only, other
-reports as they are, constants that came from the bids recomputed. Where two bids that were tried differ the middle is
-tried, until they are neighbours or the allowance is used up. Between bids that were tried and have the same outcome
-nothing is proved.
+If no formula of its payments is known, its curve is found by runs with other whole bids, constants that came from the
+bids recomputed: if two tried bids differ the middle is tried, until they are neighbours or the allowance is used up.
+Between tried bids of the same outcome nothing is proved.
 """
 
 from __future__ import annotations
@@ -35,7 +31,6 @@ RUNS = 200  # Most bids that are tried
 
 
 def audit_bidder(instance: Instance, run: OnlineRun, task: int, claims: Collection[str] = ()) -> list[Check]:
-    """The checks of a run about one bidder."""
     require_task(instance, task)
     case = Case(instance, run, UNKNOWN)
     of_one = {claim.name: claim for claim in CLAIMS if claim.check_one is not None}
@@ -49,7 +44,7 @@ def audit_bidder(instance: Instance, run: OnlineRun, task: int, claims: Collecti
 
 
 def curve(instance: Instance, run: OnlineRun, task: int) -> BidCurve:
-    """Its utility for every bid where that is known exactly; else for the bids that were tried."""
+    """Its utility for every bid if that is known exactly; else for the bids that were tried."""
     require_task(instance, task)
     if not run.valid:
         raise InputError("algorithm", run.algorithm, f"the run is not valid ({run.violations[0]})")
@@ -64,8 +59,6 @@ def curve(instance: Instance, run: OnlineRun, task: int) -> BidCurve:
 
 @dataclass(frozen=True, slots=True)
 class BidTrials:
-    """The bids of a task that were tried, with their outcomes."""
-
     task: int  # task, valuation: whose, and v_i
     valuation: int
     answers: dict[int, Answer]  # whether the run was valid, and the task's decision in it, by bid
@@ -73,10 +66,7 @@ class BidTrials:
     failed: int
 
     def rows(self) -> Iterator[dict[str, str]]:
-        """One row per stretch of tried bids with the same outcome, with the columns of `Curve.rows`.
-
-        Both ends were tried and belong to it. Bids between the rows were not tried, or ended in no valid run.
-        """
+        """A row per stretch of tried bids with the same outcome, both ends included; columns of `Curve.rows`."""
         pieces = []
         for (valid, decision), some in groupby(sorted(self.answers), key=self.answers.__getitem__):
             low, *others = map(Fraction, some)
@@ -89,7 +79,7 @@ class BidTrials:
 
 
 def try_curve(instance: Instance, run: OnlineRun, task: int) -> BidTrials:
-    """Try bids of one task of a valid run; anyone's own algorithm gets each in a process of its own."""
+    """Try bids of one task of a valid run; a user's own algorithm gets each in a process of its own."""
     _require_payments(run, run.decisions)
     again = RepeatableRun(instance, run, truthfulness.ALLOWANCE * truthfulness.ONE)
     answers: dict[int, Answer] = {int(instance.bid[task]): (True, run.decisions[task])}

@@ -1,9 +1,8 @@
 """All claims in one table: statement, source, proof status, scope, and check.
 
-To add a claim, add an entry here, with a check in a file of its own or beside those of its kind. Audits, their order,
-`search` and the texts of pages follow from it. The order is the paper's: claims settled by proof; lemmas and theorems
-as printed, each followed by its repaired form; properties of capacity and money that the paper leaves open. Then come
-guarantees of other mechanisms, and properties of any payment rule. Units are those of the run.
+The order is the paper's: claims settled by proof; lemmas and theorems as printed, each followed by its repaired form;
+properties of capacity and money that the paper leaves open. Then come guarantees of other mechanisms, and properties
+of any payment rule. Audits, their order, `search` and the texts of pages follow from it. Units are those of the run.
 """
 
 from __future__ import annotations
@@ -40,8 +39,6 @@ AS_TAKEN_OR_LEFT = (
 
 
 class ProofStatus(StrEnum):
-    """What is known about a claim in general."""
-
     PROVED = "proved"  # As stated, under the assumptions named
     FALSE = "false"  # There is a shipped counterexample, or a proof
     # Proved for the mechanisms of Theorem T; for others the check examines runs
@@ -50,11 +47,7 @@ class ProofStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchSpace:
-    """Among which instances a violation of the claim is searched for (`ratiobench.bench.lora.counterexamples`).
-
-    The two sides of the claim on a sketch are measured by its entry of `MEASURES` in
-    `ratiobench.bench.lora.counterexamples.targets`, which stands above the theory.
-    """
+    """Among which instances a violation is searched for; `counterexamples.targets.MEASURES` measures both sides."""
 
     statement: str  # the claim in one sentence, with its source
     algorithm: str = "pdftsp"  # whose run is checked
@@ -67,14 +60,11 @@ class SearchSpace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(claim.Claim[Case]):
-    """A claim about runs in problem P."""
-
     # the claim about a single bidder, with much more work; None where it is not about bidders.
     check_one: Callable[[Case, int], Check] | None = None
     search: SearchSpace | None = None  # how a violation is searched for; None where it is not
 
     def check_bidder(self, case: Case, task: int) -> Check:
-        """Check the claim about one bidder of a run that it is about."""
         assert self.check_one is not None, f"{self.name} is not about one bidder"
         problem = self.applies(case)
         return self.not_applicable(problem) if problem else replace(self.check_one(case, task), name=self.name)

@@ -1,15 +1,9 @@
 """Theorems A, B, C and G on one run, and the certificate of any run that exposes prices, as exact inequalities.
 
-All of them say OPT <= D <= (a factor) ALG (+ a leak), where D is the dual at prices that the run left (`dual`). D is
-computed in integers. The factors hold real powers; the algorithms use a rational G that is no larger than the real one
-(`roots`, verified by integer powers), and the proofs go through with any such G, so the factors are plain fractions:
-
-- A cell without room is loaded by more than 1 - eps, so psi = lambda + X/G is at least (X/G)(1 + B eps)^((1-eps)/eps)
-  >= (X/G)(1 + G), that is lambda >= X, and a schedule through it costs more than the task is worth.
-- Per admission D grows by at most b_il + (B - 1) sum(price use) + eta_c v S + eta_m v R, and sum(price use) < b_il.
-
-A run in doubles has other prices than the fractions of the theorem, by rounding. Its D is still a proved bound at the
-prices that it left; an inequality that fails by less than rounding, or a doubtful comparison with a bid, is undecided.
+Statements and proofs are in docs/theory/mechanisms.md. The factors hold real powers; the algorithms use a rational G
+that is no larger than the real one (`roots`), with which the proofs go through, so the factors are fractions. A run in
+doubles has other prices than the theorem, by rounding: its D is a proved bound at the prices that it left, and an
+inequality that fails by less than rounding, or a doubtful comparison with a bid, is undecided.
 """
 
 from __future__ import annotations
@@ -49,7 +43,6 @@ def is_linear(run: OnlineRun, mechanism: str = "") -> bool:
 
 
 def has_final_prices(run: OnlineRun) -> bool:
-    """Whether the run left prices."""
     return all(hasattr(run.trace, name) for name in ("exact", "lam", "phi"))
 
 
@@ -64,7 +57,7 @@ def _find_final_dual(case: Case) -> DualValue:
 
 
 def dual_certificate(case: Case) -> Check:
-    """OPT <= D at the best multiple of the final prices, as they are or with every type's nodes at their mean price."""
+    """OPT <= D at the best multiple of the final prices, or of the means over the nodes of each type."""
     run, trace = case.run, case.run.trace
     if isinstance(trace, Posted) and trace.problem:
         return compare(case, None, None, problem=trace.problem)
@@ -97,7 +90,7 @@ class Truth(NamedTuple):
     share: Fraction
 
     def missing(self, constants: Mapping[str, Fraction]) -> str:
-        """Which public constants do not bound what they must, of those the run used."""
+        """The public constants of the run that do not bound what they must, in words."""
         found = []
         needs = {"cap_compute": self.cap_compute, "cap_memory": self.cap_memory, "largest_share": self.share}
         for name, own in needs.items():
@@ -115,10 +108,7 @@ def find_truth(instance: Instance) -> Truth:
 
 
 def find_least_factor(spread: Fraction) -> Fraction:
-    """1 + ln(U/2), rounded down: no algorithm has a smaller factor on all instances with this U (Theorem N1).
-
-    Equal tasks of one cell and equal memories, whose values lie in 1..theta, have U = 2 theta.
-    """
+    """1 + ln(U/2), rounded down: no algorithm has a smaller factor on all instances with this U (Theorem N1)."""
     return 1 + Fraction(floor(1000 * logarithm(max(Fraction(1), spread / 2))), 1000)
 
 
@@ -149,10 +139,7 @@ def _settle(
     raised: tuple[Prices, Prices] | None = None,
     doubt: str = "",
 ) -> Check:
-    """The check of OPT <= D <= bound; before a run in doubles counts as a violation, with D at its very prices.
-
-    `sides`: the bound and the figures, given D; `raised`: the prices, if these are not the final ones.
-    """
+    """The check of OPT <= D <= bound by `sides(D)`; a run in doubles counts as a violation at its very prices only."""
     trace = _trace_of(case)
     dual = _find_dual(case, *raised) if raised else case.share(_find_final_dual)
     check = settle_dual(case, claim, dual.value, *sides(dual), doubt)
@@ -197,10 +184,7 @@ def theorem_a(case: Case) -> Check:
 
 
 def theorem_b(case: Case) -> Check:
-    """With bbar >= 1 on admitted schedules: capacity by prices alone, and OPT <= D <= (1 + max{alpha, beta}) ALG.
-
-    alpha, beta and bbar in the units of the run; a cell of capacity C is priced in money per sample whatever they are.
-    """
+    """If bbar >= 1 on admitted schedules: capacity by prices alone, and OPT <= D <= (1 + max{alpha, beta}) ALG."""
     rule, constants, truth = _trace_of(case).rule, _trace_of(case).constants, find_truth(case.instance)
     alpha, beta = (
         eta / weight if eta else eta for eta, weight in zip((rule.eta_c, rule.eta_m), rule.weights, strict=True)
@@ -225,7 +209,7 @@ def theorem_b(case: Case) -> Check:
 
 
 def explain_cheap_cells(case: Case, constants: Mapping[str, Fraction]) -> str:
-    """Why full cells need not be too dear: eps, X_c or X_m, as the run used them, are not what the proof needs."""
+    """Why full cells may be too cheap: eps, X_c or X_m, as the run used them, are not what the proof needs."""
     truth, share = find_truth(case.instance), constants["largest_share"]
     if truth.share >= 1:
         return FILLED
@@ -249,10 +233,7 @@ def _settle_with_room(case: Case, claim: str, gamma: Fraction, figures: Figures,
 
 
 def _find_refused(case: Case) -> tuple[dict[str, Any] | None, str]:
-    """The first task whose cheapest schedule over all cells has F' > 0 and does not fit; or a doubt in doubles.
-
-    The run is replayed: prices and room as each task met them, one more search per task that ignores room.
-    """
+    """The first task whose cheapest schedule over all cells has F' > 0 and does not fit; or a doubt in doubles."""
     trace, public = _trace_of(case), case.public
     kind = public.type_of_node
     book = prices(public, trace.rule, exact=trace.exact)
@@ -282,7 +263,6 @@ def _find_refused(case: Case) -> tuple[dict[str, Any] | None, str]:
 
 
 def theorem_c(case: Case) -> Check:
-    """OPT <= D <= Gamma' ALG + Leak, for any prices that move by the rule."""
     welfare, gamma = case.run.welfare, _find_growth(case)
     offers = _trace_of(case).offers
     arrival = [Fraction(offer.value) if offer.admitted and offer.value is not None else 0 for offer in offers]
@@ -317,7 +297,6 @@ def theorem_c_a_priori(case: Case) -> Check:
 
 
 def _find_factor(case: Case, truth: Truth, gamma: Fraction) -> tuple[Fraction, Figures]:
-    """gamma + U / (1 - eps), and the figures behind it."""
     observed = _find_spread(case, truth.cap_compute, truth.cap_memory)
     factor = gamma + observed / (1 - truth.share)
     return factor, {
@@ -329,7 +308,6 @@ def _find_factor(case: Case, truth: Truth, gamma: Fraction) -> tuple[Fraction, F
 
 
 def _add(one: Prices, other: Mapping[Cell, Fraction]) -> dict[Cell, Fraction]:
-    """Two price tables added as fractions."""
     total = {cell: Fraction(price) for cell, price in one.items()}
     for cell, price in other.items():
         total[cell] = total.get(cell, Fraction(0)) + price

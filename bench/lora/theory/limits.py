@@ -1,7 +1,4 @@
-"""Theorems N1 and N3, lower bounds for every online algorithm, and the instances that show them.
-
-Both are about algorithms that decide at arrival, randomised or not. docs/theory/limits.md has the proofs.
-"""
+"""Theorems N1 and N3, lower bounds for every online algorithm, and their instances; proofs in docs/theory/limits.md."""
 
 from __future__ import annotations
 
@@ -24,8 +21,6 @@ ORDERS = 120  # If there are at most so many orders of the node types, ALG is th
 
 
 class LimitPrefix(NamedTuple):
-    """The first arrivals of an instance, up to a level."""
-
     label: str  # the level
     arrivals: int  # their number
     opt: Exact  # OPT of these arrivals alone
@@ -60,10 +55,7 @@ def bound_rising(levels: Sequence[int]) -> Fraction:
 
 
 def bound_choice(types: int, groups: int, levels: Sequence[int]) -> Fraction:
-    """Theorem N3: c >= min {G/m, (G/(G-m) + S) / (1 - (H_G - H_{G-m}) + m/(G-m))}.
-
-    `levels`: of the second phase; the first one is the value of the first phase.
-    """
+    """Theorem N3: c >= min {G/m, (G/(G-m) + S) / (1 - (H_G - H_{G-m}) + m/(G-m))}; `levels` of the second phase."""
     rest = types - groups
     harmonic = sum((Fraction(1, k) for k in range(rest + 1, types + 1)), Fraction(0))
     second = (Fraction(types, rest) + sum_of_steps(levels)) / (1 - harmonic + Fraction(groups, rest))
@@ -85,7 +77,7 @@ def parse_recipe(text: str) -> dict[str, Any]:
 
 
 def make_case(text: str, draws: int) -> LimitCase:
-    """The instances that a name or recipe stands for; `draws` of them if their order is random and not all are used."""
+    """The instances of a name or recipe; `draws` of them if their order is random and not all are used."""
     recipe = parse_recipe(text)
     values, construction = limits.read(recipe)
     name, family = recipe["name"], limits.FAMILIES[recipe["name"]]

@@ -1,9 +1,4 @@
-r"""Lemma P (with Theorem A+), Theorem A for pools, Theorem A', Theorems S and S2 on one run, as exact inequalities.
-
-Every check compares OPT, and where the theorem has a dual the value D of it, with the theorem's right-hand side. What a
-theorem assumes of the instance is computed from the instance; where it fails the check says `not applicable` and why.
-`docs/theory/baselines.md` has statements and proofs.
-"""
+"""Lemma P, Theorems A+, A for pools, A', S and S2 on one run; docs/theory/baselines.md has statements and proofs."""
 
 from __future__ import annotations
 
@@ -33,7 +28,6 @@ _CLOSE = Fraction(1, 10**30)  # Relative error of means that have logarithms in 
 
 
 def has_terms(run: OnlineRun, kind: type) -> bool:
-    """Whether the run left what this theorem needs."""
     return isinstance(run.trace, PostedTrace) and isinstance(run.trace.terms, kind)
 
 
@@ -56,7 +50,6 @@ def _weigh(case: Case, booking: Booking, tops: Sequence[Fraction | int]) -> Frac
 
 
 def _thousandths_of_log(value: Fraction) -> Fraction:
-    """ln of a value, rounded down to thousandths; 0 below 1."""
     return Fraction(floor(1000 * (logarithm(value) - _CLOSE)), 1000) if value > 1 else Fraction(0)
 
 
@@ -79,10 +72,7 @@ def theorem_p(case: Case) -> Check:
 def _compare(
     case: Case, claim: str, value: Fraction, factor: Fraction, loss: Fraction, most: Fraction, figures: Figures
 ) -> Check:
-    """The dual value against factor ALG + loss, where the constants are what the proof needs.
-
-    `most`: the value of all capacity at full prices, micro-dollars.
-    """
+    """The dual value against factor ALG + loss; `most`: the value of all capacity at full prices, micro-dollars."""
     terms = case.run.trace.terms
     least = _thousandths_of_log(most / loss) if loss else None
     figures = {**figures, "factor": factor, "loss": loss, "least_factor": least}
@@ -143,7 +133,7 @@ def theorem_a1(case: Case) -> Check:
 
 
 def find_units(instance: Instance) -> Mapping[int, int] | str:
-    """How many tasks a node of each type that is used holds, whichever they are; or why that is no fixed number."""
+    """How many tasks, whichever, a node of each used type holds; or why that is no fixed number."""
     public, able = instance.public(""), usable_types(instance)
     sizes: dict[int, set[tuple[int, int]]] = {}
     for each in list_served(instance):
@@ -275,7 +265,6 @@ def _list_densities(case: Case, slack: Slack) -> list[Fraction]:
 
 
 def _explain_no_mean(case: Case, terms: StaticTerms, slack: Slack) -> str:
-    """Why Theorem S2 says nothing of the run; empty if it does."""
     if not terms.drawn:
         return "Theorem S is about price=0, S2 about a price that is drawn"
     if case.instance.tasks > MOST_PRICES:

@@ -1,8 +1,4 @@
-"""What claims assume of a run: each function says why a claim does not apply, and nothing ("") where it does.
-
-Theorem 5 as printed makes no assumption: `explain_not_printed` says whether it is about a run,
-`find_failing_assumptions` which assumptions of its proof fail there.
-"""
+"""What claims assume of a run: each function says why a claim does not apply, and "" if it does."""
 
 from __future__ import annotations
 
@@ -14,7 +10,6 @@ from ratiobench.bench.lora.theory.basis.case import Case
 
 
 def explain_invalid(case: Case) -> str:
-    """A valid run."""
     return "" if case.run.valid else "the run is not valid"
 
 
@@ -61,7 +56,7 @@ def find_failing_assumptions(case: Case) -> list[Assumption]:
 
 
 def explain_outside_lemma3(case: Case) -> str:
-    """The assumptions of Lemma 3: those of the proof of Theorem 5, of which it is a part."""
+    """The assumptions of Lemma 3, which are those of the proof of Theorem 5."""
     problem = _explain_outside_proof(case, smaller=False)
     if problem or case.observations is None:
         return problem
@@ -92,26 +87,22 @@ def explain_outside_dual(case: Case) -> str:
 
 
 def explain_negative_cost(case: Case) -> str:
-    """Costs >= 0."""
     return "" if case.facts.negative is None else f"negative cost (task {case.facts.negative})"
 
 
 def explain_no_maximiser(case: Case) -> str:
-    """A search that finds a schedule of the largest F."""
     if case.trace is not None and case.trace.search != "exact":
         return "the proof needs a maximiser of (9); search=printed is none"
     return ""
 
 
 def explain_half_printed(case: Case) -> str:
-    """Prices that move for every F > 0."""
     if case.trace is not None and case.trace.updates != "all":
         return "prices moved on admission only; line 7 moves them for every F > 0"
     return ""
 
 
 def explain_small_bbar(case: Case) -> str:
-    """bbar >= 1 on every schedule with F > 0."""
     if case.observations is not None and case.observations.positive and case.observations.bbar_min < 1:
         return f"bbar >= 1 fails on a selected schedule: {_decimal(case.observations.bbar_min)}"
     return ""

@@ -34,8 +34,6 @@ UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "n
 
 
 class Step(NamedTuple):
-    """An offer, and how the cells of its schedule stood when it was made."""
-
     offer: Offer  # what the mechanism computed; offers without a schedule have no step
     # the first cell whose virtual load (of the tasks that moved prices) has reached a capacity, or None.
     full: Cell | None
@@ -90,7 +88,7 @@ def is_positive(offer: Offer) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """One run with the facts of its instance and the interval on OPT; each is worked out when a claim first asks."""
+    """One run with the facts of its instance and the interval on OPT; each is computed when a claim first asks."""
 
     instance: Instance  # instance, run: what was run
     run: OnlineRun
@@ -98,7 +96,7 @@ class Case:
     _shared: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def share(self, make: Callable[..., Value], *args: Hashable) -> Value:
-        """What ``make(case, *args)`` gives, made once for all claims that look at the run."""
+        """What ``make(case, *args)`` returns, computed once for all claims."""
         key = (make, *args)
         if key not in self._shared:
             self._shared[key] = make(self, *args)
@@ -107,38 +105,33 @@ class Case:
 
     @cached_property
     def trace(self) -> PriceTrace | None:
-        """What a run of pdFTSP kept; None of another algorithm."""
+        """The trace of a run of pdFTSP; None of another algorithm."""
         return self.run.trace if isinstance(self.run.trace, PriceTrace) else None
 
     @cached_property
     def facts(self) -> Facts:
-        """The facts of the instance, in the units of the run."""
         money, memory = (self.trace.money, self.trace.memory) if self.trace else (Fraction(1), Fraction(1))
         return find_facts(self.instance, money, memory)
 
     @cached_property
     def observations(self) -> Observations | None:
-        """What a run of pdFTSP selected."""
         return observe_run(self.instance, self.trace) if self.trace else None
 
     @property
     def lower(self) -> Exact:
-        """The lower end of the interval on OPT; a valid run is one, too."""
+        """The lower end of the interval on OPT; the welfare of a valid run is one, too."""
         return max(self.reference.lower, self.run.welfare if self.run.valid else 0)
 
     @property
     def upper(self) -> Exact:
-        """The upper end of the interval on OPT."""
         return self.reference.upper
 
     @cached_property
     def public(self) -> Public:
-        """What everybody knows."""
         return self.instance.public("")
 
     @cached_property
     def bookings(self) -> list[Booking]:
-        """The admitted tasks, in order."""
         instance, kind, bookings = self.instance, self.public.type_of_node.tolist(), []
         for i, decision in enumerate(self.run.decisions):
             if decision is not None:
@@ -150,7 +143,6 @@ class Case:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """The offers with a schedule, in order, against the loads of their moment."""
         return [] if self.trace is None else list(replay_offers(self.instance, self.trace))
 
     @cached_property
@@ -159,7 +151,7 @@ class Case:
         return [step for step in self.steps if is_positive(step.offer) and not step.offer.admitted]
 
     def virtual_peak(self) -> tuple[Fraction, Cell | None]:
-        """The largest load over capacity, of compute or memory, that all tasks with F > 0 would make; and where."""
+        """The largest load over capacity, of compute or memory, that all tasks with F > 0 would make, and its cell."""
         types, rate, memory = self.public.type_of_node.tolist(), self.instance.rate, self.instance.memory_mb
         loads: dict[Cell, list[int]] = {}
         for step in self.steps:
@@ -195,13 +187,12 @@ class Case:
 
     @property
     def alpha_beta(self) -> tuple[Fraction, Fraction]:
-        """The alpha and beta of the run, in its units; the instance's own where there is no trace."""
+        """alpha and beta of the run, in its units; the instance's own if there is no trace."""
         if self.trace is None:
             return self.facts.alpha, self.facts.beta
         return self.trace.money * self.trace.alpha, self.trace.money * self.trace.beta / self.trace.memory
 
     def figures(self) -> Figures:
-        """What is shown in every case."""
         known, welfare = self.facts, self.run.welfare
         ratio = [Fraction(end, welfare) if welfare > 0 else None for end in (self.lower, self.upper)]
         if welfare == 0 == self.upper:
@@ -230,12 +221,12 @@ class Case:
 
     @property
     def basis(self) -> str:
-        """The schedules over which rho is taken: minimal, or observed where a minimal b_il is not positive."""
+        """The schedules over which rho is taken: minimal, or observed if a minimal b_il is not positive."""
         return "minimal" if self.facts.unprofitable is None else "observed"
 
     @property
     def bbar_range(self) -> tuple[Fraction, Fraction] | None:
-        """Least and largest bbar over the schedules of the basis; None where there is none."""
+        """Least and largest bbar over the schedules of the basis; None if there is none."""
         known, seen = self.facts, self.observations
         if self.basis == "minimal":
             return (known.bbar_min, known.bbar_max) if known.scheduled else None
@@ -243,7 +234,7 @@ class Case:
 
     @property
     def rho(self) -> Fraction | None:
-        """rho of Lemma 3 over the schedules of the basis; None where it is undefined."""
+        """rho of Lemma 3 over the schedules of the basis; None if it is undefined."""
         return self._rho(self.bbar_range)
 
     def _rho(self, ends: tuple[Fraction, Fraction] | None) -> Fraction | None:

@@ -1,7 +1,4 @@
-"""How exact comparisons become verdicts; what a run in doubles leaves open is undecided.
-
-The checks have no name here: the claim whose check is asked puts in its own.
-"""
+"""How exact comparisons become verdicts; what a run in doubles leaves open is undecided."""
 
 from __future__ import annotations
 
@@ -27,10 +24,7 @@ def compare(
     figures: Figures | None = None,
     scale: Fraction | int | None = None,
 ) -> Check:
-    """The check of left <= right, both exact; sides that are None say that nothing stands against the claim.
-
-    `problem`: why the claim does not apply; empty if it does.
-    """
+    """The check of left <= right, both exact; sides that are None say that nothing stands against the claim."""
     sides = None if left is None else Fraction(left), None if right is None else Fraction(right)
     shown = figures or {}
     if problem:
@@ -66,11 +60,7 @@ def compare_optimum(case: Case, claim: str, bound: Fraction) -> Check:
 def compare_ratio(
     case: Case, claim: str, welfare: Exact, factor: Fraction | None, problem: str, figures: Figures
 ) -> Check:
-    """The check of OPT <= factor * welfare.
-
-    `welfare`: micro-dollars, of the run or of its tasks with F > 0; `factor`: at least 0; None where it is undefined:
-    what holds then holds with every factor; `problem`: why the claim does not apply; empty if it does.
-    """
+    """The check of OPT <= factor * welfare; a None, undefined, factor decides only what holds with every factor."""
     if problem:
         left = figures["ratio_upper"]
         left = left if isinstance(left, Fraction) else None

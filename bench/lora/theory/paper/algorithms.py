@@ -1,11 +1,8 @@
-"""Algorithms 1 and 2 of the main paper: what they make of the capacities, and whether schedules are what (9) asks for.
+"""Algorithms 1 and 2 of the main paper: drops, overflow, prices of dropped tasks, and the schedules of Algorithm 2.
 
-Algorithm 1: drops, overflow without the room test, prices that dropped tasks leave.
-
-Algorithm 2: its schedule of each task beside one of largest F, at the same prices. A state of its table keeps one path,
-the one that is cheapest so far. A dearer path can be cheaper in the end: what a cell adds depends on the largest prices
-of the whole path. It is read as specified for search=printed (true increments, overshoot clipped at 0, first slot
-usable); the verdict is one on that reading.
+A state of Algorithm 2's table keeps its cheapest path so far. A dearer path can be cheaper in the end, because what a
+cell adds depends on the largest prices of the whole path. It is read as specified for search=printed (true
+increments, overshoot clipped at 0, first slot usable); the verdict is one on that reading.
 """
 
 from __future__ import annotations
@@ -43,7 +40,7 @@ def overflow(case: Case) -> Check:
 
 
 def ghost_updates(case: Case) -> Check:
-    """Whether the prices that dropped tasks leave behind change a later decision: decided otherwise <= 0."""
+    """Whether the prices that dropped tasks leave behind change a later decision."""
     claim = "tasks decided otherwise when prices move on admission only"
     run, dropped = case.run, len(case.dropped_steps)
     if not dropped:

@@ -1,8 +1,4 @@
-"""Theorems 3 and 4 of the main paper on one run: what misreports gain, and what bidders and the provider lose.
-
-Theorem 3 is checked of all tasks with as many schedule searches as an audit allows, of a single one with many times as
-many; where its gains cannot be followed exactly, by runs with lies.
-"""
+"""Theorems 3 and 4 of the main paper on one run: what misreports gain, and what bidders and the provider lose."""
 
 from __future__ import annotations
 
@@ -47,7 +43,7 @@ def _gain(curve: Curve) -> tuple[Fraction, dict[str, Any]]:
 
 
 def _unsure(case: Case) -> set[int]:
-    """The tasks of a run in doubles whose valuation is within rounding of their cost: it may win with it, or not."""
+    """The tasks of a run in doubles whose valuation is within rounding of their cost."""
     auction = case.share(auction_of_case)
     if auction.trace.exact:
         return set()
@@ -60,10 +56,7 @@ def _unsure(case: Case) -> set[int]:
 
 
 def _fixed_gains(case: Case) -> list[Fraction]:
-    """U_i(b) - U_i(v_i) of every task for the bid that gains most, constants kept: `_gain` of each `fixed_curve`.
-
-    The task wins above its cost c for a price p that does not depend on the bid, and loses up to c.
-    """
+    """U_i(b) - U_i(v_i) of every task for the bid that gains most, constants kept: `_gain` of each `fixed_curve`."""
     auction, unsure = case.share(auction_of_case), case.share(_unsure)
     gains = [Fraction(0)] * auction.instance.tasks
     for i, valuation in enumerate(auction.instance.valuation.tolist()):
@@ -78,7 +71,7 @@ def _fixed_gains(case: Case) -> list[Fraction]:
 
 
 def theorem3_fixed_constants(case: Case, task: int | None = None) -> Check:
-    """No bid is better than the valuation, for any task or for one, with alpha and beta as they were in the run."""
+    """No bid is better than the valuation, with alpha and beta as they were in the run."""
     auction, unsure = case.share(auction_of_case), case.share(_unsure)
     best, doubtful = task, task
     if best is None:
@@ -111,10 +104,7 @@ def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
 
 
 def theorem3(case: Case, task: int | None = None) -> Check:
-    """No bid is better than the valuation; constants that came from the bids follow the misreport.
-
-    Of one bidder its whole curve; where that cannot be followed, runs with other bids.
-    """
+    """No bid is better than the valuation; constants that came from the bids follow the misreport."""
     auction = case.share(auction_of_case)
     figures: Figures = {"payment": auction.rule, "recomputed": ", ".join(sorted(auction.oracle)) or "none"}
     if not (auction.oracle or auction.moving_units):
@@ -148,10 +138,7 @@ def theorem3(case: Case, task: int | None = None) -> Check:
 
 
 def theorem3_types(case: Case, task: int | None = None) -> Check:
-    """No task gains by a narrower window, more work or more memory than it has, alone or together; bid truthful.
-
-    Of one bidder of a run in doubles by runs with other reports.
-    """
+    """No task gains by a narrower window, more work or more memory than it has, alone or together; bid truthful."""
     auction = case.share(auction_of_case)
     figures: Figures = {"payment": auction.rule}
     if not auction.trace.exact:

@@ -1,10 +1,8 @@
 """Theorem 5 of the main paper, Lemmas 1 to 3 of its proof, and their repaired forms on one run, in fractions.
 
-What the paper claims: OPT <= rho (1 + max{alpha, beta}) ALG, without an assumption. Two facts are checked: whether the
-inequality is true of the run, and whether the assumptions that its proof takes from Lemma 2 are (`Check.failing`). What
-is provable (5'): OPT <= kappa (1 + A) P~ always, and P~ <= rho_L P when bbar >= 1 on the selected schedules, with A =
-max{alpha, beta} and P~ the welfare of all tasks with F > 0, dropped ones included. All quantities are in the units that
-the run used (file units, or canonical ones).
+The paper claims OPT <= rho (1 + max{alpha, beta}) ALG without an assumption: the check compares both sides, and
+`Check.failing` names the assumptions of its proof that fail. What is provable (5'): OPT <= kappa (1 + A) P~ always, and
+P~ <= rho_L P if bbar >= 1 on the selected schedules. docs/theory/paper.md has the proofs.
 """
 
 from __future__ import annotations
@@ -30,10 +28,8 @@ from ratiobench.bench.lora.theory.basis.verdicts import compare, compare_ratio
 
 
 def theorem5(case: Case) -> Check:
-    """OPT <= rho (1 + max{alpha, beta}) ALG, and the assumptions of its proof that fail on the run.
-
-    alpha and beta are the largest ratios b/M and b/r of the instance, also where the run was given others.
-    """
+    """OPT <= rho (1 + max{alpha, beta}) ALG, and the assumptions of its proof that fail on the run."""
+    # alpha and beta are the largest ratios of the instance, also if the run was given others.
     rho = case.rho
     bound = None if rho is None else rho * (1 + max(case.facts.alpha, case.facts.beta))
     figures: Figures = {**case.figures(), **case.rhos(), "bound": bound}
@@ -49,7 +45,6 @@ def theorem5(case: Case) -> Check:
 
 
 def theorem5_repaired(case: Case) -> Check:
-    """OPT <= kappa rho_L (1 + A) ALG."""
     known, rho_l = case.facts, case.rho_l
     bound = None if rho_l is None else known.kappa * rho_l * (1 + max(case.alpha_beta))
     problem = (
@@ -63,7 +58,6 @@ def theorem5_repaired(case: Case) -> Check:
 
 
 def theorem5_repaired_a(case: Case) -> Check:
-    """OPT <= kappa (1 + A) P~."""
     # With negative costs (a) still holds, with kappa over all covers.
     problem = explain_outside_dual(case)
     bound = case.facts.kappa * (1 + max(case.alpha_beta))
@@ -73,7 +67,6 @@ def theorem5_repaired_a(case: Case) -> Check:
 
 
 def lemma1(case: Case) -> Check:
-    """D^I <= (1 + A) P~."""
     claim = "D^I <= (1+A) P~"
     assert case.observations is not None
     almost = case.observations.almost_feasible
@@ -128,11 +121,9 @@ def _lemma3(case: Case, claim: str, factor: Fraction | None, problem: str, figur
 
 
 def lemma3(case: Case) -> Check:
-    """P~ <= rho P."""
     return _lemma3(case, "P~ <= rho P", case.rho, explain_outside_lemma3(case), case.rhos())
 
 
 def lemma3_repaired(case: Case) -> Check:
-    """P~ <= rho_L P."""
     figures: Figures = {"rho_L": case.rho_l}
     return _lemma3(case, "P~ <= rho_L P", case.rho_l, explain_outside_selected(case), figures)

@@ -1,11 +1,9 @@
-"""A run again, with another report of one task: what a lie would have brought, by the referee and nothing else.
+"""A run again, with another report of one task, by the referee and nothing else.
 
-The algorithm is made anew from its name. Constants that came from the bids are computed from the report, the others
-stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
-change its outcome and are left out.
-
-Anyone's own algorithm gets most reports in one process (`ratiobench.online.referee.trial_runs`): its answers are hints.
-A verdict on it comes from runs in processes of their own.
+Constants that came from the bids are computed from the report; the others, and the stream of algorithms that draw,
+stay. Tasks that arrive after the slot of the report cannot change its outcome and are left out. A user's own algorithm
+gets most reports in one process (`online.referee.trial_runs`): these answers are hints, verdicts come from runs in
+processes of their own.
 """
 
 from __future__ import annotations
@@ -33,8 +31,6 @@ Answer = tuple[bool, Decision | None]  # Whether a run was valid, and a task's d
 
 
 class Report(NamedTuple):
-    """What a bidder says of itself."""
-
     bid: int
     arrival: int
     deadline: int
@@ -48,11 +44,7 @@ def follows_bids(run: OnlineRun) -> bool:
 
 
 class RepeatableRun:
-    """A run that can be had again.
-
-    `allowance`: the decisions that all runs together may take; `keep`: leave constants as they were, those that came
-    from the bids included; `courses`: holds the run that is gone on with, for others that go on with it.
-    """
+    """A run that can be repeated with other reports, as far as `allowance` decisions go."""
 
     def __init__(
         self,
@@ -63,6 +55,7 @@ class RepeatableRun:
         keep: bool = False,
         courses: list[Checkpoints] | None = None,
     ) -> None:
+        # keep: constants stay, those that came from the bids included; courses: the run that others go on with, too
         self.instance, self._run = instance, run
         self._spec = parse_name(run.algorithm)
         self._environment, _ = ENVIRONMENT.admit(instance, self._spec)
@@ -80,12 +73,11 @@ class RepeatableRun:
         return document(self.instance)
 
     def truth(self, i: int) -> Report:
-        """What a task would say if it lied about nothing, its bid included."""
         of = self.instance
         return Report._make(int(part[i]) for part in (of.valuation, of.arrival, of.deadline, of.work, of.memory_mb))
 
     def is_reproducible(self) -> bool:
-        """Whether an algorithm of ours decides again as it did, if the allowance lets it be asked; anyone's own was."""
+        """Whether an algorithm of ours decides as it did, if the allowance is enough; a user's own was asked before."""
         if self._spec.entry is None or self.instance.tasks > self.left:
             return True
         self.left -= self.instance.tasks
@@ -94,7 +86,6 @@ class RepeatableRun:
 
     @property
     def own(self) -> bool:
-        """Whether the algorithm is anyone's own."""
         return self._spec.entry is None
 
     def cost(self, i: int, report: Report) -> int:
@@ -102,19 +93,13 @@ class RepeatableRun:
         return self._place(i, report)[1] + (self.instance.tasks if self.moving else 0)
 
     def _place(self, i: int, report: Report) -> tuple[int, int]:
-        """Where the task then stands: in its place, or behind the others of a later slot; and how many have come then.
-
-        That is when the slot of the report is over.
-        """
+        """The task's place at this report, and how many tasks have come when the slot of the report is over."""
         come = bisect_right(self._arrivals, report.arrival)
         place = i if report.arrival == self._arrivals[i] else come - 1
         return place, max(place + 1, come)
 
     def decision(self, i: int, report: Report, *, alone: bool = False) -> Answer:
-        """Whether the run was a valid one, and the task's decision in it; of anyone's own, a hint unless `alone`.
-
-        It stays in `answers`.
-        """
+        """Whether the run was valid, and the task's decision in it; of a user's own algorithm a hint unless `alone`."""
         self.left -= self.cost(i, report) + (PROCESS if alone else 0)
         assert self.left >= 0, "who asks looks at `left` first"
         place, come = self._place(i, report)
@@ -130,17 +115,13 @@ class RepeatableRun:
         return found
 
     def close(self) -> None:
-        """End the process of anyone's own algorithm."""
         if self._rehearsal is not None:
             self._rehearsal.close()
 
     def _decisions(
         self, every: list[dict[str, Any]], some: list[dict[str, Any]], true: int, *, alone: bool
     ) -> Sequence[Decision | None] | None:
-        """The decisions of a run on some tasks, constants from every; None of a run that is not valid.
-
-        So many `true` ones come first that are as they are: what learns is not asked about them again and again.
-        """
+        """The decisions of a run on some tasks, the first `true` of them unchanged; None if it is not valid."""
         part = parse(self._data | {"tasks": some}, "a report")
         whole = parse(self._data | {"tasks": every}, "a report") if self.moving else part
         constants = tuple(
@@ -171,7 +152,6 @@ class RepeatableRun:
         return decisions if played.valid else None
 
     def _make(self, tested: Instance) -> Any:
-        """The algorithm, an entry's, anew."""
         spec = self._spec
         assert spec.entry is not None
         algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self.instance.tasks))
@@ -180,7 +160,7 @@ class RepeatableRun:
         return algorithm
 
     def _goes_on(self, constants: Sequence[Constant]) -> Checkpoints | None:
-        """The run from the middle on; None where it begins anew with each report."""
+        """The run from the middle on; None if it begins anew with each report."""
         entry = self._spec.entry
         if entry is None or not entry.learns or self.moving:
             return None

@@ -1,16 +1,9 @@
-"""Truthfulness, rationality and deficits of any mechanism with payments, on one run.
+"""Truthfulness, rationality and deficits of mechanisms with payments other than pdFTSP's, in booked micro-dollars.
 
-Claims about pdFTSP stand in `ratiobench.bench.lora.theory.paper.bidding`. Here is what is asked of the others:
-`truthful_bid`, `truthful_type`, `rational`, `no_deficit`. The first two are decided in one of two ways.
-
-A run that kept an offer per task, with constants that no bid moves: each offer is found again (`offers`), and what is
-true of take-it-or-leave-it offers is true of every lie. As one run does not show what another bid would have met, some
-tasks' bids are put to the algorithm again, as far as `ASKED` decisions go: the offer has to stay.
-
-All others: the algorithm runs again with a report of another bid or type (`again`), as often as `ALLOWANCE` and
-`REPORTS` let it. A lie that gains settles the claim; lies that do not prove nothing.
-
-Asked of one bidder alone the same is done with `ONE` times the work. Utilities are in booked micro-dollars.
+If a run kept an offer per task and no bid moves its constants, each offer is found again (`offers`), and what is true
+of take-it-or-leave-it offers is true of every lie; some bids are put to the algorithm again, as one run does not show
+what another bid would have met. Else the algorithm runs again with other reports (`repeatable_run`): a lie that gains
+settles the claim, lies that do not prove nothing. docs/guide/audits.md says more.
 """
 
 from __future__ import annotations
@@ -65,7 +58,6 @@ UNLIKE = "run again, it decides otherwise"
 
 
 def explain_no_payments(case: Case) -> str:
-    """Why nothing is asked of the payments of a run; empty if nothing stands against it."""
     if explain_invalid(case):
         return explain_invalid(case)
     if case.run.revenue is None and not records_offers(case.run):
@@ -87,7 +79,6 @@ class BidderView:
 
     @property
     def times(self) -> int:
-        """How many times what a check of all tasks may ask."""
         return 1 if self.only is None else ONE
 
     @cached_property
@@ -143,11 +134,10 @@ class BidderView:
         return list(dict.fromkeys([*first, *sorted(tasks, key=lambda i: (-paid[i], -value[i]))]))
 
     def utility(self, i: int, decision: Decision | None) -> int:
-        """v_i less the charge that was booked; 0 for a rejected task."""
         return 0 if decision is None else int(self.instance.valuation[i]) - (decision.payment or 0)
 
     def ask_truth(self, i: int, again: RepeatableRun) -> bool:
-        """Find the decision about a task that tells the truth; whether it is known now."""
+        """Whether the decision about a task that tells the truth is known, after a run if need be."""
         if i not in self.truths and self.instance.bid[i] == self.instance.valuation[i]:
             self.truths[i] = self.run.decisions[i]
         if i not in self.truths and again.cost(i, again.truth(i)) <= again.left:
@@ -157,10 +147,7 @@ class BidderView:
         return i in self.truths
 
     def ask_alone(self, i: int, report: Report) -> tuple[int, Decision | None] | None:
-        """What a task gets, and its decision, in runs in processes of their own; None where one is not valid.
-
-        REPEATS runs, with the one at hand; where they differ the algorithm draws, which goes into `unsteady`, and None.
-        """
+        """Utility and decision in REPEATS runs in processes of their own; None if one is not valid or they differ."""
         again = RepeatableRun(self.instance, self.run, 0)
         own = self.run.decisions[i]
         found = (
@@ -179,7 +166,6 @@ class BidderView:
 
 
 def make_bidder_view(case: Case, only: int | None = None) -> BidderView:
-    """The run of the case as bidders see it; ``case.share`` lets the next claim know what one found out about it."""
     return BidderView(case.instance, case.run, only)
 
 
@@ -198,15 +184,12 @@ def truthful_bid(case: Case, task: int | None = None) -> Check:
 
 
 def truthful_type(case: Case, task: int | None = None) -> Check:
-    """No later arrival, earlier deadline, more work or more memory gains, alone or together; bid truthful.
-
-    Of one bidder with every window inside the true one.
-    """
+    """No later arrival, earlier deadline, more work or more memory gains, alone or together; bid truthful."""
     return _settle(case, task, BY_TYPE)
 
 
 def _settle(case: Case, task: int | None, claim: str) -> Check:
-    """Decide by the offers where they decide it, else by lies."""
+    """Decide by the offers if they decide it, else by lies."""
     view = case.share(make_bidder_view, task)
     offers, problem, order = view.offers, "", view.order
     constants = sorted({str(constant.source) for constant in view.run.constants})
@@ -236,10 +219,7 @@ def _settle(case: Case, task: int | None, claim: str) -> Check:
 
 
 def compare_by_trials(case: Case, task: int, claim: str, problem: str, figures: Figures, scale: int) -> Check:
-    """A claim about one bidder of any run with payments that could not be followed exactly, by runs with lies.
-
-    Constants follow another bid, and stay as they were with another type. `problem`: why it was not followed.
-    """
+    """A claim about one bidder that could not be followed exactly, because of `problem`, by runs with lies."""
     view = make_bidder_view(case, task)
     tried = _try_lies(view, view.order, _PLANS[claim, True], keep=claim == BY_TYPE)
     if tried is None or tried.witness is None:
@@ -250,8 +230,6 @@ def compare_by_trials(case: Case, task: int, claim: str, problem: str, figures: 
 
 
 class MisreportTrials(NamedTuple):
-    """What misreports of some tasks brought."""
-
     # reports, tasks, failed: how many reports were answered, of how many tasks, and how many ended in no valid run.
     reports: int
     tasks: int
@@ -260,7 +238,6 @@ class MisreportTrials(NamedTuple):
     witness: dict[str, Any] | None
 
     def explain(self, view: BidderView) -> str:
-        """Why no gain was found, in words."""
         if view.unsteady:
             return f"not reproducible: the same report of task {view.unsteady[0]} is answered otherwise"
         if self.reports == 0 and self.failed:
@@ -317,7 +294,7 @@ def _try_lies(view: BidderView, order: list[int], plan: Plan, *, keep: bool = Fa
 def _confirm_gains(
     view: BidderView, again: RepeatableRun, gains: list[tuple[int, int, Report]]
 ) -> Iterator[tuple[int, int, Report]]:
-    """Those of these that are gains in runs in processes of their own, too."""
+    """Those that are gains in runs in processes of their own, too."""
     for _, i, report in gains:
         honest, lied = view.ask_alone(i, again.truth(i)), view.ask_alone(i, report)
         if honest is not None and lied is not None and lied[0] > honest[0]:
@@ -326,7 +303,6 @@ def _confirm_gains(
 
 
 def rational(case: Case) -> Check:
-    """No truthful bidder pays more than its valuation: what was booked for those that bid theirs."""
     claim = "largest loss p_i - v_i of a truthful bidder"
     instance = case.instance
     losses = {
@@ -339,7 +315,6 @@ def rational(case: Case) -> Check:
 
 
 def no_deficit(case: Case) -> Check:
-    """Every admitted task pays at least its vendor's price and its operational cost."""
     claim = "largest deficit q + sum e - p_i of an admitted task"
     short = {
         i: find_outlay(case.instance, i, decision) - (decision.payment or 0)

@@ -24,8 +24,6 @@ from ratiobench.online.outcome import OnlineRun, Source
 
 @dataclass(frozen=True, eq=False)
 class Auction:
-    """A run of pdFTSP, seen as an auction."""
-
     instance: Instance  # instance, trace: what was run
     trace: PriceTrace
     steps: Mapping[int, Step]  # its offers against the loads of their moment
@@ -35,17 +33,15 @@ class Auction:
 
     @cached_property
     def public(self) -> Public:
-        """What everybody knows."""
         return self.instance.public("")
 
     @property
     def scale(self) -> int:
-        """The size of what is compared, for rounding in runs in doubles: the largest bid and the largest valuation."""
+        """The size of what is compared, for rounding in runs in doubles."""
         return int(self.instance.bid.max(initial=0)) + int(self.instance.valuation.max(initial=0))
 
     @cached_property
     def tasks(self) -> list[Task]:
-        """All tasks."""
         return [self.instance.task(i) for i in range(self.instance.tasks)]
 
     @cached_property
@@ -62,7 +58,6 @@ class Auction:
 
     @cached_property
     def costs(self) -> dict[int, Cost]:
-        """The bid-independent cost of every task with a schedule."""
         found = {}
         for i, step in self.steps.items():
             offer = step.offer
@@ -75,7 +70,6 @@ class Auction:
 
 
 def auction_of(instance: Instance, run: OnlineRun, steps: Iterable[Step] | None = None) -> Auction:
-    """The run as an auction."""
     if not isinstance(run.trace, PriceTrace):
         raise InputError("algorithm", run.algorithm, "this run kept no offers: there is no utility curve, nor charges")
     oracle = {constant.name for constant in run.constants if constant.source is Source.ORACLE}
@@ -90,7 +84,6 @@ def auction_of(instance: Instance, run: OnlineRun, steps: Iterable[Step] | None 
 
 
 def auction_of_case(case: Case) -> Auction:
-    """The run of the case as an auction; ``case.share`` makes it once for all claims."""
     return auction_of(case.instance, case.run, case.steps)
 
 
@@ -105,7 +98,6 @@ class Cost(NamedTuple):
 
     @property
     def wins_somewhere(self) -> bool:
-        """Whether some bid that can be named wins."""
         return self.fits and self.total < LIMIT
 
     def payment(self, rule: str) -> Fraction:
@@ -132,7 +124,7 @@ class Charge(NamedTuple):
 
 
 def charges(auction: Auction) -> list[Charge]:
-    """Every admitted task's bid and exact payment, in order (what Figure 11 of the paper shows of ten tasks)."""
+    """Every admitted task's bid and exact payment, in order."""
     found = []
     for i, step in sorted(auction.steps.items()):
         cost = auction.costs.get(i) if step.offer.admitted else None

@@ -1,11 +1,10 @@
 """Theorem 3: what a bidder gains by lying about its bid, for every possible bid and not on a grid.
 
-With alpha and beta taken from the bids the task's own bid moves them, and with them every price before it arrives.
-Between the bids at which its own becomes the largest, alpha and beta are linear in it; as long as the decisions before
-task i do not change, every price is linear, and so is the F of every schedule. A schedule that is best at both ends of
-an interval is best inside it. So from the decisions at one bid we walk to the ends of the interval on which they
-stand: at a bid where another schedule is better, or an F has another sign, the two lines cross at a bid in between,
-exactly; that bid is tried next. It ends at the breakpoint, where the bid itself is looked at separately (ties).
+Between the bids at which its own becomes the largest, alpha and beta are linear in the task's bid; as long as the
+decisions before task i do not change, every price is linear, and so is the F of every schedule, and a schedule that is
+best at both ends of an interval is best inside it. From the decisions at one bid the walk goes to the ends of the
+interval on which they stand: at a bid where another schedule is better, or an F has another sign, the two lines cross
+at a bid in between, exactly; that bid is tried next. At the breakpoint the bid itself is looked at separately (ties).
 """
 
 from __future__ import annotations
@@ -27,13 +26,11 @@ from ratiobench.online.outcome import OnlineRun, Source
 
 
 def require_task(instance: Instance, task: int) -> None:
-    """InputError where there is no task of this index."""
     if not 0 <= task < instance.tasks:
         raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
 
 
 def utility_curve(instance: Instance, run: OnlineRun, task: int) -> Curve:
-    """The whole utility curve of one task over its own bid."""
     require_task(instance, task)
     if records_offers(run):
         return _offer_curve(instance, run, task)
@@ -101,7 +98,7 @@ class _Walk:
         return tuple(decided)
 
     def stands(self, history: History, regime: Regime, bid: Fraction) -> Fraction | None:
-        """None if the history is one of the best also at this bid (ties apart), else where two lines cross before."""
+        """None if the history is one of the best also at this bid (ties apart), else the bid where two lines cross."""
         course = self._begin()
         alpha, beta = regime.alpha(bid), regime.beta(bid)
         for task, past in zip(self._tasks, history, strict=True):
@@ -157,7 +154,7 @@ class _Walk:
 
 
 def recompute_curve(auction: Auction, task: int, meter: SearchBudget) -> Curve:
-    """The curve when alpha = max b/M and beta = max b/r (those that the run took from the bids) follow the bid."""
+    """The curve if alpha = max b/M and beta = max b/r (those that the run took from the bids) follow the bid."""
     instance, trace = auction.instance, auction.trace
     own = instance.task(task)
     others = [j for j in range(instance.tasks) if j != task]
@@ -172,7 +169,6 @@ def recompute_curve(auction: Auction, task: int, meter: SearchBudget) -> Curve:
     ends = sorted({Fraction(0), top, *(kink for kink in kinks.values() if kink < top)})
 
     def line(name: str, used: Fraction, low: Fraction) -> Line:
-        """The constant as a function of the bid above `low`."""
         if name not in auction.oracle:
             return Line(used, Fraction(0))
         if low < kinks[name]:
@@ -226,7 +222,7 @@ def _outcomes(
 
 
 def _append(pieces: list[Piece], piece: Piece) -> None:
-    """Add the next piece, joined to the one before where both have the same outcome."""
+    """Add the next piece, joined to the last one if both have the same outcome."""
     if pieces:
         last = pieces[-1]
         if last.admitted == piece.admitted and last.cells == piece.cells:

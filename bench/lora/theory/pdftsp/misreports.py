@@ -1,17 +1,11 @@
 """Lies about arrival, deadline, work and memory: those that a bidder can keep up, and what they pay.
 
-A report that can be kept up has a window inside the true one, and at least the true work and memory. It shrinks the
-bidder's menu and makes every schedule in it dearer: prices only rise with time, room only shrinks. Two things follow.
-
-- What the best schedule with room would cost at a report, whatever the mechanism chooses, is paid at least at every
-  report that is worse in all four fields (`Bidder.ceiling`).
-- A maximiser of (9) that chooses schedule l at a report chooses l at every worse report to which l still is an answer:
-  l was better than all that is left, ties included. So from a choice the next report that could differ is the one that
-  just rules l out: work above its S, a deadline before its last cell, an arrival too late for its first cell. Memory
-  changes F, but F is linear in it: a schedule chosen at both ends of a span of sizes is chosen inside it, as long as
-  the same node types can hold the task; otherwise the span is halved. No report is left out, and few are tried.
-
-Algorithm 2 is no maximiser; there every report is tried, or some are and the rest are not.
+Such a report has a window inside the true one, and at least the true work and memory, so every schedule is dearer.
+What the cheapest schedule with room would cost at a report is paid at least at every report that is worse in all four
+fields (`Bidder.ceiling`). A maximiser of (9) that chooses schedule l chooses l at every worse report to which l is an
+answer, ties included: the next report that could differ just rules l out, by work, deadline or arrival. F is linear in
+memory: a schedule chosen at both ends of a span of sizes is chosen inside it if the same node types can hold the task;
+else the span is halved. No report is left out. Algorithm 2 is no maximiser: there every report is tried, or some are.
 """
 
 from __future__ import annotations
@@ -56,8 +50,6 @@ class Outcome(NamedTuple):
 
 
 class BestMisreport(NamedTuple):
-    """The best misreport of a task."""
-
     # lie, utility: the best of those tried and what it gives; None when none is better than the truth.
     lie: Misreport | None
     utility: Fraction
@@ -66,13 +58,7 @@ class BestMisreport(NamedTuple):
 
 
 class Bidder:
-    """A task that reports something else beside the others' true reports, constants kept, the bid its valuation.
-
-    Reports come in the order of their arrivals. A task that says it arrives later is decided after all others of
-    that slot.
-
-    `before`: prices and loads as the run left them to task i; they are made when they are not given.
-    """
+    """A task that reports something else, in the order of arrivals, constants kept, the bid its valuation."""
 
     def __init__(self, auction: Auction, i: int, meter: SearchBudget, before: PriceState | None = None) -> None:
         self._auction, self._rule = auction, auction.rule
@@ -94,11 +80,9 @@ class Bidder:
 
     @property
     def tries(self) -> int:
-        """How many misreports were answered."""
         return len(self._outcomes) - (self.truth in self._outcomes)
 
     def try_report(self, lie: Misreport) -> Outcome:
-        """What the mechanism answers."""
         if lie not in self._outcomes:
             self._outcomes[lie] = self._answer(lie)
         if self._outcomes[lie].utility > self.best:
@@ -116,10 +100,7 @@ class Bidder:
         return Outcome(choice, cost, self.valuation - paid if wins else Fraction(0))
 
     def ceiling(self, lie: Misreport) -> Fraction:
-        """The largest utility that this report, or one that is worse in any of its fields and better in none, can get.
-
-        That of the schedule with room that would be charged least; 0 if that is a loss.
-        """
+        """The largest utility of this report and of all that are worse in any field and better in none."""
         if lie not in self._bounds:
             report, trace = self._report(lie), self._auction.trace
             # (14) does not charge the operational cost.
@@ -131,7 +112,6 @@ class Bidder:
         return self._bounds[lie]
 
     def is_hopeless(self, lie: Misreport) -> bool:
-        """Whether neither this report nor a worse one is better than the best so far."""
         return self.ceiling(lie) <= self.best
 
     def _report(self, lie: Misreport) -> Task:
@@ -189,17 +169,14 @@ def _search(auction: Auction, i: int, bidder: Bidder) -> None:
 
 
 def _search_arrivals(auction: Auction, i: int, bidder: Bidder, first: int, last: int) -> None:
-    """Those that arrive between two slots.
-
-    A box (corner, top) is all reports no better than the corner in arrival, deadline and work, and with its memory up
-    to `top`. Those whose corner changes few fields come first.
-    """
+    """The reports that arrive between two slots, by boxes."""
+    # A box (corner, top) is all reports no better than the corner in arrival, deadline and work, and with its memory up
+    # to `top`. Those whose corner changes few fields come first.
     truth, valuation = bidder.truth, bidder.valuation
     boxes: list[tuple[int, int, Misreport, int]] = []
     known: set[tuple[Misreport, int]] = set()
 
     def add(corner: Misreport, top: int) -> None:
-        """Leave out what is empty or was added before."""
         if corner.arrival <= min(last, corner.deadline) and corner.work <= LIMIT and (corner, top) not in known:
             known.add((corner, top))
             changes = sum(field != true for field, true in zip(corner, truth, strict=True))
@@ -271,7 +248,7 @@ def _enumerate(auction: Auction, i: int, bidder: Bidder) -> None:
 
 
 def _plain(auction: Auction, i: int, arrival: int) -> Iterator[Misreport]:
-    """Lies about one field, and about the window, that are worth a try when not all can be tried."""
+    """Lies about one field, and about the window, that are worth a try if not all can be tried."""
     task, public = auction.tasks[i], auction.public
     truth = Misreport(arrival, task.deadline, task.work, task.memory_mb)
     if arrival == task.arrival:

@@ -37,7 +37,7 @@ class PastDecision(NamedTuple):
 
 
 def find_past_decision(auction: Auction, i: int) -> PastDecision | None:
-    """What the run did with a task; None when it has no schedule."""
+    """What the run did with a task; None if it has no schedule."""
     step = auction.steps.get(i)
     if step is None or step.offer.value is None:
         return None
@@ -46,7 +46,6 @@ def find_past_decision(auction: Auction, i: int) -> PastDecision | None:
 
 
 def changes_state(auction: Auction, past: PastDecision | None) -> bool:
-    """Whether a decision changes prices or loads."""
     return past is not None and past.positive and (past.admitted or auction.trace.updates == "all")
 
 
@@ -61,12 +60,10 @@ class Regime(NamedTuple):
 
 
 class PriceTable:
-    """One price on every cell, in fractions; equal prices are one entry, so that they are compared once.
-
-    `at`: (K, T) entry of each cell; `values`, `entries`: of all tables that were made from one another.
-    """
+    """One price on every cell, in fractions; equal prices are one entry, so that they are compared once."""
 
     def __init__(self, at: IntArray, values: list[Fraction], entries: dict[Fraction, int]) -> None:
+        # (K, T) entry of each cell; values and entries of all tables that were made from one another
         self._at, self._values, self._entries = at, values, entries
         self._ranked: dict[tuple[bytes, int, int], tuple[IntArray, list[Fraction]]] = {}
 
@@ -74,7 +71,6 @@ class PriceTable:
         return self._values[int(self._at[cell[0], cell[1] - 1])]
 
     def move(self, prices: Mapping[Cell, Fraction]) -> PriceTable:
-        """The table with other prices on some cells."""
         at = self._at.copy()
         for (k, t), price in prices.items():
             at[k, t - 1] = entry = self._entries.setdefault(price, len(self._values))
@@ -158,7 +154,7 @@ class PriceState:
     def find_both_choices(
         self, task: Task, alpha: Fraction, beta: Fraction, budget: SearchBudget
     ) -> tuple[Choice, Choice] | None:
-        """A schedule of largest F, and the one that Algorithm 2 finds now; None when there is no schedule."""
+        """A schedule of largest F, and the one that Algorithm 2 finds now; None if there is no schedule."""
         met = self._met(task, alpha, beta)
         if met is None:
             return None
@@ -171,7 +167,7 @@ class PriceState:
         return best, found
 
     def _met(self, task: Task, alpha: Fraction, beta: Fraction) -> tuple[Space, IntArray, Prices] | None:
-        """What a search has to do with: the task's space, its nodes, and their prices; None where it cannot run."""
+        """What a search needs: the task's space, its nodes, and their prices; None if there is no schedule."""
         where = window(task, self._public)
         if where is None:
             return None
@@ -183,11 +179,7 @@ class PriceState:
     def find_best_fitting(
         self, task: Task, alpha: Fraction, beta: Fraction, budget: SearchBudget, *, free: bool
     ) -> Choice | None:
-        """The schedule of largest F among those with room, found exactly whatever the mechanism's own search.
-
-        Returns its value is not positive where no schedule with room has a positive F; None when there is no schedule
-        at all.
-        """
+        """The schedule of largest F (`free`: without operation) among those with room, by exact search."""
         if free:
             task = replace(task, cost=np.zeros_like(task.cost))
         met = self._met(task, alpha, beta)
@@ -219,7 +211,6 @@ class PriceState:
         return Line(net - regime.alpha.at * a - regime.beta.at * b, -(regime.alpha.slope * a + regime.beta.slope * b))
 
     def fits(self, task: Task, cells: tuple[Cell, ...]) -> bool:
-        """Whether the admitted tasks leave room."""
         for k, t in cells:
             g = self._types[k]
             samples, memory = self._load.get((k, t), (0, 0))
@@ -238,7 +229,6 @@ class PriceState:
 
 @lru_cache(maxsize=1)
 def first_state(auction: Auction) -> PriceState:
-    """The state before the first task."""
     return PriceState(auction)
 
 
@@ -250,14 +240,13 @@ class Course:
         self._searched: set[int] = set()
 
     def search(self, task: Task, alpha: Fraction, beta: Fraction) -> Choice | None:
-        """The schedule that the mechanism chooses now."""
         choice, is_search = self.state.find(task, alpha, beta)
         if is_search:
             self._budget.spend()
         return choice
 
     def search_again(self, task: Task, alpha: Fraction, beta: Fraction) -> Choice | None:
-        """The same for tasks of the run, not counted when a like task was searched since prices moved."""
+        """The same for tasks of the run, not counted if a like task was searched since prices moved."""
         kind = self.state.auction.likeness[task.index]
         if kind in self._searched:
             return self.state.find(task, alpha, beta)[0]
@@ -265,7 +254,6 @@ class Course:
         return self.search(task, alpha, beta)
 
     def take(self, task: Task, past: PastDecision | None) -> None:
-        """Go on to the state after a decision."""
         state = self.state.after(task, past)
         if state is not self.state:
             self.state = state
