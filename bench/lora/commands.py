@@ -143,7 +143,6 @@ def _run_prefixes(case: LimitCase, name: str, repeat: int, context: RunContext) 
     """The mean ALG of each prefix over the instances and the runs of an algorithm, judged by its decisions on all."""
     from ratiobench.bench.family.suite import YESTERDAY, is_informed
     from ratiobench.bench.lora import FAMILY
-    from ratiobench.bench.lora.theory.limits import find_gains
     from ratiobench.bench.running.heartbeat import set_current
     from ratiobench.bench.storage.payload import format_error
     from ratiobench.online.run_context import run_context
@@ -153,31 +152,32 @@ def _run_prefixes(case: LimitCase, name: str, repeat: int, context: RunContext) 
         repeat = repeat if FAMILY.is_randomised(name) else 1
         full_name = FAMILY.with_prior(name, YESTERDAY) if case.announced(False) is not None else name
 
-    def run_once(instance: Any, announced: Any, repetition: int) -> OnlineRun:
+    def run_once(number: int, repetition: int) -> OnlineRun:
         with run_context(replace(context, repetition=repetition)):
-            return FAMILY.run(instance, full_name, announced if is_informed(full_name) else None)
+            return FAMILY.run(instances[number], full_name, announced if is_informed(full_name) else None)
 
     gains: list[list[Fraction]] = []
     apart = False
     try:
-        instances, announced = list(case.instances(apart)), case.announced(apart)
+        instances, announced = case.instances(apart), case.announced(apart)
         for number in range(len(instances)):
             for repetition in range(1, repeat + 1):
-                run = run_once(instances[number], announced, repetition)
+                run = run_once(number, repetition)
                 if run.batch and not apart:
-                    apart, instances, announced = True, list(case.instances(True)), case.announced(True)
-                    run = run_once(instances[number], announced, repetition)
+                    apart, instances, announced = True, case.instances(True), case.announced(True)
+                    run = run_once(number, repetition)
                 if not run.valid:
                     return LimitRun(name, "invalid", str(run.violations[0]))
-                sums = [Fraction(0), *accumulate(map(Fraction, find_gains(instances[number], run)))]
-                gains.append([sums[prefix.arrivals] for prefix in case.prefixes])
+                # The welfare is the sum of the admitted bids: these instances have no costs.
+                pairs = zip(instances[number].bid.tolist(), run.decisions, strict=True)
+                sums = [0, *accumulate(bid * (decision is not None) for bid, decision in pairs)]
+                gains.append([Fraction(sums[prefix.arrivals]) for prefix in case.prefixes])
     except InputError:
         raise
     except Exception as error:
         return LimitRun(name, "failed", format_error(error))
     means = [sum(column, Fraction(0)) / len(gains) for column in zip(*gains, strict=True)]
-    pairs = zip(case.prefixes, means, strict=True)
-    ratios = [Fraction(prefix.opt) / alg if alg else None for prefix, alg in pairs]
+    ratios = [Fraction(prefix.opt) / alg if alg else None for prefix, alg in zip(case.prefixes, means, strict=True)]
     return LimitRun(name, "ok", APART * apart, means, ratios, len(gains))
 
 

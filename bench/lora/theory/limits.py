@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, permutations
@@ -14,7 +14,6 @@ from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.io.keys import Values
 from ratiobench.instances.lora import limits
 from ratiobench.instances.lora.model import Instance
-from ratiobench.online.outcome import OnlineRun
 
 HEAD = "limit:"
 ORDERS = 120  # If there are at most so many orders of the node types, ALG is the mean over all of them
@@ -32,16 +31,23 @@ class LimitCase:
 
     recipe: str  # its name, as `generate` takes it
     summary: str  # what the instances show, in a sentence
-    # (apart): the instances over which ALG is averaged; `apart`: with each level at a moment of its own, for algorithms
-    # that answer all arrivals of a moment together.
-    instances: Callable[[bool], Sequence[Any]]
     prefixes: Sequence[LimitPrefix]  # of each instance, with the same OPT; one per level, the last one is everything
     theorem: str  # its name
     bound: Fraction  # the largest OPT/ALG over the prefixes is no less, for any algorithm; exact
-    # (apart): the instance whose constants are announced; None: those of the instance itself, which do not tell where a
-    # prefix ends.
-    announced: Callable[[bool], Any]
     note: str  # a remark; empty for none
+    document: dict[str, Any]  # the recipe
+    orders: list[dict[str, Any]]  # by what the instances differ over which ALG is averaged
+
+    def instances(self, apart: bool) -> list[Instance]:
+        """The instances; `apart`: each level at a moment of its own, for algorithms that answer a moment together."""
+        return [limits.generate(self._recipe(apart) | order) for order in self.orders]
+
+    def announced(self, apart: bool) -> Instance | None:
+        """The instance whose constants are announced; None: those of the instance itself, which show no prefix."""
+        return limits.generate_announced(self._recipe(apart))
+
+    def _recipe(self, apart: bool) -> dict[str, Any]:
+        return self.document | ({"apart": True} if apart else {})
 
 
 def sum_of_steps(levels: Sequence[int]) -> Fraction:
@@ -81,30 +87,23 @@ def make_case(text: str, draws: int) -> LimitCase:
     recipe = parse_recipe(text)
     values, construction = limits.read(recipe)
     name, family = recipe["name"], limits.FAMILIES[recipe["name"]]
-    orders: list[dict[str, Any]] = [{}]
-    note = ""
     if name == "rising":
+        orders, note = [{}], ""
         theorem, bound = "N1", bound_rising(construction.values())
     else:
         orders, note = _orders(values, draws)
         theorem, bound = "N3", bound_choice(values["G"], values["m"], construction.values()[values["m"] :])
 
-    def instances(apart: bool) -> list[Instance]:
-        return [limits.generate(recipe | order | ({"apart": True} if apart else {})) for order in orders]
-
-    def announced(apart: bool) -> Instance | None:
-        return limits.generate_announced(recipe | ({"apart": True} if apart else {}))
-
     given = ",".join(f"{key.name}={_text(recipe[key.name])}" for key in family.keys if key.name in recipe)
     return LimitCase(
         recipe=f"{HEAD}{name}" + (f":{given}" if given else ""),
         summary=family.summary,
-        instances=instances,
         prefixes=[LimitPrefix(*prefix) for prefix in construction.prefixes()],
         theorem=theorem,
         bound=bound,
-        announced=announced,
         note=note,
+        document=recipe,
+        orders=orders,
     )
 
 
@@ -124,8 +123,3 @@ def _orders(values: Values, draws: int) -> tuple[list[dict[str, Any]], str]:
         return orders, f"ALG is the mean over all {len(orders)} orders of the types"
     note = f"ALG is the mean over {draws} drawn order{'s' * (draws != 1)} of the types, which may be lucky"
     return [{"seed": values["seed"] + number} for number in range(draws)], note
-
-
-def find_gains(instance: Instance, run: OnlineRun) -> list[int]:
-    """The bids of the admitted tasks, 0 for the others: these instances have no costs."""
-    return [0 if decision is None else bid for decision, bid in zip(run.decisions, instance.bid.tolist(), strict=True)]
