@@ -52,10 +52,9 @@ def list_plans(instance: Instance, sketch: TinyInstance, task: Task) -> list[Pla
         found = menu(sketch, sketch.jobs[task.index]).plans
     except TinyLimitExceeded:
         return None
-    cells = [tuple(divmod(cell, sketch.slots) for cell in plan.cells) for plan in found]
     return [
-        make_plan(instance, task, plan.option, [(k, t + 1) for k, t in places])
-        for plan, places in zip(found, cells, strict=True)
+        make_plan(instance, task, plan.option, [(cell // sketch.slots, cell % sketch.slots + 1) for cell in plan.cells])
+        for plan in found
     ]
 
 
@@ -69,19 +68,16 @@ class Pricing:
     memory: int
 
     def tops(self, plan: Plan) -> tuple[Fraction, Fraction]:
-        lam, phi = self.prices
-        zero = Fraction(0)
-        return max(lam.get(c, zero) for c in plan.cells), max(phi.get(c, zero) for c in plan.cells)
+        lam, phi = (max(of.get(cell, Fraction(0)) for cell in plan.cells) for of in self.prices)
+        return lam, phi
 
     def paid(self, plan: Plan) -> Fraction:
         if self.largest:
             lam, phi = self.tops(plan)
             return lam * plan.work + phi * plan.use
         lam_of, phi_of = self.prices
-        zero = Fraction(0)
-        return sum(
-            (lam_of.get(c, zero) * self.rates[c[0]] + phi_of.get(c, zero) * self.memory for c in plan.cells), zero
-        )
+        paid = (lam_of.get(c, 0) * self.rates[c[0]] + phi_of.get(c, 0) * self.memory for c in plan.cells)
+        return sum(paid, Fraction(0))
 
     def value(self, plan: Plan) -> Fraction:
         """F (9), or F'."""
@@ -107,28 +103,24 @@ def list_candidates(
         notes.append([f"There are more than {PLAN_LIMIT} ways to place it; the one that was found is shown."])
     elif len(listed) < len(ordered):
         notes.append([f"{len(ordered)} minimal schedules; the best {BEST} are shown, and the one that was found."])
-    head = ["schedule", *(["vendor"] if task.vendors else []), "b_il"]
-    if pricing is not None and pricing.largest:
-        head += ["S", "max lambda", "R", "max phi", "F"]
-    elif pricing is not None:
-        head += ["at its prices", "F'"]
-    else:
-        head += ["S", "R"]
     rows = [_row(plan, task, pricing, full) for plan in listed]
     place = None if chosen is None else listed.index(chosen)
-    return Listing("Schedules", [*head, "room"], rows, place), notes
+    return Listing("Schedules", list(rows[0]), [list(row.values()) for row in rows], place), notes
 
 
-def _row(plan: Plan, task: Task, pricing: Pricing | None, full: Mapping[Plan, str]) -> list[Figure]:
-    row: list[Figure] = [name_cells(plan.cells), *([str(plan.option)] if task.vendors else []), plan.net]
-    if pricing is not None and pricing.largest:
+def _row(plan: Plan, task: Task, pricing: Pricing | None, full: Mapping[Plan, str]) -> dict[str, Figure]:
+    row: dict[str, Figure] = {"schedule": name_cells(plan.cells)}
+    if task.vendors:
+        row["vendor"] = str(plan.option)
+    row["b_il"] = plan.net
+    if pricing is None:
+        row |= {"S": plan.work, "R": plan.use}
+    elif pricing.largest:
         lam, phi = pricing.tops(plan)
-        row += [plan.work, lam, plan.use, phi, pricing.value(plan)]
-    elif pricing is not None:
-        row += [pricing.paid(plan), pricing.value(plan)]
+        row |= {"S": plan.work, "max lambda": lam, "R": plan.use, "max phi": phi, "F": pricing.value(plan)}
     else:
-        row += [plan.work, plan.use]
-    return [*row, full.get(plan, "yes")]
+        row |= {"at its prices": pricing.paid(plan), "F'": pricing.value(plan)}
+    return row | {"room": full.get(plan, "yes")}
 
 
 def name_cells(cells: Sequence[Cell]) -> str:

@@ -48,28 +48,17 @@ def _charges(instance: Instance, played: OnlineRun) -> list[Charge]:
         return charges(auction_of(instance, played))
     if played.revenue is None:
         raise InputError("algorithm", played.algorithm, "no payment rule: there are no charges")
+    rows = zip(instance.valuation.tolist(), instance.bid.tolist(), played.decisions, strict=True)
     return [
-        Charge(
-            task=i,
-            valuation=int(instance.valuation[i]),
-            bid=int(instance.bid[i]),
-            payment=Fraction(decision.payment or 0),
-            outlay=find_outlay(instance, i, decision),
-        )
-        for i, decision in enumerate(played.decisions)
+        Charge(i, valuation, bid, Fraction(decision.payment or 0), find_outlay(instance, i, decision))
+        for i, (valuation, bid, decision) in enumerate(rows)
         if decision is not None
     ]
 
 
 def read_charges(rows: Sequence[Mapping[str, str]]) -> list[Charge]:
     return [
-        Charge(
-            task=int(row["task"]),
-            valuation=int(row["valuation"]),
-            bid=int(row["bid"]),
-            payment=Fraction(row["payment"]),
-            outlay=int(row["outlay"]),
-        )
+        Charge(int(row["task"]), int(row["valuation"]), int(row["bid"]), Fraction(row["payment"]), int(row["outlay"]))
         for row in rows
     ]
 
@@ -78,10 +67,6 @@ class BestBid(NamedTuple):
     bid: Fraction
     utility: Fraction
     is_reached: bool = True  # False: no bid gains as much as those close enough to this one nearly do
-
-    def describe(self) -> str:
-        bid, utility = format_number(self.bid), format_number(self.utility)
-        return f"the bid {bid} gains {utility}" if self.is_reached else f"bids close to {bid} gain nearly {utility}"
 
 
 def find_best(curve: Curve) -> tuple[Fraction, BestBid]:
@@ -116,7 +101,9 @@ def describe_best_bid(curve: Curve) -> str:
     valuation = format_number(curve.valuation)
     if best.utility == truthful:
         return f"No bid gains more than the valuation {valuation}, which gains {format_number(truthful)}."
-    return f"The valuation {valuation} gains {format_number(truthful)}; {best.describe()}."
+    gains = "the bid {} gains {}" if best.is_reached else "bids close to {} gain nearly {}"
+    gains = gains.format(format_number(best.bid), format_number(best.utility))
+    return f"The valuation {valuation} gains {format_number(truthful)}; {gains}."
 
 
 def describe_charges(charges: Sequence[Charge]) -> str:

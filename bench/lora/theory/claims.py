@@ -26,8 +26,8 @@ from ratiobench.bench.lora.theory.paper import algorithms, bidding, lemma4, theo
 from ratiobench.bench.lora.theory.payments import truthfulness
 from ratiobench.bench.theory import claim
 from ratiobench.bench.theory.claim import ClaimScope, make_claims
-from ratiobench.online.lora.traces import LawTerms, PoolTerms, PriceTrace, StaticTerms, UnitTerms
-from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.lora.posted_prices import PostedTrace
+from ratiobench.online.lora.traces import LawTerms, LinearTrace, PoolTerms, PriceTrace, StaticTerms, UnitTerms
 
 # Version of all checks. Raise it with every claim that is added and every check whose outcome changes, unless the
 # change concerns only algorithms that had no runs before.
@@ -70,23 +70,25 @@ class Claim(claim.Claim[Case]):
         return self.not_applicable(problem) if problem else replace(self.check_one(case, task), name=self.name)
 
 
-def _is_pdftsp(run: OnlineRun) -> bool:
-    return isinstance(run.trace, PriceTrace)
+def _additive(whom: str, mechanism: str) -> ClaimScope:
+    return ClaimScope(whom, lambda run: isinstance(run.trace, LinearTrace) and mechanism in ("", run.trace.mechanism))
 
 
-PDFTSP = ClaimScope("pdFTSP", _is_pdftsp, always_shown=True)
-PRICES_SHOWN = ClaimScope("algorithms that show their prices", guarantees.has_final_prices)
-POSTED = ClaimScope("posted", lambda run: guarantees.is_linear(run, "posted"))
-MINIMAL_EDIT = ClaimScope("minimal-edit", lambda run: guarantees.is_linear(run, "minimal-edit"))
-ADDITIVE = ClaimScope("mechanisms with additive prices", guarantees.is_linear)
+def _posted(whom: str, terms: type) -> ClaimScope:
+    return ClaimScope(whom, lambda run: isinstance(run.trace, PostedTrace) and isinstance(run.trace.terms, terms))
+
+
+PDFTSP = ClaimScope("pdFTSP", lambda run: isinstance(run.trace, PriceTrace), always_shown=True)
+PRICES_SHOWN = ClaimScope(
+    "algorithms that show their prices", lambda run: all(hasattr(run.trace, name) for name in ("exact", "lam", "phi"))
+)
+ADDITIVE = _additive("mechanisms with additive prices", "")
 GREEDY = ClaimScope("greedy", lambda run: run.algorithm == "greedy")
-GUARDED = ClaimScope("guarded prices", guarded.is_guarded)
+GUARDED = ClaimScope(
+    "guarded prices", lambda run: isinstance(run.trace, PostedTrace) and run.trace.announced is not None
+)
 BASELINES = "docs/theory/baselines.md"
-LOAD_LAWS = ClaimScope("prices that follow loads", lambda run: price_laws.has_terms(run, LawTerms))
-POOLED = ClaimScope("pooled", lambda run: price_laws.has_terms(run, PoolTerms))
-UNITS = ClaimScope("units", lambda run: price_laws.has_terms(run, UnitTerms))
-STATIC = ClaimScope("static", lambda run: price_laws.has_terms(run, StaticTerms))
-OTHER_PAYMENTS = ClaimScope("payments other than pdFTSP's", lambda run: not _is_pdftsp(run))
+OTHER_PAYMENTS = ClaimScope("payments other than pdFTSP's", lambda run: not isinstance(run.trace, PriceTrace))
 
 # The symbols of the statements; docs/theory/paper.md has them with the proofs. A claim's own are in its entry.
 SIGNS: tuple[tuple[str, str], ...] = (
@@ -433,7 +435,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="every schedule with F' > 0 fits, and OPT <= D <= Gamma ALG, Gamma = max(1, B) + B U / G",
         source=f"Theorem A: {OURS}, mechanism posted",
         assumptions="eps < 1; the public constants bound those of the instance",
-        about=POSTED,
+        about=_additive("posted", "posted"),
         check=guarantees.theorem_a,
         search=_ON_TWO_NODES(
             "every schedule with F' > 0 fits, and OPT <= D <= Gamma ALG (Theorem A)", "posted:growth=2", raised=0
@@ -451,7 +453,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="every schedule with F' > 0 fits, and OPT <= D <= (1 + max{alpha, beta}) ALG",
         source=f"Theorem B: {OURS}, mechanism minimal-edit",
         assumptions="as for theorem_a; bbar >= 1 on admitted schedules",
-        about=MINIMAL_EDIT,
+        about=_additive("minimal-edit", "minimal-edit"),
         check=guarantees.theorem_b,
         search=_ON_TWO_NODES(
             "every schedule with F' > 0 fits, and OPT <= D <= (1 + max{alpha, beta}) ALG if bbar >= 1 (Theorem B)",
@@ -510,7 +512,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D <= max(1, B) ALG + (priced capacity before the first task)",
         source=f"Lemma P and Theorem A+: {BASELINES}",
         assumptions="eps < 1; the public constants bound those of the instance; the price law does not jump",
-        about=LOAD_LAWS,
+        about=_posted("prices that follow loads", LawTerms),
         check=price_laws.theorem_p,
         search=_ON_TWO_NODES(
             "OPT <= D <= max(1, B) ALG + zeta sum CX (Lemma P, Theorem A+)", "reserve:loss=1/8", costs=-9, raised=0
@@ -528,7 +530,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG + (priced capacity before the first task)",
         source=f"Theorem A for pools: {BASELINES}",
         assumptions="eps < 1; the public constants bound those of the instance",
-        about=POOLED,
+        about=_posted("pooled", PoolTerms),
         check=price_laws.theorem_pool,
         search=_ON_TWO_NODES(
             "OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG, one price per node type and slot (Theorem A for pools)",
@@ -545,7 +547,7 @@ CLAIMS: tuple[Claim, ...] = (
             "tasks of one cell; any n tasks fit a node and no n + 1 do; costs >= 0; values of units between L and "
             "theta L"
         ),
-        about=UNITS,
+        about=_posted("units", UnitTerms),
         check=price_laws.theorem_a1,
     ),
     _proved_claim(
@@ -556,7 +558,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         source=f"Theorems S and S2: {BASELINES}",
         assumptions="no costs, no vendor prices; slackness sigma > 1; at a drawn price one node type for each task",
-        about=STATIC,
+        about=_posted("static", StaticTerms),
         check=price_laws.theorem_s,
         search=SearchSpace(
             "OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG of the greedy rule, no costs (Theorem S)",

@@ -37,15 +37,6 @@ FILLED = "eps < 1 fails: a task can fill a node's compute or memory"
 Prices = Mapping[Cell, Fraction | float]
 
 
-def is_linear(run: OnlineRun, mechanism: str = "") -> bool:
-    """Whether the run is of a mechanism with linear reduced cost, or of the one of this name."""
-    return isinstance(run.trace, LinearTrace) and mechanism in ("", run.trace.mechanism)
-
-
-def has_final_prices(run: OnlineRun) -> bool:
-    return all(hasattr(run.trace, name) for name in ("exact", "lam", "phi"))
-
-
 def _find_dual(case: Case, lam: Prices, phi: Prices) -> DualValue:
     """D at prices that a run left (a float run's rounded to 2^-k)."""
     dual = dual_of(case.instance)

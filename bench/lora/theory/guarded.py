@@ -13,11 +13,6 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.guard import Announcement
 from ratiobench.online.lora.posted_prices import PostedTrace
 from ratiobench.online.lora.public_constants import list_served
-from ratiobench.online.outcome import OnlineRun
-
-
-def is_guarded(run: OnlineRun) -> bool:
-    return isinstance(run.trace, PostedTrace) and run.trace.announced is not None
 
 
 def find_excess(case: Case, announced: Announcement) -> tuple[Fraction, int]:

@@ -16,19 +16,13 @@ from ratiobench.bench.lora.theory.basis.verdicts import compare
 from ratiobench.bench.lora.theory.guarantees import explain_cheap_cells, settle_dual
 from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.instances.lora.quantities import first_slots, usable_types
-from ratiobench.online.lora.posted_prices import PostedTrace
 from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.public_constants import list_served, units_of
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import StaticTerms, UnitTerms
-from ratiobench.online.outcome import OnlineRun
 
 MOST_PRICES = 64  # Theorem S2 is about a mean over prices, which is computed for instances of at most so many tasks
 _CLOSE = Fraction(1, 10**30)  # Relative error of means that have logarithms in them
-
-
-def has_terms(run: OnlineRun, kind: type) -> bool:
-    return isinstance(run.trace, PostedTrace) and isinstance(run.trace.terms, kind)
 
 
 def _surplus(case: Case) -> Fraction:

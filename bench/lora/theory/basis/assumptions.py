@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
 
 from ratiobench.bench.family.checks import ANOTHER
 from ratiobench.bench.lora.theory.basis.case import Case
@@ -27,13 +26,6 @@ def explain_outside_algorithm1(case: Case) -> str:
     return explain_outside_paper(case) or explain_half_printed(case)
 
 
-class Assumption(NamedTuple):
-    """An assumption of a proof that fails on a run: its name, and the figure that shows it."""
-
-    name: str
-    detail: str
-
-
 def explain_not_printed(case: Case) -> str:
     """A valid run of Algorithm 1 as printed, whatever its units and constants: what Theorem 5 is about."""
     if case.trace is None:
@@ -41,17 +33,17 @@ def explain_not_printed(case: Case) -> str:
     return explain_invalid(case) or explain_half_printed(case)
 
 
-def find_failing_assumptions(case: Case) -> list[Assumption]:
-    """The assumptions of the proof of Theorem 5 that fail: Lemma 2's, and alpha, beta as the paper defines them."""
-    found = []
+def find_failing_assumptions(case: Case) -> dict[str, str]:
+    """The assumptions of the proof of Theorem 5 that fail (Lemma 2's, the paper's alpha and beta), with figures."""
+    found = {}
     ends = case.bbar_range
     if ends is not None and ends[0] < 1:
-        found.append(Assumption("bbar >= 1", f"the least bbar over {case.basis} schedules is {_decimal(ends[0])}"))
+        found["bbar >= 1"] = f"the least bbar over {case.basis} schedules is {_decimal(ends[0])}"
     if explain_negative_cost(case):
-        found.append(Assumption("costs >= 0", explain_negative_cost(case)))
+        found["costs >= 0"] = explain_negative_cost(case)
     for name, ratio, used, own in _constants(case):
         if used != own:
-            found.append(Assumption(f"{name} = {ratio}", f"{_decimal(used)} was used, {_decimal(own)} is"))
+            found[f"{name} = {ratio}"] = f"{_decimal(used)} was used, {_decimal(own)} is"
     return found
 
 

@@ -39,9 +39,9 @@ def theorem5(case: Case) -> Check:
     if problem:
         return check
     failing = find_failing_assumptions(case)
-    why = [f"{each.name} fails, which its proof assumes ({each.detail})" for each in failing]
+    why = [f"{name} fails, which its proof assumes ({detail})" for name, detail in failing.items()]
     why = why or ["the assumptions of its proof hold"]
-    return replace(check, reason="; ".join([check.reason, *why]), failing=[each.name for each in failing])
+    return replace(check, reason="; ".join([check.reason, *why]), failing=list(failing))
 
 
 def theorem5_repaired(case: Case) -> Check:
