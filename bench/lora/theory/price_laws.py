@@ -13,7 +13,7 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Booking, Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import sum_exactly
 from ratiobench.bench.lora.theory.basis.verdicts import compare
-from ratiobench.bench.lora.theory.guarantees import explain_cheap_cells, settle_dual
+from ratiobench.bench.lora.theory.guarantees import LOGARITHM, explain_cheap_cells, settle_dual, thousandths_of_log
 from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.instances.lora.quantities import first_slots, usable_types
 from ratiobench.online.lora.price_laws import logarithm
@@ -22,7 +22,6 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import StaticTerms, UnitTerms
 
 MOST_PRICES = 64  # Theorem S2 is about a mean over prices, which is computed for instances of at most so many tasks
-_CLOSE = Fraction(1, 10**30)  # Relative error of means that have logarithms in them
 
 
 def _surplus(case: Case) -> Fraction:
@@ -41,10 +40,6 @@ def _weigh(case: Case, booking: Booking, tops: Sequence[Fraction | int]) -> Frac
     """sum X_g w over the cells of an admitted schedule."""
     types = [case.public.type_of_node[k] for k, _ in booking.cells]
     return sum((tops[g] * max(_shape(case.instance, case.public, booking.task, g)) for g in types), Fraction(0))
-
-
-def _thousandths_of_log(value: Fraction) -> Fraction:
-    return Fraction(floor(1000 * (logarithm(value) - _CLOSE)), 1000) if value > 1 else Fraction(0)
 
 
 def theorem_p(case: Case) -> Check:
@@ -68,7 +63,7 @@ def _compare(
 ) -> Check:
     """The dual value against factor ALG + loss; `most`: the value of all capacity at full prices, micro-dollars."""
     terms = case.run.trace.terms
-    least = _thousandths_of_log(most / loss) if loss else None
+    least = thousandths_of_log(most / loss) if loss else None
     figures = {**figures, "factor": factor, "loss": loss, "least_factor": least}
     constants = {"cap_compute": terms.caps[0], "cap_memory": terms.caps[1], "largest_share": terms.share}
     problem = terms.problem or explain_cheap_cells(case, constants)
@@ -113,7 +108,7 @@ def theorem_a1(case: Case) -> Check:
     """OPT <= D <= Gamma ALG for tasks that take one of N equal units of a type and slot."""
     terms, units = case.run.trace.terms, find_units(case.instance)
     low, top = -(-terms.low // 1), terms.theta * terms.low // 1
-    least = 1 + _thousandths_of_log(Fraction(top + 1, low + 1))
+    least = 1 + thousandths_of_log(Fraction(top + 1, low + 1))
     figures: Figures = {"gamma": terms.gamma, "theta": terms.theta, "least_factor": least}
     problem = units if isinstance(units, str) else _values_outside(case, terms, units)
     if isinstance(units, str) or problem:
@@ -245,9 +240,9 @@ def theorem_s(case: Case) -> Check:
         figures |= {"theta": theta, "factor": factor, "mean_welfare": mean}
         claim = "OPT <= (1 + 2 Omega sigma / (f (sigma - 1))) (1 + ln theta) E[ALG] (Theorem S2)"
     # What no algorithm's factor is below where lengths are any: 1 + ln theta, and sigma ln(sigma / (sigma - 1)).
-    by_length = slack.sigma * _thousandths_of_log(slack.sigma / (slack.sigma - 1))
-    figures["least_factor"] = max(1 + _thousandths_of_log(theta), Fraction(floor(1000 * by_length), 1000))
-    if terms.price != 0 and lower and abs(lower - right) <= _CLOSE * (right + 1):
+    by_length = slack.sigma * thousandths_of_log(slack.sigma / (slack.sigma - 1))
+    figures["least_factor"] = max(1 + thousandths_of_log(theta), Fraction(floor(1000 * by_length), 1000))
+    if terms.price != 0 and lower and abs(lower - right) <= LOGARITHM * (right + 1):
         return Check("", Verdict.UNDECIDED, lower, right, "the two sides are closer than rounding", None, figures)
     return compare(case, lower, right, claim, witness={"opt_lower": str(case.lower)}, figures=figures)
 

@@ -12,6 +12,8 @@ from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING
 from ratiobench.formulations.report import Exact
 
+CLOSE = "float prices: the two sides are closer than rounding"
+
 
 def compare(
     case: Case,
@@ -100,5 +102,5 @@ def _doubt(case: Case, left: Fraction, right: Fraction, scale: Fraction | int) -
     if case.observations.doubtful is not None:
         return f"float prices: F of task {case.observations.doubtful} is within rounding of 0"
     if scale and abs(left - right) <= Fraction(ROUNDING) * scale:
-        return "float prices: the two sides are closer than rounding"
+        return CLOSE
     return ""
