@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
+from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures, find_loads
 from ratiobench.bench.lora.theory.basis.dual import DualValue, dual_of
 from ratiobench.bench.lora.theory.basis.verdicts import CLOSE, compare
 from ratiobench.bench.theory.keeping import keep_by_content
@@ -290,12 +290,8 @@ def find_full_cells(
     """X_c and X_m on the cells whose compute, or memory, is loaded by more than 1 - eps in the end."""
     public = instance.public("")
     kind = public.type_of_node.tolist()
-    load: dict[Cell, list[int]] = {}
-    for i, decision in enumerate(run.decisions):
-        for k, t in decision.cells if decision is not None else ():
-            here = load.setdefault((k, t), [0, 0])
-            here[0] += int(instance.rate[i, kind[k]])
-            here[1] += int(instance.memory_mb[i])
+    admitted = ((i, decision.cells) for i, decision in enumerate(run.decisions) if decision is not None)
+    load = find_loads(instance, admitted)
     # Whole numbers are above (1 - eps) C where they are above its floor.
     compute, memory = ([floor((1 - share) * c) for c in part.tolist()] for part in (public.compute, public.memory_mb))
     lam = {cell: top_c for cell, (used, _) in load.items() if used > compute[kind[cell[0]]]}

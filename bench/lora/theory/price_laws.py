@@ -11,7 +11,6 @@ import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Booking, Case, Figures
-from ratiobench.bench.lora.theory.basis.facts import sum_exactly
 from ratiobench.bench.lora.theory.basis.verdicts import compare
 from ratiobench.bench.lora.theory.guarantees import LOGARITHM, explain_cheap_cells, settle_dual, thousandths_of_log
 from ratiobench.instances.lora.model import Instance, Public
@@ -44,14 +43,11 @@ def _weigh(case: Case, booking: Booking, tops: Sequence[Fraction | int]) -> Frac
 
 def theorem_p(case: Case) -> Check:
     """OPT <= D <= max(1, B) ALG + (the priced capacity before the first task), by Lemma P."""
-    trace, terms, public = case.run.trace, case.run.trace.terms, case.public
-    kind, compute, memory = public.type_of_node.tolist(), public.compute.tolist(), public.memory_mb.tolist()
-    priced = [(compute[kind[k]], price) for (k, _), price in trace.lam.items()]
-    priced += [(memory[kind[k]], price) for (k, _), price in trace.phi.items()]
-    value = sum_exactly(priced) + _surplus(case)
+    terms, public = case.run.trace.terms, case.public
+    value = case.priced_capacity + _surplus(case)
+    capacities = zip(public.node_types, public.compute.tolist(), public.memory_mb.tolist(), strict=True)
     most = public.slots * sum(
-        node.count * min(size * terms.caps[0], mb * terms.caps[1])
-        for node, size, mb in zip(public.node_types, compute, memory, strict=True)
+        node.count * min(size * terms.caps[0], mb * terms.caps[1]) for node, size, mb in capacities
     )
     claim = "OPT <= D <= max(1, B) ALG + (priced capacity at the start)"
     factor = max(Fraction(1), terms.growth)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -38,6 +37,11 @@ class Step(NamedTuple):
     # the first cell whose virtual load (of the tasks that moved prices) has reached a capacity, or None.
     full: Cell | None
     misfit: Cell | None  # the first cell on which the admitted tasks leave no room for it, or None
+
+    @property
+    def positive(self) -> bool:
+        """F > 0, line 6."""
+        return self.offer.value is not None and self.offer.value > 0
 
 
 class Booking(NamedTuple):
@@ -81,9 +85,15 @@ def replay_offers(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
                 stands[k, t - 1] += amount
 
 
-def is_positive(offer: Offer) -> bool:
-    """F > 0, line 6."""
-    return offer.value is not None and offer.value > 0
+def find_loads(instance: Instance, schedules: Iterable[tuple[int, Iterable[Cell]]]) -> dict[Cell, list[int]]:
+    """The samples and the MB that some schedules (task, cells) take of each cell."""
+    kind, loads = instance.public("").type_of_node.tolist(), dict[Cell, list[int]]()
+    for i, cells in schedules:
+        for k, t in cells:
+            load = loads.setdefault((k, t), [0, 0])
+            load[0] += int(instance.rate[i, kind[k]])
+            load[1] += int(instance.memory_mb[i])
+    return loads
 
 
 @dataclass(frozen=True)
@@ -148,42 +158,20 @@ class Case:
     @cached_property
     def dropped_steps(self) -> list[Step]:
         """The tasks with F > 0 that were turned away for want of room (line 12)."""
-        return [step for step in self.steps if is_positive(step.offer) and not step.offer.admitted]
-
-    def virtual_peak(self) -> tuple[Fraction, Cell | None]:
-        """The largest load over capacity, of compute or memory, that all tasks with F > 0 would make, and its cell."""
-        types, rate, memory = self.public.type_of_node.tolist(), self.instance.rate, self.instance.memory_mb
-        loads: dict[Cell, list[int]] = {}
-        for step in self.steps:
-            if is_positive(step.offer):
-                for cell in step.offer.cells:
-                    load = loads.setdefault(cell, [0, 0])
-                    load[0] += int(rate[step.offer.task, types[cell[0]]])
-                    load[1] += int(memory[step.offer.task])
-        compute, free = self.public.compute.tolist(), self.public.memory_mb.tolist()
-        largest: tuple[Fraction, Cell | None] = Fraction(0), None
-        for cell in sorted(loads, key=lambda cell: (cell[1], cell[0])):
-            g = types[cell[0]]
-            share = max(Fraction(loads[cell][0], compute[g]), Fraction(loads[cell][1], free[g]))
-            if share > largest[0]:
-                largest = share, cell
-        return largest
+        return [step for step in self.steps if step.positive and not step.offer.admitted]
 
     @cached_property
+    def priced_capacity(self) -> Fraction:
+        """sum C_kp lambda_kt + sum (C_km - r_b) phi_kt at the final prices of the run, micro-dollars."""
+        kind, tables = self.public.type_of_node, (self.run.trace.lam, self.run.trace.phi)
+        sizes = (capacity[kind].tolist() for capacity in (self.public.compute, self.public.memory_mb))
+        pairs = zip(sizes, tables, strict=True)
+        return sum_exactly((size[k], price) for size, table in pairs for (k, _), price in table.items())
+
+    @property
     def printed_dual(self) -> Fraction:
-        """D^I: sum mu_i + sum C_kp lambda_kt + sum (C_km - r_b) phi_kt at the final prices, micro-dollars."""
-        if self.trace is None:
-            return Fraction(0)
-        compute, memory = (
-            capacity[self.public.type_of_node].tolist() for capacity in (self.public.compute, self.public.memory_mb)
-        )
-        return sum_exactly(
-            chain(
-                ((1, step.offer.value or 0) for step in self.steps if is_positive(step.offer)),
-                ((compute[k], price) for (k, _), price in self.trace.lam.items()),
-                ((memory[k], price) for (k, _), price in self.trace.phi.items()),
-            )
-        )
+        """D^I of a run of pdFTSP: sum mu_i and the priced capacity."""
+        return self.priced_capacity + sum_exactly((1, step.offer.value or 0) for step in self.steps if step.positive)
 
     @property
     def alpha_beta(self) -> tuple[Fraction, Fraction]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.case import Case, Figures, find_loads
 from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of_case
@@ -33,7 +33,17 @@ def drops(case: Case) -> Check:
 def overflow(case: Case) -> Check:
     """Whether Algorithm 1 without line 8 would keep the capacities; the witness is the first cell that overflows."""
     claim = "virtual load / capacity <= 1 without the room test"
-    largest, where = case.virtual_peak()
+    kind, compute, memory = (
+        part.tolist() for part in (case.public.type_of_node, case.public.compute, case.public.memory_mb)
+    )
+    positive = (step.offer for step in case.steps if step.positive)
+    loads = find_loads(case.instance, ((offer.task, offer.cells) for offer in positive))
+    shares = {
+        (k, t): max(Fraction(samples, compute[kind[k]]), Fraction(mb, memory[kind[k]]))
+        for (k, t), (samples, mb) in loads.items()
+    }
+    where = min(shares, key=lambda cell: (-shares[cell], cell[1], cell[0]), default=None)
+    largest = Fraction(0) if where is None else shares[where]
     figures: Figures = {"dropped": len(case.dropped_steps)}
     witness = None if where is None else {"cell": list(where), "load_over_capacity": str(largest)}
     return compare(case, largest, 1, claim, witness=witness, figures=figures, scale=0)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratiobench.bench.lora.theory.basis.case import Cell, is_positive
+from ratiobench.bench.lora.theory.basis.case import Cell
 from ratiobench.bench.lora.theory.basis.facts import SearchBudget
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction
 from ratiobench.bench.lora.theory.pdftsp.curve import Line
@@ -42,7 +42,7 @@ def find_past_decision(auction: Auction, i: int) -> PastDecision | None:
     if step is None or step.offer.value is None:
         return None
     offer = step.offer
-    return PastDecision(offer.option, offer.cells, is_positive(offer), offer.admitted)
+    return PastDecision(offer.option, offer.cells, step.positive, offer.admitted)
 
 
 def changes_state(auction: Auction, past: PastDecision | None) -> bool:
