@@ -14,13 +14,7 @@ from functools import partial
 
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory import guarantees, guarded, price_laws
-from ratiobench.bench.lora.theory.basis.assumptions import (
-    explain_invalid,
-    explain_outside_algorithm1,
-    explain_outside_dual,
-    explain_outside_paper,
-    explain_outside_selected,
-)
+from ratiobench.bench.lora.theory.basis import verdicts
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.paper import algorithms, bidding, lemma4, theorem5
 from ratiobench.bench.lora.theory.payments import truthfulness
@@ -130,7 +124,8 @@ _ON_TWO_NODES = partial(SearchSpace, costs=0, vendors=True, raised=2, nodes=2)
 
 # What claims of one kind share
 _claim_of_pdftsp = partial(Claim, about=PDFTSP)
-_proved_claim = partial(Claim, standing=ProofStatus.PROVED, applies=explain_invalid)
+_claim_of_paper = partial(_claim_of_pdftsp, applies=verdicts.explain_outside_paper)
+_proved_claim = partial(Claim, standing=ProofStatus.PROVED, applies=verdicts.explain_invalid)
 _claim_of_payments = partial(
     Claim, standing=ProofStatus.PROVED_BY_T, asked=True, about=OTHER_PAYMENTS, applies=truthfulness.explain_no_payments
 )
@@ -209,12 +204,11 @@ CLAIMS: tuple[Claim, ...] = (
         check=theorem5.theorem5_repaired_a,
         search=_ON_TWO_NODES("OPT <= kappa (1 + A) P~ (Theorem 5', first part)", costs=-9, raised=3),
     ),
-    _claim_of_pdftsp(
+    _claim_of_paper(
         name="lemma1",
         statement="D^I <= (1 + A) P~",
         source="main paper, Lemma 1",
         standing=ProofStatus.PROVED,
-        applies=explain_outside_paper,
         check=theorem5.lemma1,
         search=_ON_TWO_NODES("D <= (1 + A) P~ (Lemma 1)", costs=-9, raised=3),
     ),
@@ -249,7 +243,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions="as for theorem5_repaired; any search",
         check=theorem5.lemma3_repaired,
     ),
-    _claim_of_pdftsp(
+    _claim_of_paper(
         name="lemma4",
         statement="(mu, lambda, phi) after the last task satisfies (6a) for every schedule",
         source="main paper, Lemma 4",
@@ -262,7 +256,6 @@ CLAIMS: tuple[Claim, ...] = (
             "F takes the largest prices of a schedule times S and R, (6a) sums the prices cell by cell, so F can "
             "be 0 where that sum leaves a surplus, and prices that rise later may rise in other cells."
         ),
-        applies=explain_outside_paper,
         check=lemma4.lemma4,
         search=SearchSpace("mu_i + sum (lambda s + phi r) >= b_il at final prices (Lemma 4; false)"),
     ),
@@ -272,20 +265,19 @@ CLAIMS: tuple[Claim, ...] = (
         source="Theorem 5' (a) of this project",
         standing=ProofStatus.PROVED,
         assumptions="search=exact",
-        applies=explain_outside_dual,
+        applies=verdicts.explain_outside_dual,
         check=lemma4.lemma4_repaired,
     ),
-    _claim_of_pdftsp(
+    _claim_of_paper(
         name="weak_duality",
         statement="OPT <= D^I",
         source="main paper, (16), last step",
         standing=ProofStatus.FALSE,
         repaired="OPT <= D(lambda, phi) with mu_i = max(0, max F') for any prices",
         flaw="D^I bounds OPT when the dual solution is feasible, which is Lemma 4.",
-        applies=explain_outside_paper,
         check=lemma4.weak_duality,
     ),
-    _claim_of_pdftsp(
+    _claim_of_paper(
         name="algorithm2",
         statement="Algorithm 2 finds a schedule of the largest F for every task, at the prices on its arrival",
         source="main paper, section 3: dynamic programming finds the optimal solution of (9) and (12)",
@@ -299,10 +291,9 @@ CLAIMS: tuple[Claim, ...] = (
             "a state of the table keeps its cheapest path, but every further unit pays the largest prices of the "
             "whole path, so a path that is dearer at this state can end cheaper."
         ),
-        applies=explain_outside_paper,
         check=algorithms.algorithm2,
     ),
-    _claim_of_pdftsp(
+    _claim_of_paper(
         name="theorem3",
         statement="no bid gains more than the true valuation",
         source="main paper, Theorem 3, alpha and beta from the bids",
@@ -316,12 +307,11 @@ CLAIMS: tuple[Claim, ...] = (
             "alpha and beta are the largest ratios of the bids themselves, so a bid changes the prices that it "
             "is offered; and (14) does not charge the operational cost."
         ),
-        applies=explain_outside_paper,
         check=bidding.theorem3,
         check_one=bidding.theorem3,
         search=SearchSpace("no bid gains more than the true valuation (Theorem 3; false)", costs=0, raised=0),
     ),
-    _claim_of_pdftsp(
+    _claim_of_paper(
         name="theorem3_fixed_constants",
         statement="no bid gains more than the true valuation if no constant depends on the bid",
         source="main paper, Theorem 3",
@@ -331,11 +321,10 @@ CLAIMS: tuple[Claim, ...] = (
             "a task wins above c = b - F, but (14) charges c less the operational cost: a task whose valuation is "
             "between the two gains by bidding above c."
         ),
-        applies=explain_outside_paper,
         check=bidding.theorem3_fixed_constants,
         check_one=bidding.theorem3_fixed_constants,
     ),
-    _claim_of_pdftsp(
+    _claim_of_paper(
         name="theorem3_types",
         statement="no report of a narrower window, more work or more memory gains",
         source="main paper, section 2 (the bid contains them); not claimed",
@@ -350,20 +339,18 @@ CLAIMS: tuple[Claim, ...] = (
             "crowded slot can win where the true report is dropped."
         ),
         asked=True,
-        applies=explain_outside_paper,
         check=bidding.theorem3_types,
         check_one=bidding.theorem3_types,
     ),
-    _claim_of_pdftsp(
+    _claim_of_paper(
         name="theorem4",
         statement="a truthful bid never pays more than its valuation",
         source="main paper, Theorem 4, for truthful bids",
         standing=ProofStatus.PROVED,
         assumptions="e >= 0, or payment=critical",
-        applies=explain_outside_paper,
         check=bidding.theorem4,
     ),
-    _claim_of_pdftsp(
+    _claim_of_paper(
         name="theorem4_literal",
         statement="no bid, truthful or not, ends in a loss",
         source="main paper, Definition 3 as printed",
@@ -373,10 +360,9 @@ CLAIMS: tuple[Claim, ...] = (
             "a task that bids above a price that exceeds its valuation wins and loses money, under any rule that "
             "charges something."
         ),
-        applies=explain_outside_paper,
         check=bidding.theorem4_literal,
     ),
-    _claim_of_pdftsp(
+    _claim_of_paper(
         name="provider_deficit",
         statement="every admitted task pays at least its vendor's price and its operational cost",
         source="examined by this project, for (14)",
@@ -384,7 +370,6 @@ CLAIMS: tuple[Claim, ...] = (
         repaired="true for payment=critical: b - F = q + sum e + prices",
         flaw="(14) charges the vendor and the prices, but not the operational cost.",
         asked=True,
-        applies=explain_outside_paper,
         check=bidding.provider_deficit,
     ),
     _claim_of_pdftsp(
@@ -393,7 +378,7 @@ CLAIMS: tuple[Claim, ...] = (
         source="main paper, proof of Lemma 3",
         standing=ProofStatus.PROVED,
         assumptions="as for lemma3_repaired",
-        applies=explain_outside_selected,
+        applies=verdicts.explain_outside_selected,
         check=algorithms.drops,
     ),
     _claim_of_pdftsp(
@@ -408,7 +393,7 @@ CLAIMS: tuple[Claim, ...] = (
             "larger than the free capacity."
         ),
         asked=True,
-        applies=explain_outside_algorithm1,
+        applies=verdicts.explain_outside_algorithm1,
         check=algorithms.overflow,
     ),
     _claim_of_pdftsp(
@@ -419,7 +404,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions="updates=all",
         flaw="line 7 raises prices for a task that line 8 rejects, so later tasks pay for capacity that is free.",
         asked=True,
-        applies=explain_outside_algorithm1,
+        applies=verdicts.explain_outside_algorithm1,
         check=algorithms.ghost_updates,
     ),
     _proved_claim(

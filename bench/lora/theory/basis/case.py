@@ -225,6 +225,11 @@ class Case:
         """rho of Lemma 3 over the schedules of the basis; None if it is undefined."""
         return self._rho(self.bbar_range)
 
+    @property
+    def theorem5_bound(self) -> Fraction | None:
+        """rho (1 + max{alpha, beta}) with the largest ratios of the instance, also if the run was given others."""
+        return None if self.rho is None else self.rho * (1 + max(self.facts.alpha, self.facts.beta))
+
     def _rho(self, ends: tuple[Fraction, Fraction] | None) -> Fraction | None:
         return None if ends is None else 1 + ends[1] / ends[0] * self.facts.spread
 

@@ -9,10 +9,9 @@ from heapq import nlargest
 from typing import Any
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.theory.basis.assumptions import explain_negative_cost
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING, SearchBudget, SearchLimitReached
-from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
+from ratiobench.bench.lora.theory.basis.verdicts import compare, explain_negative_cost, leave_open
 from ratiobench.bench.lora.theory.payments.truthfulness import BY_BID, BY_TYPE, compare_by_trials
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, auction_of_case, deficits, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import explain_unfollowed, recompute_curve

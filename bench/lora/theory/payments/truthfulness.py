@@ -16,10 +16,9 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.theory.basis.assumptions import explain_invalid
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import find_outlay
-from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
+from ratiobench.bench.lora.theory.basis.verdicts import compare, explain_invalid, leave_open
 from ratiobench.bench.lora.theory.payments.misreports import (
     Plan,
     list_first_bids,

@@ -59,13 +59,10 @@ class Auction:
     @cached_property
     def costs(self) -> dict[int, Cost]:
         found = {}
-        for i, step in self.steps.items():
-            offer = step.offer
-            if offer.value is not None:
-                bid, vendors = int(self.instance.bid[i]), self.instance.vendors(i)
-                fee = vendors[offer.option].price if vendors else 0
-                energy = bid - fee - offer.net
-                found[i] = Cost(bid - Fraction(offer.value), energy, fee, offer.cells, step.misfit is None)
+        for i, (offer, _, misfit) in self.steps.items():
+            bid, vendors = int(self.instance.bid[i]), self.instance.vendors(i)
+            fee = vendors[offer.option].price if vendors else 0
+            found[i] = Cost(bid - Fraction(offer.value or 0), bid - fee - offer.net, fee, offer.cells, misfit is None)
         return found
 
 
@@ -125,16 +122,12 @@ class Charge(NamedTuple):
 
 def charges(auction: Auction) -> list[Charge]:
     """Every admitted task's bid and exact payment, in order."""
-    found = []
-    for i, step in sorted(auction.steps.items()):
-        cost = auction.costs.get(i) if step.offer.admitted else None
-        if cost is not None:
-            instance = auction.instance
-            outlay = cost.fee + cost.energy
-            found.append(
-                Charge(i, int(instance.valuation[i]), int(instance.bid[i]), cost.payment(auction.rule), outlay)
-            )
-    return found
+    instance, rule = auction.instance, auction.rule
+    served = ((i, auction.costs[i]) for i, step in sorted(auction.steps.items()) if step.offer.admitted)
+    return [
+        Charge(i, int(instance.valuation[i]), int(instance.bid[i]), cost.payment(rule), cost.fee + cost.energy)
+        for i, cost in served
+    ]
 
 
 def deficits(auction: Auction) -> dict[int, Fraction]:

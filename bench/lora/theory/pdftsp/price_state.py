@@ -39,10 +39,9 @@ class PastDecision(NamedTuple):
 def find_past_decision(auction: Auction, i: int) -> PastDecision | None:
     """What the run did with a task; None if it has no schedule."""
     step = auction.steps.get(i)
-    if step is None or step.offer.value is None:
+    if step is None:
         return None
-    offer = step.offer
-    return PastDecision(offer.option, offer.cells, step.positive, offer.admitted)
+    return PastDecision(step.offer.option, step.offer.cells, step.positive, step.offer.admitted)
 
 
 def changes_state(auction: Auction, past: PastDecision | None) -> bool:
