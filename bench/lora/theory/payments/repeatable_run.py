@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.replay import Checkpoints
 from ratiobench.online.lora.run import ENVIRONMENT, solution_of
-from ratiobench.online.outcome import Constant, OnlineRun, Source
+from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee.trial_runs import TrialRuns
 from ratiobench.online.run import run_built, run_isolated
 
@@ -58,6 +59,7 @@ class RepeatableRun:
         # keep: constants stay, those that came from the bids included; courses: the run that others go on with, too
         self.instance, self._run = instance, run
         self._spec = parse_name(run.algorithm)
+        self.own = self._spec.entry is None  # whether the algorithm is a user's own
         self._environment, _ = ENVIRONMENT.admit(instance, self._spec)
         self._seed = content_hash(instance)
         self.moving = follows_bids(run) and not keep
@@ -83,10 +85,6 @@ class RepeatableRun:
         self.left -= self.instance.tasks
         decisions = self._decisions(self._data["tasks"], self._data["tasks"], 0, alone=False)
         return decisions is not None and list(decisions) == list(self._run.decisions)
-
-    @property
-    def own(self) -> bool:
-        return self._spec.entry is None
 
     def cost(self, i: int, report: Report) -> int:
         """What it takes to try this report, in decisions."""
@@ -132,7 +130,7 @@ class RepeatableRun:
         )
         spec, values = self._spec, {constant.name: constant.value for constant in constants}
         if spec.entry is not None:
-            course = self._goes_on(constants)
+            course = self._goes_on(values)
             if course is not None:
                 judged = course.play(part, true)
                 return None if judged.violations else judged.decisions
@@ -159,12 +157,11 @@ class RepeatableRun:
             algorithm.learn(self._run.trace.history, tested if self.moving else self.instance)
         return algorithm
 
-    def _goes_on(self, constants: Sequence[Constant]) -> Checkpoints | None:
+    def _goes_on(self, values: dict[str, Fraction]) -> Checkpoints | None:
         """The run from the middle on; None if it begins anew with each report."""
         entry = self._spec.entry
         if entry is None or not entry.learns or self.moving:
             return None
         if not self._courses:
-            values = {constant.name: constant.value for constant in constants}
             self._courses.append(Checkpoints(self.instance, self._make(self.instance), values, self._seed))
         return self._courses[0]

@@ -9,7 +9,6 @@ settles the claim, lies that do not prove nothing. docs/guide/audits.md says mor
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -19,14 +18,7 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import find_outlay
 from ratiobench.bench.lora.theory.basis.verdicts import compare, explain_invalid, leave_open
-from ratiobench.bench.lora.theory.payments.misreports import (
-    Plan,
-    list_first_bids,
-    try_bids,
-    try_bids_where_outcomes_change,
-    try_types,
-    try_types_of_one,
-)
+from ratiobench.bench.lora.theory.payments import misreports
 from ratiobench.bench.lora.theory.payments.offers import (
     OfferVerification,
     explain_breach,
@@ -35,10 +27,9 @@ from ratiobench.bench.lora.theory.payments.offers import (
 )
 from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, RepeatableRun, Report, follows_bids
 from ratiobench.instances.io.fields import LIMIT
-from ratiobench.instances.lora.model import Instance, ScheduleKind
+from ratiobench.instances.lora.model import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.replay import Checkpoints
-from ratiobench.online.outcome import OnlineRun
 
 ALLOWANCE = 2000  # Most decisions that the reports of one check may take: about a second of a slow algorithm
 # Runs, in processes of their own, in which a gain of anyone's own algorithm has to show: one that draws anew in every
@@ -64,21 +55,16 @@ def explain_no_payments(case: Case) -> str:
     return ""
 
 
-@dataclass(frozen=True)
 class BidderView:
     """A run as bidders see it: offers found again, and what is known of the answers to other reports."""
 
-    instance: Instance  # instance, run: what was run
-    run: OnlineRun
-    only: int | None = None  # the one bidder that is asked about; None for all
-    # decisions about tasks that tell the truth, as far as they are known.
-    truths: dict[int, Decision | None] = field(default_factory=dict)
-    unsteady: list[int] = field(default_factory=list)  # tasks whose same report was answered in two ways
-    courses: list[Checkpoints] = field(default_factory=list)  # the run that reports go on with
-
-    @property
-    def times(self) -> int:
-        return 1 if self.only is None else ONE
+    def __init__(self, case: Case, only: int | None = None) -> None:
+        self.instance, self.run = case.instance, case.run
+        self.only = only  # the one bidder that is asked about; None for all
+        self.times = 1 if only is None else ONE
+        self.truths: dict[int, Decision | None] = {}  # decisions about tasks that tell the truth, as far as known
+        self.unsteady: list[int] = []  # tasks whose same report was answered in two ways
+        self.courses: list[Checkpoints] = []  # the run that reports go on with
 
     @cached_property
     def offers(self) -> OfferVerification | None:
@@ -102,7 +88,7 @@ class BidderView:
         for i in self.order:
             cost = self.offers.costs[i]
             edge = -1 if cost is None else cost.__floor__()
-            more = [] if self.only is None else list_first_bids(self.instance, i, self.run.decisions[i])
+            more = [] if self.only is None else misreports.list_first_bids(self.instance, i, self.run.decisions[i])
             for bid in sorted({0, edge, edge + 1, LIMIT, *more}):
                 report = again.truth(i)._replace(bid=bid)
                 if not 0 <= bid <= LIMIT or again.cost(i, report) > again.left:
@@ -148,10 +134,8 @@ class BidderView:
     def ask_alone(self, i: int, report: Report) -> tuple[int, Decision | None] | None:
         """Utility and decision in REPEATS runs in processes of their own; None if one is not valid or they differ."""
         again = RepeatableRun(self.instance, self.run, 0)
-        own = self.run.decisions[i]
-        found = (
-            [(self.utility(i, own), own)] if report == again.truth(i)._replace(bid=int(self.instance.bid[i])) else []
-        )
+        own, at_hand = self.run.decisions[i], again.truth(i)._replace(bid=int(self.instance.bid[i]))
+        found = [(self.utility(i, own), own)] if report == at_hand else []
         for _ in range(REPEATS):
             again.left = again.cost(i, report) + PROCESS
             valid, decision = again.decision(i, report, alone=True)
@@ -164,16 +148,12 @@ class BidderView:
         return found[0]
 
 
-def make_bidder_view(case: Case, only: int | None = None) -> BidderView:
-    return BidderView(case.instance, case.run, only)
-
-
 # What is tried of all bidders (False) or of one alone (True)
-_PLANS: dict[tuple[str, bool], Plan] = {
-    (BY_BID, False): try_bids,
-    (BY_BID, True): try_bids_where_outcomes_change,
-    (BY_TYPE, False): try_types,
-    (BY_TYPE, True): try_types_of_one,
+_PLANS: dict[tuple[str, bool], misreports.Plan] = {
+    (BY_BID, False): misreports.try_bids,
+    (BY_BID, True): misreports.try_bids_where_outcomes_change,
+    (BY_TYPE, False): misreports.try_types,
+    (BY_TYPE, True): misreports.try_types_of_one,
 }
 
 
@@ -189,7 +169,7 @@ def truthful_type(case: Case, task: int | None = None) -> Check:
 
 def _settle(case: Case, task: int | None, claim: str) -> Check:
     """Decide by the offers if they decide it, else by lies."""
-    view = case.share(make_bidder_view, task)
+    view = case.share(BidderView, task)
     offers, problem, order = view.offers, "", view.order
     constants = sorted({str(constant.source) for constant in view.run.constants})
     figures: Figures = {"constants": ", ".join(constants) or "none"}
@@ -219,7 +199,7 @@ def _settle(case: Case, task: int | None, claim: str) -> Check:
 
 def compare_by_trials(case: Case, task: int, claim: str, problem: str, figures: Figures, scale: int) -> Check:
     """A claim about one bidder that could not be followed exactly, because of `problem`, by runs with lies."""
-    view = make_bidder_view(case, task)
+    view = BidderView(case, task)
     tried = _try_lies(view, view.order, _PLANS[claim, True], keep=claim == BY_TYPE)
     if tried is None or tried.witness is None:
         return leave_open(case, f"{problem}; {UNLIKE if tried is None else tried.explain(view)}", figures)
@@ -247,16 +227,17 @@ class MisreportTrials(NamedTuple):
         return f"{self.reports} misreports of {whose} tried, none gains"
 
 
-def _try_lies(view: BidderView, order: list[int], plan: Plan, *, keep: bool = False) -> MisreportTrials | None:
+def _try_lies(
+    view: BidderView, order: list[int], plan: misreports.Plan, *, keep: bool = False
+) -> MisreportTrials | None:
     """Reports of all tasks in turns, until the allowance is used up; None if the truth is answered otherwise now."""
     again = RepeatableRun(view.instance, view.run, ALLOWANCE * view.times, keep=keep, courses=view.courses)
     try:
         if not again.is_reproducible():
             return None
         waiting: dict[int, Iterator[Report]] = {}
-        reports, wanted = 0, 0
-        seen: set[int] = set()
-        gains: list[tuple[int, int, Report]] = []
+        wanted = 0
+        outcomes: list[tuple[int, int, Report]] = []  # gain, task and report of each valid run
         # As many tasks as can have EACH reports, and whose true outcome is known.
         for i in order:
             cost = EACH * again.cost(i, again.truth(i))
@@ -267,27 +248,26 @@ def _try_lies(view: BidderView, order: list[int], plan: Plan, *, keep: bool = Fa
         while waiting:
             for i in list(waiting):
                 report = next(waiting[i], None)
-                if report is None or reports == REPORTS * view.times or again.cost(i, report) > again.left:
+                if report is None or len(outcomes) == REPORTS * view.times or again.cost(i, report) > again.left:
                     del waiting[i]
                     continue
                 valid, decision = again.decision(i, report)
                 if valid:
-                    reports += 1
-                    seen.add(i)
-                    gains.append((view.utility(i, decision) - view.utility(i, view.truths[i]), i, report))
-        gains = sorted((each for each in gains if each[0] > 0), key=lambda each: -each[0])
+                    outcomes.append((view.utility(i, decision) - view.utility(i, view.truths[i]), i, report))
+        gains = sorted((each for each in outcomes if each[0] > 0), key=lambda each: -each[0])
         best = next(_confirm_gains(view, again, gains[:CONFIRMED]), None) if again.own else next(iter(gains), None)
     finally:
         again.close()
+    counts = len(outcomes), len({i for _, i, _ in outcomes}), again.failed
     if best is None:
-        return MisreportTrials(reports, len(seen), again.failed, 0, None)
+        return MisreportTrials(*counts, 0, None)
     gain, i, lie = best
     truth, honest = again.truth(i), view.utility(i, view.truths[i])
     witness: dict[str, Any] = {"task": i, "utility": str(honest), "better_utility": str(honest + gain)}
     reported = lie._asdict()
     del reported["bid"]
     witness |= {"true_bid": truth.bid, "better_bid": str(lie.bid)} if lie.bid != truth.bid else reported
-    return MisreportTrials(reports, len(seen), again.failed, gain, witness | {"gain": str(gain)})
+    return MisreportTrials(*counts, gain, witness | {"gain": str(gain)})
 
 
 def _confirm_gains(
