@@ -11,8 +11,7 @@ monotone; the second search adds in the same order and has to find the very same
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -43,26 +42,25 @@ class RecordedOffer(NamedTuple):
     admitted: bool = False  # whether it was taken
 
 
-@dataclass(frozen=True, slots=True)
-class OfferVerification:
+class Breach(NamedTuple):
+    """What is wrong with the offer to a task, or with all of them (None)."""
+
+    task: int | None
+    problem: str
+
+    def __str__(self) -> str:
+        return self.problem if self.task is None else f"task {self.task}: {self.problem}"
+
+
+class OfferVerification(NamedTuple):
     """The result of finding every offer again."""
 
     # c of each task that was looked at, as the second search found it; None without a schedule.
     costs: Sequence[Cost | None]
-    # the first of the facts that fails, in figures: task and what is wrong; None if none fails.
-    broken: dict[str, Any] | None = None
+    broken: Breach | None = None  # the first of the facts that fails; None if none fails
     doubt: str = ""  # why nothing is decided; empty if everything is
     # offers were not found again: prices were set before the bid was shown, which settles bids and nothing else.
     blind: bool = False
-
-    @property
-    def problem(self) -> str:
-        return "" if self.broken is None else explain_breach(self.broken)
-
-
-def explain_breach(broken: Mapping[str, Any]) -> str:
-    where = "" if broken["task"] is None else f"task {broken['task']}: "
-    return f"{where}{broken['problem']}"
 
 
 def records_offers(run: OnlineRun) -> bool:
@@ -219,14 +217,13 @@ def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = Non
     offers, costs, trace = list_offers(instance, run), list[Cost | None](), run.trace
     blind = isinstance(trace, PostedTrace)
     if [offer.task for offer in offers] != list(range(instance.tasks)):
-        broken: dict[str, Any] = {"task": len(offers), "problem": "the run did not keep one offer per task"}
-        return OfferVerification(costs, broken, blind=blind)
+        return OfferVerification(costs, Breach(len(offers), "the run did not keep one offer per task"), blind=blind)
     if blind:
         wrongs = ((offer.task, _explain(instance, offer, run.decisions[offer.task], offer.cost)[0]) for offer in offers)
-        found = next(({"task": i, "problem": wrong} for i, wrong in wrongs if wrong), None)
+        found = next((Breach(i, wrong) for i, wrong in wrongs if wrong), None)
         return OfferVerification([offer.cost for offer in offers], found, blind=True)
     if isinstance(trace, LinearTrace) and min(trace.rule.growth, trace.rule.eta_c, trace.rule.eta_m) < 0:
-        return OfferVerification(costs, {"task": None, "problem": "an admission can lower a price"})
+        return OfferVerification(costs, Breach(None, "an admission can lower a price"))
     replay, doubt = _Replay(instance, run, times), ""
     for offer, decision in zip(offers[:until], run.decisions[:until], strict=True):
         try:
@@ -240,10 +237,9 @@ def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = Non
         if not wrong and decision is not None and replay.book(offer.task, decision):
             wrong = "its admission lowers a price"
         if wrong:
-            figures = {"least_cost": _text(least), "cost_offered": _text(offer.cost)}
-            return OfferVerification(costs, {"task": offer.task, "problem": wrong, **figures}, doubt)
+            return OfferVerification(costs, Breach(offer.task, wrong), doubt)
     if until is None and isinstance(trace, LinearTrace) and (dict(trace.lam), dict(trace.phi)) != replay.list_prices():
-        return OfferVerification(costs, {"task": None, "problem": "prices at the end are not those of the rule"}, doubt)
+        return OfferVerification(costs, Breach(None, "prices at the end are not those of the rule"), doubt)
     return OfferVerification(costs, None, doubt)
 
 
@@ -273,7 +269,3 @@ def _explain(
         if decision.payment != math.ceil(offer.cost):
             return f"{decision.payment} was booked for it", ""
     return "", ""
-
-
-def _text(cost: Cost | None) -> str:
-    return "none" if cost is None else str(Fraction(cost))

@@ -19,12 +19,7 @@ from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import find_outlay
 from ratiobench.bench.lora.theory.basis.verdicts import compare, explain_invalid, leave_open
 from ratiobench.bench.lora.theory.payments import misreports
-from ratiobench.bench.lora.theory.payments.offers import (
-    OfferVerification,
-    explain_breach,
-    records_offers,
-    verify_offers,
-)
+from ratiobench.bench.lora.theory.payments.offers import Breach, OfferVerification, records_offers, verify_offers
 from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, RepeatableRun, Report, follows_bids
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import ScheduleKind
@@ -80,7 +75,7 @@ class BidderView:
         return verify_offers(self.instance, self.run, until=last, times=SEARCHED)
 
     @cached_property
-    def confirmations(self) -> tuple[int, dict[str, Any] | None]:
+    def confirmations(self) -> tuple[int, Breach | None]:
         """How many bids were put to the algorithm again, and the first that did not meet the offer of the run."""
         assert self.offers is not None
         again = RepeatableRun(self.instance, self.run, ASKED * self.times, courses=self.courses)
@@ -103,7 +98,7 @@ class BidderView:
                 elif decision is not None and cost is not None and decision.payment != ceil(cost):
                     problem = f"is charged {decision.payment}"
                 if problem:
-                    return asked, {"task": i, "problem": f"a bid of {bid} {problem}"}
+                    return asked, Breach(i, f"a bid of {bid} {problem}")
         return asked, None
 
     @cached_property
@@ -185,9 +180,9 @@ def _settle(case: Case, task: int | None, claim: str) -> Check:
             found_again = "is the least cost with room" if not offers.blind else "was made before the bid was shown"
             reason = f"{claim}: every offer {found_again}, is taken above it and charged"
             return compare(case, 0, 0, reason, figures=figures)
-        problem = f"offers are not take-it-or-leave-it at least cost ({explain_breach(broken)}); "
-        if broken["task"] is not None and view.only is None:
-            order = [broken["task"], *(i for i in order if i != broken["task"])]
+        problem = f"offers are not take-it-or-leave-it at least cost ({broken}); "
+        if broken.task is not None and view.only is None:
+            order = [broken.task, *(i for i in order if i != broken.task)]
     tried = _try_lies(view, order, _PLANS[claim, task is not None])
     if tried is None:
         return leave_open(case, f"{problem}{UNLIKE}", figures)

@@ -53,7 +53,7 @@ def _offer_curve(instance: Instance, run: OnlineRun, task: int) -> Curve:
         raise CurveUnknown("algorithm", run.algorithm, problem)
     found = verify_offers(instance, run)
     if found.broken is not None:
-        raise CurveUnknown("algorithm", run.algorithm, found.problem)
+        raise CurveUnknown("algorithm", run.algorithm, str(found.broken))
     if len(found.costs) <= task:
         raise CurveUnknown("algorithm", run.algorithm, found.doubt)
     cost = found.costs[task]
