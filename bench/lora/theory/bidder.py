@@ -70,7 +70,7 @@ class BidTrials:
         pieces = []
         for (valid, decision), some in groupby(sorted(self.answers), key=self.answers.__getitem__):
             low, *others = map(Fraction, some)
-            paid = None if decision is None else Line(Fraction(decision.payment or 0), Fraction(0))
+            paid = None if decision is None else Line(Fraction(decision.payment or 0))
             cells = () if decision is None else decision.cells
             if valid:
                 high = others[-1] if others else low

@@ -16,7 +16,7 @@ class Line(NamedTuple):
     """at + slope * bid."""
 
     at: Fraction
-    slope: Fraction
+    slope: Fraction = Fraction(0)
 
     def __call__(self, bid: Fraction) -> Fraction:
         return self.at + self.slope * bid
@@ -37,9 +37,7 @@ class Piece(NamedTuple):
     cells: tuple[Cell, ...]  # the schedule that it wins with; empty where it loses
 
     def has(self, bid: Fraction) -> bool:
-        return (self.low < bid or (self.low_in and self.low == bid)) and (
-            bid < self.high or (self.high_in and bid == self.high)
-        )
+        return self.low < bid < self.high or (bid == self.low and self.low_in) or (bid == self.high and self.high_in)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ def make_threshold_curve(
     if cost is None or cost >= top:
         pieces = [Piece(Fraction(0), top, True, True, False, None, ())]
     else:
-        paid = Line(payment, Fraction(0))
+        paid = Line(payment)
         pieces = [Piece(max(cost, Fraction(0)), top, cost < 0, True, True, paid, cells)]
         if cost >= 0:
             pieces.insert(0, Piece(Fraction(0), cost, True, True, False, None, ()))
@@ -134,11 +132,7 @@ def _candidates(piece: Piece, valuation: int, truthful: Fraction) -> Iterator[Fr
         yield piece.low if piece.low_in else (piece.low + piece.high) / 2
         return
     rising = piece.payment.slope < 0  # utility grows with the bid
-    ends = ((piece.high, piece.high_in), (piece.low, piece.low_in)) if rising else (
-        (piece.low, piece.low_in),
-        (piece.high, piece.high_in),
-    )  # fmt: skip
-    end, included = ends[0]
+    end, included = (piece.high, piece.high_in) if rising else (piece.low, piece.low_in)
     whole = Fraction(end.__floor__() if rising else end.__ceil__())
     for near in (whole, whole - 1 if rising else whole + 1):
         if piece.has(near):
@@ -147,8 +141,7 @@ def _candidates(piece: Piece, valuation: int, truthful: Fraction) -> Iterator[Fr
         yield end
     else:
         supremum = valuation - piece.payment(end)
-        middle = (piece.low + piece.high) / 2
-        yield middle
+        yield (piece.low + piece.high) / 2
         if supremum > truthful and piece.payment.slope:
             halfway = (valuation - (supremum + truthful) / 2 - piece.payment.at) / piece.payment.slope
             if piece.has(halfway):
