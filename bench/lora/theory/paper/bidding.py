@@ -46,23 +46,20 @@ def _unsure(case: Case) -> set[int]:
     auction = case.share(auction_of_case)
     if auction.trace.exact:
         return set()
-    found = set()
-    for i, valuation in enumerate(auction.instance.valuation.tolist()):
-        cost = auction.costs.get(i)
-        if cost is not None and cost.fits and abs(valuation - cost.total) <= ROUNDING * (valuation + abs(cost.total)):
-            found.add(i)
-    return found
+    values = auction.instance.valuation.tolist()
+    fitting = ((i, values[i], cost.total) for i, cost in auction.costs.items() if cost.fits)
+    return {i for i, value, total in fitting if abs(value - total) <= ROUNDING * (value + abs(total))}
 
 
 def _fixed_gains(case: Case) -> list[Fraction]:
     """U_i(b) - U_i(v_i) of every task for the bid that gains most, constants kept: `_gain` of each `fixed_curve`."""
     auction, unsure = case.share(auction_of_case), case.share(_unsure)
     gains = [Fraction(0)] * auction.instance.tasks
-    for i, valuation in enumerate(auction.instance.valuation.tolist()):
-        cost = auction.costs.get(i)
-        if cost is not None and cost.wins_somewhere and i not in unsure:
-            surplus = valuation - cost.payment(auction.rule)
-            if valuation <= cost.total:
+    values = auction.instance.valuation.tolist()
+    for i, cost in auction.costs.items():
+        if cost.wins_somewhere and i not in unsure:
+            surplus = values[i] - cost.payment(auction.rule)
+            if values[i] <= cost.total:
                 gains[i] = max(surplus, Fraction(0))
             elif cost.total >= 0:
                 gains[i] = max(-surplus, Fraction(0))

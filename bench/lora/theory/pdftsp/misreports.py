@@ -18,14 +18,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
+from ratiobench.bench.lora.theory.pdftsp import price_state
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, fixed_curve
-from ratiobench.bench.lora.theory.pdftsp.price_state import (
-    Course,
-    PriceState,
-    changes_state,
-    find_past_decision,
-    first_state,
-)
+from ratiobench.bench.lora.theory.pdftsp.price_state import PriceState
 from ratiobench.formulations.lora.covering.schedules import minimal_covers, space
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Task
@@ -49,14 +44,6 @@ class Outcome(NamedTuple):
     utility: Fraction
 
 
-class BestMisreport(NamedTuple):
-    # lie, utility: the best of those tried and what it gives; None when none is better than the truth.
-    lie: Misreport | None
-    utility: Fraction
-    tries: int  # how many misreports were followed
-    every: bool  # whether no other misreport can be better
-
-
 class Bidder:
     """A task that reports something else, in the order of arrivals, constants kept, the bid its valuation."""
 
@@ -64,16 +51,17 @@ class Bidder:
         self._auction, self._rule = auction, auction.rule
         self._task, self.valuation = auction.tasks[i], int(auction.instance.valuation[i])
         self.truth = Misreport(self._task.arrival, self._task.deadline, self._task.work, self._task.memory_mb)
-        # The best misreport so far.
+        # The best misreport so far (None: none is better than the truth), and whether no other one can be better
         self.lie: Misreport | None = None
-        self.best = fixed_curve(auction, i).utility(self.valuation)
+        self.utility = fixed_curve(auction, i).utility(self.valuation)
+        self.every = True
         if before is None:
-            before = first_state(auction)
+            before = price_state.first_state(auction)
             for task in auction.tasks[:i]:
                 before = before.follow(task)
-        self._course, self._meter = Course(before, meter), meter
+        self._course, self._meter = price_state.Course(before, meter), meter
         # Without a trace of task i the others are served as they were.
-        self._as_before = not changes_state(auction, find_past_decision(auction, i))
+        self._as_before = not price_state.changes_state(auction, price_state.find_past_decision(auction, i))
         self._after = i + 1
         self._outcomes: dict[Misreport, Outcome] = {}
         self._bounds: dict[Misreport, Fraction] = {}
@@ -85,8 +73,8 @@ class Bidder:
     def try_report(self, lie: Misreport) -> Outcome:
         if lie not in self._outcomes:
             self._outcomes[lie] = self._answer(lie)
-        if self._outcomes[lie].utility > self.best:
-            self.best, self.lie = self._outcomes[lie].utility, lie
+        if self._outcomes[lie].utility > self.utility:
+            self.utility, self.lie = self._outcomes[lie].utility, lie
         return self._outcomes[lie]
 
     def _answer(self, lie: Misreport) -> Outcome:
@@ -112,7 +100,7 @@ class Bidder:
         return self._bounds[lie]
 
     def is_hopeless(self, lie: Misreport) -> bool:
-        return self.ceiling(lie) <= self.best
+        return self.ceiling(lie) <= self.utility
 
     def _report(self, lie: Misreport) -> Task:
         """The task as it reports, after the others that come before a report of that arrival."""
@@ -122,28 +110,22 @@ class Bidder:
             if other.arrival > lie.arrival:
                 break
             if self._as_before:
-                self._course.take(other, find_past_decision(self._auction, other.index))
+                self._course.take(other, price_state.find_past_decision(self._auction, other.index))
             else:
                 self._course.decide(other, trace.alpha, trace.beta)
             self._after += 1
         return replace(self._task, **lie._asdict())
 
 
-def find_best_misreport(
-    auction: Auction, i: int, meter: SearchBudget, before: PriceState | None = None
-) -> BestMisreport:
-    """The misreport that pays best; of equals one that changes few fields."""
+def find_best_misreport(auction: Auction, i: int, meter: SearchBudget, before: PriceState | None = None) -> Bidder:
+    """The bidder with the misreport that pays best; of equals one that changes few fields."""
     bidder = Bidder(auction, i, meter, before)
-    every = True
     if not _is_settled(auction, i, bidder):
         try:
-            if auction.trace.search == "exact":
-                _search(auction, i, bidder)
-            else:
-                _enumerate(auction, i, bidder)
+            (_search if auction.trace.search == "exact" else _enumerate)(auction, i, bidder)
         except SearchLimitReached:
-            every = False
-    return BestMisreport(bidder.lie, bidder.best, bidder.tries, every)
+            bidder.every = False
+    return bidder
 
 
 def _is_settled(auction: Auction, i: int, bidder: Bidder) -> bool:
@@ -152,7 +134,8 @@ def _is_settled(auction: Auction, i: int, bidder: Bidder) -> bool:
     if cost is None:
         return True
     # (14) is the vendor's price, and prices of cells on top.
-    if auction.rule == "printed" and bidder.best >= max(0, valuation - min(o.price for o in auction.tasks[i].options)):
+    cheapest = min(option.price for option in auction.tasks[i].options)
+    if auction.rule == "printed" and bidder.utility >= max(0, valuation - cheapest):
         return True
     # Nothing costs less than what a maximiser chose: a bid that is too low for it is too low for the rest, and who is
     # served for the critical payment is charged least.
@@ -187,7 +170,7 @@ def _search_arrivals(auction: Auction, i: int, bidder: Bidder, first: int, last:
     while boxes:
         _, _, lie, top = heappop(boxes)
         choice, cost, _ = bidder.try_report(lie)
-        if choice is None or valuation <= cost or (auction.rule == "critical" and valuation - cost <= bidder.best):
+        if choice is None or valuation <= cost or (auction.rule == "critical" and valuation - cost <= bidder.utility):
             continue  # what is charged least at the corner is already too dear, and so is the whole box
         if bidder.is_hopeless(lie):
             continue
