@@ -13,7 +13,6 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.explanation import Conclusion, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
 from ratiobench.bench.lora.counterexamples import tiny
 from ratiobench.bench.lora.gantt import find_stretches
-from ratiobench.bench.lora.theory.basis.case import Cell
 from ratiobench.bench.lora.theory.basis.facts import find_facts, find_outlay
 from ratiobench.bench.lora.theory.claims import CLAIMS, audit
 from ratiobench.bench.theory.claim import find_claim
@@ -25,7 +24,7 @@ from ratiobench.online.lora.posted_prices import PostedCell, PostedTrace
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.simulator import Simulator
-from ratiobench.online.lora.traces import GreedyTrace, LinearTrace, Offer, PriceTrace
+from ratiobench.online.lora.traces import Cell, GreedyTrace, LinearTrace, Offer, PriceTrace
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee.simulator import decisions_of, run_in_process
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures, find_loads
+from ratiobench.bench.lora.theory.basis.case import Case, Figures, find_loads
 from ratiobench.bench.lora.theory.basis.dual import DualValue, dual_of
 from ratiobench.bench.lora.theory.basis.verdicts import CLOSE, compare
 from ratiobench.bench.theory.keeping import keep_by_content
@@ -27,6 +27,7 @@ from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.protocol import Posted
 from ratiobench.online.lora.public_constants import cap_compute, cap_memory, largest_share
 from ratiobench.online.lora.roots import is_gain_below, share_above
+from ratiobench.online.lora.traces import Cell
 from ratiobench.online.outcome import OnlineRun
 
 ROUNDING = Fraction(1, 10**9)  # Relative error that prices in doubles do not reach

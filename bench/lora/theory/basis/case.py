@@ -22,11 +22,10 @@ from ratiobench.bench.lora.theory.basis.facts import (
 from ratiobench.formulations.report import Exact, Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance, Public
-from ratiobench.online.lora.traces import Offer, PriceTrace
+from ratiobench.online.lora.traces import Cell, Offer, PriceTrace
 from ratiobench.online.outcome import OnlineRun
 
 Figures = dict[str, Fraction | int | str | None]
-Cell = tuple[int, int]
 Value = TypeVar("Value")
 # The reference of checks that are not about OPT
 UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)

@@ -24,8 +24,8 @@ from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.search.additive import exact_cover
+from ratiobench.online.lora.traces import Cell
 
-Cell = tuple[int, int]
 Prices = Mapping[
     Cell, Fraction | float | int
 ]  # By (node, slot from 1), micro-dollars per sample or per MB; others are 0

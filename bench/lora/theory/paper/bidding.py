@@ -86,14 +86,12 @@ def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
     if auction.moving_units:
         return
     instance = auction.instance
-    sizes = {name: size.tolist() for name, size in (("alpha", instance.work), ("beta", instance.memory_mb))}
-    tops = {}
-    for name in auction.oracle:
-        pairs = enumerate(zip(instance.bid.tolist(), sizes[name], strict=True))
-        tops[name] = nlargest(2, ((Fraction(bid, size), i) for i, (bid, size) in pairs))
+    bids, sizes = instance.bid.tolist(), {"alpha": instance.work.tolist(), "beta": instance.memory_mb.tolist()}
+    ratios = {name: ((Fraction(bids[i], size), i) for i, size in enumerate(sizes[name])) for name in auction.oracle}
+    tops = {name: nlargest(2, pairs) for name, pairs in ratios.items()}
     for i in tasks:
         better, _ = fixed_curve(auction, i).best()
-        most = max(better, Fraction(int(instance.bid[i])), Fraction(int(instance.valuation[i])))
+        most = max(better, Fraction(bids[i]), Fraction(int(instance.valuation[i])))
         others = {name: next((value for value, j in top if j != i), Fraction(0)) for name, top in tops.items()}
         if all(most <= others[name] * sizes[name][i] for name in tops):
             yield i
@@ -137,10 +135,9 @@ def theorem3_types(case: Case, task: int | None = None) -> Check:
     """No task gains by a narrower window, more work or more memory than it has, alone or together; bid truthful."""
     auction = case.share(auction_of_case)
     figures: Figures = {"payment": auction.rule}
-    if not auction.trace.exact:
-        if task is None:
-            problem = "float prices: misreports are followed in exact arithmetic only (arith=exact)"
-            return leave_open(case, problem, figures)
+    if not auction.trace.exact and task is None:
+        return leave_open(case, "float prices: misreports are followed in exact arithmetic only (arith=exact)", figures)
+    if not auction.trace.exact and task is not None:
         problem = "float prices: not every misreport is followed (arith=exact)"
         return compare_by_trials(case, task, BY_TYPE, problem, figures, auction.scale)
     before = first_state(auction)

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.dual import best_schedule, dual_of
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING
 from ratiobench.bench.lora.theory.basis.verdicts import compare, compare_optimum
 from ratiobench.formulations.lora.covering.schedules import Cover, Space, cheapest_cover, space
 from ratiobench.instances.lora.model import Public, Task
-from ratiobench.online.lora.traces import Offer
+from ratiobench.online.lora.traces import Cell, Offer
 
 
 class Row(NamedTuple):

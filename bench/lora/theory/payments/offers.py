@@ -23,10 +23,9 @@ from ratiobench.formulations.lora.covering.schedules import FAR, Space, StateSpa
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.posted_prices import PostedTrace
-from ratiobench.online.lora.traces import GreedyTrace, LinearTrace
+from ratiobench.online.lora.traces import Cell, GreedyTrace, LinearTrace
 from ratiobench.online.outcome import OnlineRun
 
-Cell = tuple[int, int]
 Cost = Fraction | float | int
 
 STEPS = 4_000_000  # Most additions of the exact search in one audit: some five seconds

@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ratiobench.bench.lora.theory.basis.case import Case, Cell, Step, replay_offers
+from ratiobench.bench.lora.theory.basis.case import Case, Step, replay_offers
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve, make_threshold_curve
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.lora.registry import parse
-from ratiobench.online.lora.traces import PriceTrace
+from ratiobench.online.lora.traces import Cell, PriceTrace
 from ratiobench.online.outcome import OnlineRun, Source
 
 

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ratiobench.instances.io.fields import LIMIT
-
-Cell = tuple[int, int]
+from ratiobench.online.lora.traces import Cell
 
 
 class Line(NamedTuple):

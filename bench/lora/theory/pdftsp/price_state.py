@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratiobench.bench.lora.theory.basis.case import Cell
 from ratiobench.bench.lora.theory.basis.facts import SearchBudget
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction
 from ratiobench.bench.lora.theory.pdftsp.curve import Line
@@ -23,6 +22,7 @@ from ratiobench.formulations.lora.covering.schedules import Space
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import IntArray, Task
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
+from ratiobench.online.lora.traces import Cell
 
 KEPT = 10**7  # Most prices of all states together, tasks times nodes times slots, with which states are kept
 
