@@ -85,39 +85,25 @@ BASELINES = "docs/theory/baselines.md"
 OTHER_PAYMENTS = ClaimScope("payments other than pdFTSP's", lambda run: not isinstance(run.trace, PriceTrace))
 
 # The symbols of the statements; docs/theory/paper.md has them with the proofs. A claim's own are in its entry.
-SIGNS: tuple[tuple[str, str], ...] = (
-    (
-        "ALG, P",
-        "welfare of the tasks that the algorithm admitted; P~ that of all tasks with F > 0, dropped ones included",
-    ),
-    ("OPT", "the largest welfare of any solution, with all arrivals known"),
-    (
-        "s, r, M",
-        "samples per slot, memory in GB (files have MB; `units=given` counts these) and total samples of a task; S, R: "
-        "samples and memory summed over the cells (node, slot) of a schedule",
-    ),
-    ("minimal schedule", "one that no longer does the work when a cell is taken away"),
-    ("b, q, e", "bid, vendor's price, cost of operation per cell; b_il = b - q - sum e is the worth of a schedule"),
-    ("lambda, phi", "prices of compute and memory per node and slot, of which there are C_p and C_m - r_b"),
-    (
-        "F",
-        "b_il less S and R at the largest prices on the schedule (eq. 9); F' the same with each cell at its own price",
-    ),
-    (
-        "mu",
-        "max(0, F) of a task; D^I the dual objective with these mu when the run ends (eq. 5); D the same with mu = "
-        "max(0, max F') at any prices, which always bounds OPT",
-    ),
-    ("(14)", "the paper's payment: vendor and prices, without the cost of operation, which b - F includes"),
-    ("alpha, beta", "max b/M and max b/r over all tasks; A is the larger of the two"),
-    ("(9), line 6", "numbers in brackets are equations of the main paper, lines those of its Algorithm 1"),
-    (
-        "bbar",
-        "b_il / (S + R); rho = 1 + (bbar_max / bbar_min) max{s_max / s_min, r_max / r_min}; rho_L = 1 + L (bbar_max / "
-        "bbar_min) (s_max + r_max) / (s_min + r_min), L being the most cells of a schedule",
-    ),
-    ("kappa", "the largest of a schedule's number of cells and S over its slowest rate, over minimal schedules"),
-)
+SIGNS = {
+    "ALG, P": "welfare of the tasks that the algorithm admitted; P~ that of all tasks with F > 0, dropped ones "
+    "included",
+    "OPT": "the largest welfare of any solution, with all arrivals known",
+    "s, r, M": "samples per slot, memory in GB (files have MB; `units=given` counts these) and total samples of a "
+    "task; S, R: samples and memory summed over the cells (node, slot) of a schedule",
+    "minimal schedule": "one that no longer does the work when a cell is taken away",
+    "b, q, e": "bid, vendor's price, cost of operation per cell; b_il = b - q - sum e is the worth of a schedule",
+    "lambda, phi": "prices of compute and memory per node and slot, of which there are C_p and C_m - r_b",
+    "F": "b_il less S and R at the largest prices on the schedule (eq. 9); F' the same with each cell at its own price",
+    "mu": "max(0, F) of a task; D^I the dual objective with these mu when the run ends (eq. 5); D the same with mu = "
+    "max(0, max F') at any prices, which always bounds OPT",
+    "(14)": "the paper's payment: vendor and prices, without the cost of operation, which b - F includes",
+    "alpha, beta": "max b/M and max b/r over all tasks; A is the larger of the two",
+    "(9), line 6": "numbers in brackets are equations of the main paper, lines those of its Algorithm 1",
+    "bbar": "b_il / (S + R); rho = 1 + (bbar_max / bbar_min) max{s_max / s_min, r_max / r_min}; rho_L = 1 + L "
+    "(bbar_max / bbar_min) (s_max + r_max) / (s_min + r_min), L being the most cells of a schedule",
+    "kappa": "the largest of a schedule's number of cells and S over its slowest rate, over minimal schedules",
+}
 
 # Among instances with vendors, on two nodes; every second start with bids raised
 _ON_TWO_NODES = partial(SearchSpace, costs=0, vendors=True, raised=2, nodes=2)
@@ -137,28 +123,22 @@ CLAIMS: tuple[Claim, ...] = (
         statement="problem (4) is NP-hard",
         source="main paper, Theorem 1",
         standing=ProofStatus.PROVED,
-        proof=(
-            "A knapsack of capacity C and items of weight w_i and value v_i is (4) with one node and one slot: K = T = "
-            "1, C_p = C, M_i = s_i = w_i, b_i = v_i, no costs, no vendors, memory for all. The printed reduction runs "
-            "the wrong way: it leaves constraints of (4) out until a knapsack remains, and a relaxation that is hard "
-            "does not make a problem hard."
-        ),
+        proof="A knapsack of capacity C and items of weight w_i and value v_i is (4) with one node and one slot: K = T "
+        "= 1, C_p = C, M_i = s_i = w_i, b_i = v_i, no costs, no vendors, memory for all. The printed reduction runs "
+        "the wrong way: it leaves constraints of (4) out until a knapsack remains, and a relaxation that is hard does "
+        "not make a problem hard.",
     ),
     _claim_of_pdftsp(
         name="theorem2",
         statement="Algorithms 1 and 2 finish in polynomial time, O(I N W T K)",
         source="main paper, Theorem 2",
         standing=ProofStatus.FALSE,
-        repaired=(
-            "O(I N W T K) is pseudo-polynomial: polynomial where the amounts of work are no larger than a polynomial "
-            "in the number of tasks, slots and nodes"
-        ),
-        proof=(
-            "W, the largest M_i, is a number in the input, which is as long as its logarithm, and Algorithm 2 loops "
-            "from 1 to W. Nor can another algorithm solve (12) in polynomial time unless P = NP: min-knapsack (weights "
-            "w_j, costs c_j, demand B, j = 1..n) is (12) at zero prices with K = T = n, s_ik = w_k, M_i = B, e_ikt = "
-            "c_k for t = k and more than the sum of all c_j else."
-        ),
+        repaired="O(I N W T K) is pseudo-polynomial: polynomial where the amounts of work are no larger than a "
+        "polynomial in the number of tasks, slots and nodes",
+        proof="W, the largest M_i, is a number in the input, which is as long as its logarithm, and Algorithm 2 loops "
+        "from 1 to W. Nor can another algorithm solve (12) in polynomial time unless P = NP: min-knapsack (weights "
+        "w_j, costs c_j, demand B, j = 1..n) is (12) at zero prices with K = T = n, s_ik = w_k, M_i = B, e_ikt = c_k "
+        "for t = k and more than the sum of all c_j else.",
     ),
     _claim_of_pdftsp(
         name="theorem5",
@@ -166,19 +146,14 @@ CLAIMS: tuple[Claim, ...] = (
         source="main paper, Theorem 5",
         standing=ProofStatus.FALSE,
         assumptions="none; a valid run of Algorithm 1 as printed (updates=all)",
-        proof_assumes=(
-            "e >= 0; alpha = max b/M, beta = max b/r of this instance; bbar >= 1 on the schedules that rho is taken "
-            "over: the minimal ones or, where a minimal one has b_il <= 0, those of the run with F > 0 (basis: "
-            "observed)"
-        ),
-        repaired=(
-            "OPT <= kappa rho_L (1 + A) ALG (theorem5_repaired); as printed when every minimal schedule has one cell"
-        ),
-        flaw=(
-            "the two halves of the proof, dual feasibility (Lemma 4) and the loss by dropped tasks (Lemma 3), do "
-            "not hold: F charges the largest price of a schedule, the dual sums the prices of its cells; and a "
-            "dropped task loses all its cells."
-        ),
+        proof_assumes="e >= 0; alpha = max b/M, beta = max b/r of this instance; bbar >= 1 on the schedules that rho "
+        "is taken over: the minimal ones or, where a minimal one has b_il <= 0, those of the run with F > 0 (basis: "
+        "observed)",
+        repaired="OPT <= kappa rho_L (1 + A) ALG (theorem5_repaired); as printed when every minimal schedule has one "
+        "cell",
+        flaw="the two halves of the proof, dual feasibility (Lemma 4) and the loss by dropped tasks (Lemma 3), do not "
+        "hold: F charges the largest price of a schedule, the dual sums the prices of its cells; and a dropped task "
+        "loses all its cells.",
         check=theorem5.theorem5,
         search=SearchSpace(
             "OPT <= rho (1 + max{alpha, beta}) ALG, where its proof's assumptions hold (Theorem 5; false)"
@@ -189,9 +164,8 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= kappa rho_L (1 + A) ALG",
         source="Theorem 5' (a) and (b) of this project",
         standing=ProofStatus.PROVED,
-        assumptions=(
-            "e >= 0; bbar >= 1 on schedules with F > 0; alpha, beta at least this instance's; search=exact; updates=all"
-        ),
+        assumptions="e >= 0; bbar >= 1 on schedules with F > 0; alpha, beta at least this instance's; search=exact; "
+        "updates=all",
         check=theorem5.theorem5_repaired,
         search=_ON_TWO_NODES("OPT <= kappa rho_L (1 + A) ALG where selected schedules have bbar >= 1 (Theorem 5')"),
     ),
@@ -217,10 +191,8 @@ CLAIMS: tuple[Claim, ...] = (
         statement="no schedule with F > 0 uses a cell whose virtual load has reached a capacity",
         source="main paper, Lemma 2, with F <= 0 where it says F < 0",
         standing=ProofStatus.PROVED,
-        assumptions=(
-            "e >= 0; s <= C_p and r <= C_m - r_b on candidate nodes; bbar >= 1 on schedules with F > 0; "
-            "alpha, beta at least this instance's"
-        ),
+        assumptions="e >= 0; s <= C_p and r <= C_m - r_b on candidate nodes; bbar >= 1 on schedules with F > 0; alpha, "
+        "beta at least this instance's",
         check=theorem5.lemma2,
         search=_ON_TWO_NODES("no schedule with F > 0 touches a cell whose virtual load has reached capacity (Lemma 2)"),
     ),
@@ -248,14 +220,10 @@ CLAIMS: tuple[Claim, ...] = (
         statement="(mu, lambda, phi) after the last task satisfies (6a) for every schedule",
         source="main paper, Lemma 4",
         standing=ProofStatus.FALSE,
-        repaired=(
-            "(mu, kappa lambda, kappa phi) satisfies it (lemma4_repaired); sum C lambda + sum C phi + sum max(0, max "
-            "F') bounds OPT at any prices"
-        ),
-        flaw=(
-            "F takes the largest prices of a schedule times S and R, (6a) sums the prices cell by cell, so F can "
-            "be 0 where that sum leaves a surplus, and prices that rise later may rise in other cells."
-        ),
+        repaired="(mu, kappa lambda, kappa phi) satisfies it (lemma4_repaired); sum C lambda + sum C phi + sum max(0, "
+        "max F') bounds OPT at any prices",
+        flaw="F takes the largest prices of a schedule times S and R, (6a) sums the prices cell by cell, so F can be 0 "
+        "where that sum leaves a surplus, and prices that rise later may rise in other cells.",
         check=lemma4.lemma4,
         search=SearchSpace("mu_i + sum (lambda s + phi r) >= b_il at final prices (Lemma 4; false)"),
     ),
@@ -283,14 +251,10 @@ CLAIMS: tuple[Claim, ...] = (
         source="main paper, section 3: dynamic programming finds the optimal solution of (9) and (12)",
         standing=ProofStatus.FALSE,
         assumptions="exact prices; true increments, overshoot clipped at 0, first slot usable (search=printed)",
-        repaired=(
-            "for every pair of prices keep the cells that are no dearer, and solve the additive covering programme "
-            "(search=exact)"
-        ),
-        flaw=(
-            "a state of the table keeps its cheapest path, but every further unit pays the largest prices of the "
-            "whole path, so a path that is dearer at this state can end cheaper."
-        ),
+        repaired="for every pair of prices keep the cells that are no dearer, and solve the additive covering "
+        "programme (search=exact)",
+        flaw="a state of the table keeps its cheapest path, but every further unit pays the largest prices of the "
+        "whole path, so a path that is dearer at this state can end cheaper.",
         check=algorithms.algorithm2,
     ),
     _claim_of_paper(
@@ -298,15 +262,11 @@ CLAIMS: tuple[Claim, ...] = (
         statement="no bid gains more than the true valuation",
         source="main paper, Theorem 3, alpha and beta from the bids",
         standing=ProofStatus.FALSE,
-        assumptions=(
-            "undecided where canonical units depend on the bid, or with search=printed, unless a bid that changes no "
-            "constant gains"
-        ),
+        assumptions="undecided where canonical units depend on the bid, or with search=printed, unless a bid that "
+        "changes no constant gains",
         repaired="with public constants and the payment b - F, which is a posted price: truthful in the bid",
-        flaw=(
-            "alpha and beta are the largest ratios of the bids themselves, so a bid changes the prices that it "
-            "is offered; and (14) does not charge the operational cost."
-        ),
+        flaw="alpha and beta are the largest ratios of the bids themselves, so a bid changes the prices that it is "
+        "offered; and (14) does not charge the operational cost.",
         check=bidding.theorem3,
         check_one=bidding.theorem3,
         search=SearchSpace("no bid gains more than the true valuation (Theorem 3; false)", costs=0, raised=0),
@@ -317,10 +277,8 @@ CLAIMS: tuple[Claim, ...] = (
         source="main paper, Theorem 3",
         standing=ProofStatus.FALSE,
         repaired="true for payment=critical; for (14) when every e = 0",
-        flaw=(
-            "a task wins above c = b - F, but (14) charges c less the operational cost: a task whose valuation is "
-            "between the two gains by bidding above c."
-        ),
+        flaw="a task wins above c = b - F, but (14) charges c less the operational cost: a task whose valuation is "
+        "between the two gains by bidding above c.",
         check=bidding.theorem3_fixed_constants,
         check_one=bidding.theorem3_fixed_constants,
     ),
@@ -329,15 +287,11 @@ CLAIMS: tuple[Claim, ...] = (
         statement="no report of a narrower window, more work or more memory gains",
         source="main paper, section 2 (the bid contains them); not claimed",
         standing=ProofStatus.FALSE,
-        assumptions=(
-            "constants kept; exact prices; every window inside the true one, larger work and memory, alone and "
-            "together; undecided where not all of them were run (with search=printed only a few, on large instances)"
-        ),
+        assumptions="constants kept; exact prices; every window inside the true one, larger work and memory, alone and "
+        "together; undecided where not all of them were run (with search=printed only a few, on large instances)",
         repaired="true if the schedule is the cheapest among those that fit",
-        flaw=(
-            "Algorithm 1 chooses a schedule first and tests its capacity afterwards, so a report that rules out the "
-            "crowded slot can win where the true report is dropped."
-        ),
+        flaw="Algorithm 1 chooses a schedule first and tests its capacity afterwards, so a report that rules out the "
+        "crowded slot can win where the true report is dropped.",
         asked=True,
         check=bidding.theorem3_types,
         check_one=bidding.theorem3_types,
@@ -356,10 +310,8 @@ CLAIMS: tuple[Claim, ...] = (
         source="main paper, Definition 3 as printed",
         standing=ProofStatus.FALSE,
         repaired="for truthful bids (theorem4)",
-        flaw=(
-            "a task that bids above a price that exceeds its valuation wins and loses money, under any rule that "
-            "charges something."
-        ),
+        flaw="a task that bids above a price that exceeds its valuation wins and loses money, under any rule that "
+        "charges something.",
         check=bidding.theorem4_literal,
     ),
     _claim_of_paper(
@@ -388,10 +340,8 @@ CLAIMS: tuple[Claim, ...] = (
         standing=ProofStatus.FALSE,
         assumptions="updates=all",
         repaired="with prices that reach max b/s at load C - s: exponential prices, raised on admission",
-        flaw=(
-            "prices keep tasks off a full cell (Lemma 2), but not off one that is nearly full, where a task can be "
-            "larger than the free capacity."
-        ),
+        flaw="prices keep tasks off a full cell (Lemma 2), but not off one that is nearly full, where a task can be "
+        "larger than the free capacity.",
         asked=True,
         applies=verdicts.explain_outside_algorithm1,
         check=algorithms.overflow,
@@ -528,19 +478,15 @@ CLAIMS: tuple[Claim, ...] = (
         name="theorem_a1",
         statement="OPT <= D <= Gamma ALG, one price per node type and slot",
         source=f"Theorem A': {BASELINES}",
-        assumptions=(
-            "tasks of one cell; any n tasks fit a node and no n + 1 do; costs >= 0; values of units between L and "
-            "theta L"
-        ),
+        assumptions="tasks of one cell; any n tasks fit a node and no n + 1 do; costs >= 0; values of units between L "
+        "and theta L",
         about=_posted("units", UnitTerms),
         check=price_laws.theorem_a1,
     ),
     _proved_claim(
         name="theorem_s",
-        statement=(
-            "OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG at price 0; at a drawn price (1 + 2 Omega sigma / "
-            "(f (sigma - 1))) (1 + ln theta) in the mean"
-        ),
+        statement="OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG at price 0; at a drawn price (1 + 2 Omega "
+        "sigma / (f (sigma - 1))) (1 + ln theta) in the mean",
         source=f"Theorems S and S2: {BASELINES}",
         assumptions="no costs, no vendor prices; slackness sigma > 1; at a drawn price one node type for each task",
         about=_posted("static", StaticTerms),
@@ -594,5 +540,5 @@ CLAIMS: tuple[Claim, ...] = (
         check=truthfulness.no_deficit,
     ),
 )
-THEORY = make_claims(CLAIMS, AUDITS, SIGNS, Case)
+THEORY = make_claims(CLAIMS, AUDITS, tuple(SIGNS.items()), Case)
 audit = THEORY.audit
