@@ -92,21 +92,20 @@ class _Comparison:
         instance, reason = self.instance, self.reasons.get(i, DEAR)
         slots = sorted({slot for _, slot in chosen.cells})
         density = self._per_unit(i, value)
-        about = f"task {i} arrives in slot {int(instance.arrival[i])}, deadline {int(instance.deadline[i])}"
-        earns = f"bids {int(instance.bid[i]):,} and earns {value:,} in the best known solution"
+        task = (instance.arrival, instance.deadline, instance.work, instance.bid)
+        arrival, deadline, work, bid = (int(figure[i]) for figure in task)
+        about = f"task {i} arrives in slot {arrival}, deadline {deadline}"
+        earns = f"bids {bid:,} and earns {value:,} in the best known solution"
         text = f"{about}, {earns} ({density:,.0f} per 1,000 samples) in {_span(slots)}"
         figures: dict[str, Any] = {
             "arrival": i,
             "kind": "rejected",
-            "slot": int(instance.arrival[i]),
-            "deadline": int(instance.deadline[i]),
-            "work": int(instance.work[i]),
-            "bid": int(instance.bid[i]),
-            "best_value": value,
-            "value": 0,
-            "best_cells": [list(cell) for cell in chosen.cells],
-            "free_capacity": reason != FULL,
+            "slot": arrival,
+            "deadline": deadline,
+            "work": work,
         }
+        figures |= {"bid": bid, "best_value": value, "value": 0, "best_cells": [list(cell) for cell in chosen.cells]}
+        figures["free_capacity"] = reason != FULL
         if reason == DEAR:
             figures["only_by_changing_nodes"] = i in self.moving
             how = ", but only by changing nodes" if i in self.moving else ""
@@ -135,9 +134,8 @@ class _Comparison:
         return Loss(i, value - own, text, figures)
 
     def _at_a_loss(self, i: int, value: int) -> Loss:
-        served = f"was served at a loss of {-value:,}: vendor and energy cost more."
-        text = f"task {i} bids {int(self.instance.bid[i]):,} and {served}"
-        slot = int(self.instance.arrival[i])
+        bid, slot = int(self.instance.bid[i]), int(self.instance.arrival[i])
+        text = f"task {i} bids {bid:,} and was served at a loss of {-value:,}: vendor and energy cost more."
         figures = {"arrival": i, "kind": "at a loss", "slot": slot, "best_value": 0, "value": value}
         return Loss(i, -value, text, figures)
 
@@ -165,9 +163,8 @@ class _Comparison:
             lines.append(
                 f"Tasks that both serve cost the policy {dearer:,} more: later or dearer slots, or dearer vendors."
             )
-        (use, rate), (best_use, best_rate) = (
-            self._efficiency(self.decisions, self.worth), self._efficiency(self.best, self.best_worth)
-        )  # fmt: skip
+        use, rate = self._efficiency(self.decisions, self.worth)
+        best_use, best_rate = self._efficiency(self.best, self.best_worth)
         lines.append(
             f"The policy uses {use:.1f} % of the compute and earns {rate:,.0f} micro-dollars per 1,000 samples of "
             f"admitted work; the best known solution uses {best_use:.1f} % and earns {best_rate:,.0f}."

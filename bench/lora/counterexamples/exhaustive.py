@@ -157,16 +157,14 @@ class Enumeration:
                     push((*indices, start + j), False)
 
     def members(self, group: Shapes) -> Iterator[TinyInstance]:
-        numbers, (first, *rest) = range(1, self.space.largest + 1), group
+        (first, *rest), end = group, self.space.largest + 1
         common = math.gcd(*(value for shape in group for value in shape[:4]))
-        fastest, largest = max(shape.rate for shape in group), max(shape.memory for shape in group)
+        enough = [range(max(sizes), end) for sizes in ((s.rate for s in group), (s.memory for s in group))]
         for order in dict.fromkeys(permutations(rest)):
             shapes = (first, *order)
             for slots in range(max(shape.cells for shape in shapes), self.space.slots + 1):
                 windows: list[tuple[Window, ...]] | None = None
-                for kind in map(Kind._make, product(range(1, self.space.nodes + 1), numbers, numbers)):
-                    if kind.compute < fastest or kind.memory < largest:
-                        continue
+                for kind in map(Kind._make, product(range(1, self.space.nodes + 1), *enough)):
                     if self.bound is not None:
                         if math.gcd(common, kind.compute, kind.memory) > 1:
                             continue

@@ -77,10 +77,6 @@ PRICES_SHOWN = ClaimScope(
     "algorithms that show their prices", lambda run: all(hasattr(run.trace, name) for name in ("exact", "lam", "phi"))
 )
 ADDITIVE = _additive("mechanisms with additive prices", "")
-GREEDY = ClaimScope("greedy", lambda run: run.algorithm == "greedy")
-GUARDED = ClaimScope(
-    "guarded prices", lambda run: isinstance(run.trace, PostedTrace) and run.trace.announced is not None
-)
 BASELINES = "docs/theory/baselines.md"
 OTHER_PAYMENTS = ClaimScope("payments other than pdFTSP's", lambda run: not isinstance(run.trace, PriceTrace))
 
@@ -416,7 +412,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D(full cells) <= (1 + U / (1 - eps)) ALG",
         source=f"Theorem G: {OURS}, the greedy rule",
         assumptions="eps < 1",
-        about=GREEDY,
+        about=ClaimScope("greedy", lambda run: run.algorithm == "greedy"),
         check=guarantees.theorem_g,
     ),
     _proved_claim(
@@ -424,7 +420,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D <= (rho + max(1, beta)) ALG + A0 + E",
         source=f"Theorem H: {OURS}, the guard around any posted prices",
         assumptions="E is 0 if the announced classes and caps bound those of the instance",
-        about=GUARDED,
+        about=ClaimScope("guarded prices", lambda run: getattr(run.trace, "announced", None) is not None),
         check=guarded.theorem_h,
         search=_ON_TWO_NODES(
             "OPT <= D <= (rho + max(1, beta)) ALG + A0 + E (Theorem H)",
