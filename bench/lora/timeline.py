@@ -38,7 +38,10 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
     """Slot by slot: the share of compute used per node type, prices if the run shows any, arrivals and rejections."""
     slots = range(1, instance.slots + 1)
     cells, start = _cells(run.decisions)
-    used = _use(instance, cells, start)
+    # (G, T) samples processed by the nodes of each type
+    used = np.zeros((len(instance.node_types), instance.slots), dtype=np.int64)
+    task, place = np.repeat(np.arange(instance.tasks), np.diff(start)), instance.public("").type_of_node[cells[:, 0]]
+    np.add.at(used, (place, cells[:, 1] - 1), instance.rate[task, place])
     loads = [
         TimeSeries(kind.name, [Fraction(int(amount), kind.count * kind.compute) for amount in row])
         for kind, row in zip(instance.node_types, used, strict=True)
@@ -87,15 +90,6 @@ def _cells(decisions: Sequence[Decision | None]) -> tuple[IntArray, IntArray]:
     start = np.zeros(len(each) + 1, dtype=np.int64)
     start[1:] = np.cumsum([len(cells) for cells in each])
     return np.array([cell for cells in each for cell in cells], dtype=np.int64).reshape(-1, 2), start
-
-
-def _use(instance: Instance, cells: IntArray, start: IntArray) -> IntArray:
-    """(G, T) samples processed by the nodes of each type."""
-    used = np.zeros((len(instance.node_types), instance.slots), dtype=np.int64)
-    task = np.repeat(np.arange(instance.tasks), np.diff(start))
-    kind = instance.public("").type_of_node[cells[:, 0]]
-    np.add.at(used, (kind, cells[:, 1] - 1), instance.rate[task, kind])
-    return used
 
 
 def asked(instance: Instance) -> IntArray:
