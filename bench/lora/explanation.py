@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple
 
 from ratiobench.bench.family.capabilities import Explainer
@@ -114,45 +113,6 @@ class Pricing:
     def value(self, plan: Plan) -> Fraction:
         """F (9), or F'."""
         return plan.net - self.paid(plan)
-
-
-def list_candidates(
-    plans: Sequence[Plan] | None, chosen: Plan | None, task: Task, pricing: Pricing | None, full: Callable[[Plan], str]
-) -> tuple[Listing | None, list[Sentence]]:
-    """The table of the best schedules, always with the chosen one; `full`: why a schedule does not fit."""
-    every = list(plans or ())
-    if chosen is not None and chosen not in every:
-        every.append(chosen)
-    if not every:
-        return None, []
-    rank = (lambda plan: -plan.net) if pricing is None else (lambda plan: -pricing.value(plan))
-    ordered = sorted(every, key=rank)
-    listed = ordered if len(ordered) <= ALL else ordered[:BEST]
-    if chosen is not None and chosen not in listed:
-        listed.append(chosen)
-    notes: list[Sentence] = []
-    if plans is None:
-        notes.append([f"There are more than {tiny.PLAN_LIMIT} ways to place it; the one that was found is shown."])
-    elif len(listed) < len(ordered):
-        notes.append([f"{len(ordered)} minimal schedules; the best {BEST} are shown, and the one that was found."])
-    rows = [_row(plan, task, pricing, full(plan)) for plan in listed]
-    place = None if chosen is None else listed.index(chosen)
-    return Listing("Schedules", list(rows[0]), [list(row.values()) for row in rows], place), notes
-
-
-def _row(plan: Plan, task: Task, pricing: Pricing | None, full: str) -> dict[str, Figure]:
-    row: dict[str, Figure] = {"schedule": name_cells(plan.cells)}
-    if task.vendors:
-        row["vendor"] = str(plan.option)
-    row["b_il"] = plan.net
-    if pricing is None:
-        row |= {"S": plan.work, "R": plan.use}
-    elif pricing.largest:
-        lam, phi = pricing.tops(plan)
-        row |= {"S": plan.work, "max lambda": lam, "R": plan.use, "max phi": phi, "F": pricing.value(plan)}
-    else:
-        row |= {"at its prices": pricing.paid(plan), "F'": pricing.value(plan)}
-    return row | {"room": full or "yes"}
 
 
 def name_cells(cells: Sequence[Cell]) -> str:
@@ -308,7 +268,7 @@ class _Story:
         if self.prices is not None and task.index < len(self.prices):
             largest = isinstance(self.run.trace, PriceTrace)
             pricing = Pricing(self.prices[task.index], largest, rates, task.memory_mb)
-        listing, notes = list_candidates(plans, chosen, task, pricing, partial(self._full, task))
+        listing, notes = self._candidates(task, plans, chosen, pricing)
         return Moment(
             heading=f"Task {task.index} arrives in slot {task.arrival}",
             said=[f"work {task.work} by slot {task.deadline}, memory {task.memory_mb} MB, bid {task.bid}"],
@@ -331,6 +291,43 @@ class _Story:
         except tiny.TinyLimitExceeded:
             return None
         return [self._plan(task, plan.option, [(c // slots, c % slots + 1) for c in plan.cells]) for plan in plans]
+
+    def _candidates(
+        self, task: Task, plans: Sequence[Plan] | None, chosen: Plan | None, pricing: Pricing | None
+    ) -> tuple[Listing | None, list[Sentence]]:
+        """The table of the best schedules, always with the chosen one."""
+        every = list(plans or ())
+        if chosen is not None and chosen not in every:
+            every.append(chosen)
+        if not every:
+            return None, []
+        rank = (lambda plan: -plan.net) if pricing is None else (lambda plan: -pricing.value(plan))
+        ordered = sorted(every, key=rank)
+        listed = ordered if len(ordered) <= ALL else ordered[:BEST]
+        if chosen is not None and chosen not in listed:
+            listed.append(chosen)
+        notes: list[Sentence] = []
+        if plans is None:
+            notes.append([f"There are more than {tiny.PLAN_LIMIT} ways to place it; the one that was found is shown."])
+        elif len(listed) < len(ordered):
+            notes.append([f"{len(ordered)} minimal schedules; the best {BEST} are shown, and the one that was found."])
+        rows = [self._row(task, plan, pricing) for plan in listed]
+        place = None if chosen is None else listed.index(chosen)
+        return Listing("Schedules", list(rows[0]), [list(row.values()) for row in rows], place), notes
+
+    def _row(self, task: Task, plan: Plan, pricing: Pricing | None) -> dict[str, Figure]:
+        row: dict[str, Figure] = {"schedule": name_cells(plan.cells)}
+        if task.vendors:
+            row["vendor"] = str(plan.option)
+        row["b_il"] = plan.net
+        if pricing is None:
+            row |= {"S": plan.work, "R": plan.use}
+        elif pricing.largest:
+            lam, phi = pricing.tops(plan)
+            row |= {"S": plan.work, "max lambda": lam, "R": plan.use, "max phi": phi, "F": pricing.value(plan)}
+        else:
+            row |= {"at its prices": pricing.paid(plan), "F'": pricing.value(plan)}
+        return row | {"room": self._full(task, plan) or "yes"}
 
     def _offered(self, task: Task) -> Offer | None:
         """What a price mechanism, or greedy, computed for the task."""

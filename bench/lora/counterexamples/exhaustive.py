@@ -43,12 +43,6 @@ class Space(NamedTuple):
     nodes: int
     largest: int
 
-    def __str__(self) -> str:
-        return (
-            f"at most {self.tasks} tasks, slots {self.slots}, nodes {self.nodes} of one type, all numbers from 1 to "
-            f"{self.largest}, no costs, no vendors; every task can be served alone, every slot is in a window"
-        )
-
     def shapes(self, is_fair: bool) -> list[Shape]:
         """All tasks without windows; `is_fair`: only those worth as much as compute and memory of their schedule."""
         numbers = range(1, self.largest + 1)
@@ -114,9 +108,11 @@ class Enumeration:
         return Fraction(-1) if self.best is None else self.best.measure.score
 
     def notes(self) -> list[str]:
+        space, fair = self.space, ", every bbar is at least 1" if self.bound else ""
         return [
-            f"The space: {self.space}{', every bbar is at least 1' if self.bound else ''}; "
-            f"{self.instances:,} instances.",
+            f"The space: at most {space.tasks} tasks, slots {space.slots}, nodes {space.nodes} of one type, all "
+            f"numbers from 1 to {space.largest}, no costs, no vendors; every task can be served alone, every slot is "
+            f"in a window{fair}; {self.instances:,} instances.",
             f"A proof by enumeration for this space: the score of {self.measured:,} instances was computed, and no "
             "other one has a larger score.",
         ]

@@ -7,15 +7,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.counterexamples.tiny import (
-    Menu,
-    TinyInstance,
-    TinyRun,
-    find_optimum,
-    instance,
-    menu,
-    simulate_pdftsp,
-)
+from ratiobench.bench.lora.counterexamples import tiny
 from ratiobench.bench.lora.theory.basis.case import UNKNOWN, Case
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.theory.claim import find_claim
@@ -33,9 +25,9 @@ def require(condition: bool) -> None:
 
 
 class Trial:
-    def __init__(self, sketch: TinyInstance) -> None:
+    def __init__(self, sketch: tiny.TinyInstance) -> None:
         self.sketch = sketch
-        self.menus = [menu(sketch, job) for job in sketch.jobs]
+        self.menus = [tiny.menu(sketch, job) for job in sketch.jobs]
         self.used = [its for its in self.menus if its.plans]
         require(bool(self.used))
 
@@ -44,12 +36,12 @@ class Trial:
         return any(its.negative for its in self.menus)
 
     @cached_property
-    def play(self) -> TinyRun:
-        return simulate_pdftsp(self.sketch, self.menus)
+    def play(self) -> tiny.TinyRun:
+        return tiny.simulate_pdftsp(self.sketch, self.menus)
 
     @cached_property
     def optimum(self) -> int:
-        return find_optimum(self.sketch, self.menus)
+        return tiny.find_optimum(self.sketch, self.menus)
 
     @cached_property
     def bbar(self) -> tuple[Fraction, Fraction]:
@@ -94,7 +86,7 @@ class Trial:
     @property
     def kappa(self) -> Fraction:
         """max{n, S / slowest rate} over minimal covers; over all covers if a cost is negative."""
-        return max(menu(self.sketch, job, every=self.is_negative).kappa for job in self.sketch.jobs)
+        return max(tiny.menu(self.sketch, job, every=self.is_negative).kappa for job in self.sketch.jobs)
 
     @property
     def is_fair(self) -> bool:
@@ -174,20 +166,19 @@ def theorem3(trial: Trial, floor: Fraction) -> Measure:
     """The best utility by another bid against that of the truth, payment (14), alpha and beta of the bids as made."""
     found, jobs = [], trial.sketch.jobs
     for i, (job, answer) in enumerate(zip(jobs, trial.play.answers, strict=True)):
-        true = _compute_utility(trial.sketch, trial.play, i, trial.menus, job.bid)
+        true = _compute_utility(trial.sketch, trial.play, i, job.bid)
         # Bids worth trying: just above what the task would have to pay, and a few fractions of the true one.
         needed = int(job.bid - Fraction(answer.value, answer.over)) + 1
         bids = {needed, job.bid // 4, job.bid // 2, 3 * job.bid // 4, job.bid + 1, 2 * job.bid}
         for bid in sorted(value for value in bids - {job.bid} if value >= 0):
             other = trial.sketch._replace(jobs=(*jobs[:i], job._replace(bid=bid), *jobs[i + 1 :]))
-            menus = [*trial.menus[:i], menu(other, other.jobs[i]), *trial.menus[i + 1 :]]
-            run = simulate_pdftsp(other, menus)
-            utility = _compute_utility(other, run, i, menus, job.bid)
+            menus = [*trial.menus[:i], tiny.menu(other, other.jobs[i]), *trial.menus[i + 1 :]]
+            utility = _compute_utility(other, tiny.simulate_pdftsp(other, menus), i, job.bid)
             found.append(Measure(utility, true, 1 + (utility - true) / max(1, job.bid)))
     return _find_worst(found)
 
 
-def _compute_utility(sketch: TinyInstance, run: TinyRun, i: int, menus: list[Menu], value: int) -> Fraction:
+def _compute_utility(sketch: tiny.TinyInstance, run: tiny.TinyRun, i: int, value: int) -> Fraction:
     """Valuation minus payment (14) = b - F - sum e; 0 when task i is not admitted."""
     answer, job = run.answers[i], sketch.jobs[i]
     if not answer.admitted or answer.plan is None:
@@ -199,7 +190,7 @@ def _compute_utility(sketch: TinyInstance, run: TinyRun, i: int, menus: list[Men
 
 def _measure_audit(name: str, compare: str, trial: Trial, floor: Fraction) -> Measure:
     """The audit's verdict on the mechanism's own run; if the claim holds, two of OPT, D and its bound."""
-    claim, given = find_claim(CLAIMS, name), instance(trial.sketch)
+    claim, given = find_claim(CLAIMS, name), tiny.instance(trial.sketch)
     assert claim.check is not None
     assert claim.search is not None
     check = claim.check(Case(given, run(given, claim.search.algorithm), UNKNOWN))
@@ -224,10 +215,7 @@ MEASURES: Mapping[str, Callable[[Trial, Fraction], Measure]] = {
     "theorem5_repaired_a": theorem5_repaired_a,
     "lemma1": lemma1,
     "lemma2": lemma2,
-    "theorem_a": partial(_measure_audit, "theorem_a", "D <= bound"),
-    "theorem_b": partial(_measure_audit, "theorem_b", "D <= bound"),
-    "theorem_h": partial(_measure_audit, "theorem_h", "OPT <= D"),
-    "theorem_p": partial(_measure_audit, "theorem_p", "OPT <= D"),
-    "theorem_pool": partial(_measure_audit, "theorem_pool", "OPT <= D"),
+    **{name: partial(_measure_audit, name, "D <= bound") for name in ("theorem_a", "theorem_b")},
+    **{name: partial(_measure_audit, name, "OPT <= D") for name in ("theorem_h", "theorem_p", "theorem_pool")},
     "theorem_s": partial(_measure_audit, "theorem_s", "OPT <= bound"),
 }

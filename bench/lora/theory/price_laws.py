@@ -209,14 +209,8 @@ def theorem_s(case: Case) -> Check:
     terms, slack, lower = case.run.trace.terms, find_slack(case.instance), Fraction(case.lower)
     if isinstance(slack, str):
         return compare(case, None, None, problem=slack)
-    figures: Figures = {
-        "welfare": case.run.welfare,
-        "opt_lower": case.lower,
-        "opt_upper": case.upper,
-        "sigma": slack.sigma,
-        "omega": slack.omega,
-        "full": slack.full,
-    }
+    figures: Figures = {"welfare": case.run.welfare, "opt_lower": case.lower, "opt_upper": case.upper}
+    figures |= {"sigma": slack.sigma, "omega": slack.omega, "full": slack.full}
     if terms.price == 0:
         # The least value per unit of weight of an admitted schedule decides.
         ones = [1] * len(case.public.node_types)

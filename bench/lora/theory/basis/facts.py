@@ -161,12 +161,9 @@ class Observations:
 
 
 def observe_run(instance: Instance, trace: PriceTrace) -> Observations:
-    def bbar(offer: Offer) -> Fraction:
-        size = offer.work + trace.memory * int(instance.memory_mb[offer.task]) * len(offer.cells)
-        return trace.money * offer.net / size
-
     positive = [offer for offer in trace.offers if offer.value is not None and offer.value > 0]
-    values = [bbar(offer) for offer in positive]
+    sizes = (o.work + trace.memory * int(instance.memory_mb[o.task]) * len(o.cells) for o in positive)
+    values = [trace.money * offer.net / size for offer, size in zip(positive, sizes, strict=True)]
     doubtful = None
     if not trace.exact:
         doubtful = next((offer.task for offer in trace.offers if _close_to_zero(offer, instance)), None)
