@@ -96,7 +96,8 @@ class _Comparison:
         arrival, deadline, work, bid = (int(figure[i]) for figure in task)
         about = f"task {i} arrives in slot {arrival}, deadline {deadline}"
         earns = f"bids {bid:,} and earns {value:,} in the best known solution"
-        text = f"{about}, {earns} ({density:,.0f} per 1,000 samples) in {_span(slots)}"
+        when = f"slot {slots[0]}" if len(slots) == 1 else f"slots {slots[0]} to {slots[-1]}"
+        text = f"{about}, {earns} ({density:,.0f} per 1,000 samples) in {when}"
         figures: dict[str, Any] = {
             "arrival": i,
             "kind": "rejected",
@@ -177,10 +178,6 @@ class _Comparison:
         used = count_samples(instance, solution) / max(1, capacity(instance))
         work = sum(int(instance.work[i]) for i, each in enumerate(solution) if each is not None)
         return 100 * used, 1000 * sum(each or 0 for each in worth) / max(1, work)
-
-
-def _span(slots: Sequence[int]) -> str:
-    return f"slot {slots[0]}" if len(slots) == 1 else f"slots {slots[0]} to {slots[-1]}"
 
 
 EVALUATION = EvaluationSupport(

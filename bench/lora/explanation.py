@@ -209,17 +209,14 @@ class _Story:
 
     def remarks(self) -> list[Sentence]:
         trace = self.run.trace
-        lines = []
         if isinstance(trace, PriceTrace):
-            lines.append(f"{_WORTH} {_LARGEST}")
+            lines = [f"{_WORTH} {_LARGEST}"]
         elif isinstance(trace, LinearTrace):
-            lines.append(f"{_WORTH} {_OWN}")
+            lines = [f"{_WORTH} {_OWN}"]
         elif isinstance(trace, PostedTrace):
-            lines += [f"{_WORTH} {_POSTED}", *([_GUARDED] if trace.announced else [])]
+            lines = [f"{_WORTH} {_POSTED}", *([_GUARDED] if trace.announced else [])]
         else:
-            lines.append(
-                f"The algorithm shows no prices: room, decision and payment are what can be seen of it. {_WORTH}"
-            )
+            lines = [f"The algorithm shows no prices: room, decision and payment are what can be seen of it. {_WORTH}"]
         if self.prices is not None:
             lines += [_MARKS, _RULES[type(trace)]]
         lines += [f"INVALID: {violation}" for violation in self.run.violations]

@@ -116,9 +116,8 @@ def describe_charges(charges: Sequence[Charge]) -> str:
 
 def take_sample(rows: Sequence[Charge]) -> list[Charge]:
     """At most `SAMPLE` rows, evenly spaced, in order, the first and the last among them."""
-    if len(rows) <= SAMPLE:
-        return list(rows)
-    return [rows[round(place * (len(rows) - 1) / (SAMPLE - 1))] for place in range(SAMPLE)]
+    count = min(len(rows), SAMPLE)
+    return [rows[round(place * (len(rows) - 1) / max(1, count - 1))] for place in range(count)]
 
 
 def draw_curve(axes: Axes, curve: Curve, unit: str) -> None:

@@ -8,6 +8,7 @@ Between tried bids of the same outcome nothing is proved.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby, islice
@@ -81,9 +82,8 @@ class BidTrials:
 def try_curve(instance: Instance, run: OnlineRun, task: int) -> BidTrials:
     """Try bids of one task of a valid run; a user's own algorithm gets each in a process of its own."""
     _require_payments(run, run.decisions)
-    again = RepeatableRun(instance, run, truthfulness.ALLOWANCE * truthfulness.ONE)
     answers: dict[int, Answer] = {int(instance.bid[task]): (True, run.decisions[task])}
-    try:
+    with closing(RepeatableRun(instance, run, truthfulness.ALLOWANCE * truthfulness.ONE)) as again:
         if not again.is_reproducible():
             raise InputError("algorithm", run.algorithm, "run again, it decides otherwise")
         truth = again.truth(task)
@@ -95,8 +95,6 @@ def try_curve(instance: Instance, run: OnlineRun, task: int) -> BidTrials:
             if again.cost(task, report) + more > again.left:
                 break
             answers[report.bid] = again.decision(task, report, alone=again.own)
-    finally:
-        again.close()
     _require_payments(run, [decision for _, decision in answers.values()])
     return BidTrials(task, truth.bid, answers, len(again.answers), again.failed)
 

@@ -80,14 +80,10 @@ def compare_ratio(
     elif case.lower > bound and (factor is not None or welfare <= 0):
         verdict = Verdict.VIOLATED
     side = case.lower if verdict is Verdict.VIOLATED else case.upper
-    if welfare > 0:
-        left = Fraction(side, welfare)
-    else:
-        left = Fraction(1) if side == 0 == welfare else None
+    left = Fraction(side, welfare) if welfare > 0 else Fraction(1) if side == 0 == welfare else None
     reason = claim
     if verdict is Verdict.UNDECIDED:
-        open_ = "the bound is undefined" if factor is None else "the interval on OPT straddles the bound"
-        reason = f"{claim}: {open_}"
+        reason += ": the bound is undefined" if factor is None else ": the interval on OPT straddles the bound"
     elif factor is None:
         reason = f"{claim}: the bound is undefined, and the verdict is the same with any"
     elif left is None:
@@ -118,9 +114,7 @@ def explain_outside_paper(case: Case) -> str:
     """A valid run of pdFTSP, and a task with a schedule: what all claims of the paper are about."""
     if case.trace is None:
         return f"{ANOTHER}pdFTSP"
-    if explain_invalid(case):
-        return explain_invalid(case)
-    return "" if case.facts.scheduled else "no task has a schedule"
+    return explain_invalid(case) or ("" if case.facts.scheduled else "no task has a schedule")
 
 
 def explain_outside_algorithm1(case: Case) -> str:

@@ -18,12 +18,11 @@ from ratiobench.bench.lora.theory.pdftsp.bids import explain_unfollowed, recompu
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
 from ratiobench.bench.lora.theory.pdftsp.misreports import find_best_misreport
 from ratiobench.bench.lora.theory.pdftsp.price_state import first_state
+from ratiobench.instances.io.fields import LIMIT
 
 SEARCHES = 4000  # Most schedule searches that one check in an audit makes before it says `undecided`
 SEARCHES_OF_ONE = 500  # Most of them for the misreports of a single task
 CHOSEN = 40  # As many searches may be made for a single bidder as in this many checks: about a minute
-
-BY_BID_FIXED = f"{BY_BID}, constants kept"
 
 
 def _gain(curve: Curve) -> tuple[Fraction, dict[str, Any]]:
@@ -57,7 +56,7 @@ def _fixed_gains(case: Case) -> list[Fraction]:
     gains = [Fraction(0)] * auction.instance.tasks
     values = auction.instance.valuation.tolist()
     for i, cost in auction.costs.items():
-        if cost.wins_somewhere and i not in unsure:
+        if cost.fits and cost.total < LIMIT and i not in unsure:
             surplus = values[i] - cost.payment(auction.rule)
             if values[i] <= cost.total:
                 gains[i] = max(surplus, Fraction(0))
@@ -78,7 +77,7 @@ def theorem3_fixed_constants(case: Case, task: int | None = None) -> Check:
         return leave_open(case, f"float prices: the cost of task {doubtful} is within rounding of its valuation")
     gain, witness = _gain(fixed_curve(auction, best))
     figures: Figures = {"payment": auction.rule}
-    return compare(case, gain, 0, BY_BID_FIXED, witness=witness, figures=figures, scale=auction.scale)
+    return compare(case, gain, 0, f"{BY_BID}, constants kept", witness=witness, figures=figures, scale=auction.scale)
 
 
 def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
@@ -196,12 +195,8 @@ def provider_deficit(case: Case) -> Check:
     found = deficits(auction)
     short = {i: value for i, value in found.items() if value > 0}
     worst = max(found, key=lambda i: found[i], default=None)
-    figures: Figures = {
-        "payment": auction.rule,
-        "tasks_in_deficit": len(short),
-        "sum_of_deficits": sum(short.values(), Fraction(0)),
-        "net_revenue": -sum(found.values(), Fraction(0)),
-    }
+    figures: Figures = {"payment": auction.rule, "tasks_in_deficit": len(short)}
+    figures |= {"sum_of_deficits": sum(short.values(), Fraction(0)), "net_revenue": -sum(found.values(), Fraction(0))}
     if worst is None:
         return compare(case, None, None, f"{claim}; none was admitted", figures=figures)
     witness = {"task": worst, "deficit": str(found[worst]), "tasks": sorted(short)}

@@ -147,12 +147,8 @@ def _check(case: Case, factor: Fraction, claim: str) -> Check:
     listed = rows(case, factor)
     violated = [row for row in listed if row.excess > 0]
     first = listed[0] if listed else None
-    figures: Figures = {
-        "violated_6a": len(violated),
-        "d_printed": case.printed_dual,
-        "factor": factor,
-        "tightest_task": first.task if first else None,
-    }
+    figures: Figures = {"violated_6a": len(violated), "d_printed": case.printed_dual, "factor": factor}
+    figures["tightest_task"] = first.task if first else None
     if first is None:
         return compare(case, None, None, claim, figures=figures)
     witness = {

@@ -9,6 +9,7 @@ settles the claim, lies that do not prove nothing. docs/guide/audits.md says mor
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -43,11 +44,9 @@ UNLIKE = "run again, it decides otherwise"
 
 
 def explain_no_payments(case: Case) -> str:
-    if explain_invalid(case):
+    if explain_invalid(case) or case.run.revenue is not None or records_offers(case.run):
         return explain_invalid(case)
-    if case.run.revenue is None and not records_offers(case.run):
-        return "no payment rule" if case.run.admitted else "no task was admitted, so no payment was seen"
-    return ""
+    return "no payment rule" if case.run.admitted else "no task was admitted, so no payment was seen"
 
 
 class BidderView:
@@ -226,8 +225,8 @@ def _try_lies(
     view: BidderView, order: list[int], plan: misreports.Plan, *, keep: bool = False
 ) -> MisreportTrials | None:
     """Reports of all tasks in turns, until the allowance is used up; None if the truth is answered otherwise now."""
-    again = RepeatableRun(view.instance, view.run, ALLOWANCE * view.times, keep=keep, courses=view.courses)
-    try:
+    repeated = RepeatableRun(view.instance, view.run, ALLOWANCE * view.times, keep=keep, courses=view.courses)
+    with closing(repeated) as again:
         if not again.is_reproducible():
             return None
         waiting: dict[int, Iterator[Report]] = {}
@@ -251,8 +250,6 @@ def _try_lies(
                     outcomes.append((view.utility(i, decision) - view.utility(i, view.truths[i]), i, report))
         gains = sorted((each for each in outcomes if each[0] > 0), key=lambda each: -each[0])
         best = next(_confirm_gains(view, again, gains[:CONFIRMED]), None) if again.own else next(iter(gains), None)
-    finally:
-        again.close()
     counts = len(outcomes), len({i for _, i, _ in outcomes}), again.failed
     if best is None:
         return MisreportTrials(*counts, 0, None)

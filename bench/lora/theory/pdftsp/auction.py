@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from ratiobench.bench.lora.theory.basis.case import Case, Step, replay_offers
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve, make_threshold_curve
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.lora.registry import parse
 from ratiobench.online.lora.traces import Cell, PriceTrace
@@ -92,10 +91,6 @@ class Cost(NamedTuple):
     fee: int
     cells: tuple[Cell, ...]
     fits: bool
-
-    @property
-    def wins_somewhere(self) -> bool:
-        return self.fits and self.total < LIMIT
 
     def payment(self, rule: str) -> Fraction:
         """(14) leaves the operational cost out; the critical payment is c_i(l)."""
