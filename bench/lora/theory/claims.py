@@ -68,8 +68,8 @@ def _additive(whom: str, mechanism: str) -> ClaimScope:
     return ClaimScope(whom, lambda run: isinstance(run.trace, LinearTrace) and mechanism in ("", run.trace.mechanism))
 
 
-def _posted(whom: str, terms: type) -> ClaimScope:
-    return ClaimScope(whom, lambda run: isinstance(run.trace, PostedTrace) and isinstance(run.trace.terms, terms))
+def _posted(whom: str, has_what: Callable[[PostedTrace], bool]) -> ClaimScope:
+    return ClaimScope(whom, lambda run: isinstance(run.trace, PostedTrace) and has_what(run.trace))
 
 
 PDFTSP = ClaimScope("pdFTSP", lambda run: isinstance(run.trace, PriceTrace), always_shown=True)
@@ -420,7 +420,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D <= (rho + max(1, beta)) ALG + A0 + E",
         source=f"Theorem H: {OURS}, the guard around any posted prices",
         assumptions="E is 0 if the announced classes and caps bound those of the instance",
-        about=ClaimScope("guarded prices", lambda run: getattr(run.trace, "announced", None) is not None),
+        about=_posted("guarded prices", lambda trace: trace.announced is not None),
         check=guarded.theorem_h,
         search=_ON_TWO_NODES(
             "OPT <= D <= (rho + max(1, beta)) ALG + A0 + E (Theorem H)",
@@ -443,7 +443,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D <= max(1, B) ALG + (priced capacity before the first task)",
         source=f"Lemma P and Theorem A+: {BASELINES}",
         assumptions="eps < 1; the public constants bound those of the instance; the price law does not jump",
-        about=_posted("prices that follow loads", LawTerms),
+        about=_posted("prices that follow loads", lambda trace: isinstance(trace.terms, LawTerms)),
         check=price_laws.theorem_p,
         search=_ON_TWO_NODES(
             "OPT <= D <= max(1, B) ALG + zeta sum CX (Lemma P, Theorem A+)", "reserve:loss=1/8", costs=-9, raised=0
@@ -461,7 +461,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG + (priced capacity before the first task)",
         source=f"Theorem A for pools: {BASELINES}",
         assumptions="eps < 1; the public constants bound those of the instance",
-        about=_posted("pooled", PoolTerms),
+        about=_posted("pooled", lambda trace: isinstance(trace.terms, PoolTerms)),
         check=price_laws.theorem_pool,
         search=_ON_TWO_NODES(
             "OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG, one price per node type and slot (Theorem A for pools)",
@@ -476,7 +476,7 @@ CLAIMS: tuple[Claim, ...] = (
         source=f"Theorem A': {BASELINES}",
         assumptions="tasks of one cell; any n tasks fit a node and no n + 1 do; costs >= 0; values of units between L "
         "and theta L",
-        about=_posted("units", UnitTerms),
+        about=_posted("units", lambda trace: isinstance(trace.terms, UnitTerms)),
         check=price_laws.theorem_a1,
     ),
     _proved_claim(
@@ -485,7 +485,7 @@ CLAIMS: tuple[Claim, ...] = (
         "sigma / (f (sigma - 1))) (1 + ln theta) in the mean",
         source=f"Theorems S and S2: {BASELINES}",
         assumptions="no costs, no vendor prices; slackness sigma > 1; at a drawn price one node type for each task",
-        about=_posted("static", StaticTerms),
+        about=_posted("static", lambda trace: isinstance(trace.terms, StaticTerms)),
         check=price_laws.theorem_s,
         search=SearchSpace(
             "OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG of the greedy rule, no costs (Theorem S)",

@@ -104,6 +104,7 @@ class Bidder:
 
     def _report(self, lie: Misreport) -> Task:
         """The task as it reports, after the others that come before a report of that arrival."""
+        # A task that says it arrives later is decided after all others of that slot.
         others, trace = self._auction.tasks, self._auction.trace
         while self.truth.arrival < lie.arrival and self._after < len(others):
             other = others[self._after]
