@@ -106,9 +106,9 @@ class Pricing:
         if self.largest:
             lam, phi = self.tops(plan)
             return lam * plan.work + phi * plan.use
-        lam_of, phi_of = self.prices
-        paid = (lam_of.get(c, 0) * self.rates[c[0]] + phi_of.get(c, 0) * self.memory for c in plan.cells)
-        return sum(paid, Fraction(0))
+        (lam_of, phi_of), zero = self.prices, Fraction(0)
+        paid = (lam_of.get(c, zero) * self.rates[c[0]] + phi_of.get(c, zero) * self.memory for c in plan.cells)
+        return sum(paid, zero)
 
     def value(self, plan: Plan) -> Fraction:
         """F (9), or F'."""

@@ -108,7 +108,8 @@ def _find_growth(case: Case) -> Fraction:
     for _, _, net, work, use in case.bookings:
         bbar = rule.bbar(net, work, use) if rule.by_bbar else Fraction(1)
         largest = max(largest, bbar * (rule.eta_c * work + rule.eta_m * use) / net)
-    return max(Fraction(1), rule.growth) + largest
+    growth: Fraction = rule.growth
+    return max(Fraction(1), growth) + largest
 
 
 def _settle(
@@ -238,7 +239,7 @@ def _find_refused(case: Case) -> tuple[dict[str, Any] | None, str]:
         # The run's own decision moves prices and room for the next task.
         if offer.admitted:
             bbar = book.bbar(offer.net, offer.work, task.memory_mb * len(offer.cells))
-            book.move(task, offer.cells, bbar)
+            book.move(task, offer.cells, bbar)  # type: ignore[arg-type]
             for k, t in offer.cells:
                 compute[k, t - 1] -= task.rate[kind[k]]
                 memory[k, t - 1] -= task.memory_mb

@@ -134,6 +134,7 @@ def make_case(text: str, draws: int) -> LimitCase:
     recipe = parse_recipe(text)
     values, construction = limits.read(recipe)
     name, family = recipe["name"], limits.FAMILIES[recipe["name"]]
+    orders: list[dict[str, Any]]
     if name == "rising":
         orders, note = [{}], ""
         theorem, bound = "N1", bound_rising(construction.values())
