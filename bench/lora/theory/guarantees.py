@@ -108,8 +108,7 @@ def _find_growth(case: Case) -> Fraction:
     for _, _, net, work, use in case.bookings:
         bbar = rule.bbar(net, work, use) if rule.by_bbar else Fraction(1)
         largest = max(largest, bbar * (rule.eta_c * work + rule.eta_m * use) / net)
-    growth: Fraction = rule.growth
-    return max(Fraction(1), growth) + largest
+    return Fraction(max(1, rule.growth)) + largest
 
 
 def _settle(
