@@ -27,7 +27,7 @@ from ratiobench.bench.evaluation.result import (
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.standard import StandardSet, StoredRun, interval_of, read_runs
 from ratiobench.bench.family.suite import is_informed
-from ratiobench.bench.results.ratios import beats_bound
+from ratiobench.bench.results.ratios import require_bound
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.storage.payload import json_number, read_exact
@@ -242,8 +242,8 @@ class _Runner:
                 return CaseResult(case.name, case.stage, "not run", reason=ENDED)
             return _invalid(case, self.policy.with_shown_name(str(first)) if self.policy else str(first))
         sense = case.family.sense
-        if beats_bound(Fraction(case.lower), Fraction(case.upper), run.welfare, sense):
-            raise AssertionError(f"{run.label} is better than the bound on OPT of {case.name}: one of the two is wrong")
+        bound = f"the bound on OPT of {case.name}"
+        require_bound(Fraction(case.lower), Fraction(case.upper), run.welfare, sense, run.label, bound)
         share, headroom = grade(sense, run.welfare, case.lower, case.upper)
         return CaseResult(
             case.name, case.stage, "ok", case, run.welfare, share, headroom, run.seconds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.instances.io.display import format_decimal
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ratiobench.formulations.report import Exact, SolveReport
     from ratiobench.instances.io.seeds import Stream
     from ratiobench.online.outcome import OnlineRun
+
+Instance = TypeVar("Instance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,21 @@ class Statement:
     # what the published proof needs and the claim does not say; a check names what of it fails on a run
     # (`Check.failing`). Empty where the two are not separated.
     proof_assumes: str = ""
+
+
+class Case(NamedTuple, Generic[Instance]):
+    """What the check of a claim gets: a run on an instance.
+
+    Parameters
+    ----------
+    instance : of the family.
+    run : the run that is checked.
+    reference : the interval on OPT of the instance.
+    """
+
+    instance: Instance
+    run: OnlineRun
+    reference: SolveReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import NamedSummary
@@ -614,6 +614,8 @@ class Family:
         self, instance: Any, run: OnlineRun, reference: SolveReport, claims: Collection[str] = ()
     ) -> Sequence[Check]:
         """Check claims on one run, against the interval on OPT: those of these names, else all that apply."""
+        from ratiobench.bench.family.capabilities import Case
+
         known = [statement.name for statement in self.statements() if not statement.proof]
         for name in claims:
             require_known(name, known, "claim")
@@ -622,17 +624,9 @@ class Family:
         checks: list[Check] = []
         if self.claims is not None and (own or not claims):
             checks += self.claims.audit(instance, run, reference, own or None)
-        case = PluginCase(instance, run, reference)
+        case = Case(instance, run, reference)
         shown = [claim for claim in added if (claim.name in claims if claims else claim.is_shown(run))]
         return [*checks, *(claim.check_run(case) for claim in shown)]
-
-
-class PluginCase(NamedTuple):
-    """What the check of a claim of a plug-in gets: a run on an instance, with the interval on OPT."""
-
-    instance: Any
-    run: OnlineRun
-    reference: SolveReport
 
 
 @cache

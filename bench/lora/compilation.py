@@ -16,7 +16,7 @@ from ratiobench.instances.lora.named import named
 
 
 def compilations(algorithms: Collection[str] | None) -> Mapping[str, Callable[[], object]]:
-    """List the calls that compile them; those for few solves come with all algorithms (None)."""
+    """The calls that compile them; those that few solves need come with all algorithms (None)."""
     rare: dict[str, Callable[[], object]] = {
         "OPT of single cells": solve.warm_cells,
         "OPT without migration": partial(solve.warm_search, ScheduleKind.ONE_NODE),
@@ -33,7 +33,6 @@ def compilations(algorithms: Collection[str] | None) -> Mapping[str, Callable[[]
 
 
 def _find_covers() -> None:
-    """Find a cheapest cover at prices in integers and in doubles."""
     small = named("tiny_two_types")
     task = small.task(0)
     everywhere, nodes = np.ones(task.cost.shape, np.bool_), np.zeros(task.cost.shape, np.int64)

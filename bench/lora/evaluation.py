@@ -51,11 +51,7 @@ def draw_day(recipe: Mapping[str, Any], stream: Stream) -> Mapping[str, Any]:
 
 
 def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> LossReport:
-    """Where a run loses against the best known solution, task by task.
-
-    The difference of their welfare is that of three sums: what the best known solution earns with tasks that the run
-    rejects, what the run earns with tasks that the best known solution rejects, and the difference on the others.
-    """
+    """Where a run loses against the best known solution, task by task; the sums add up to the difference."""
     comparison = _Comparison(instance, decisions, best)
     losses = sorted(comparison.list_losses(), key=lambda loss: (-loss.amount, loss.arrival))
     return LossReport(comparison.summary(), losses)
@@ -93,25 +89,24 @@ class _Comparison:
         return 1000 * (value or 0) / max(1, int(self.instance.work[i]))
 
     def _missed(self, i: int, value: int, chosen: Decision) -> Loss:
-        """A task that the best known solution serves and the run rejects."""
         instance, reason = self.instance, self.reasons.get(i, DEAR)
         slots = sorted({slot for _, slot in chosen.cells})
         density = self._per_unit(i, value)
-        about = f"task {i} arrives in slot {int(instance.arrival[i])}, deadline {int(instance.deadline[i])}"
-        earns = f"bids {int(instance.bid[i]):,} and earns {value:,} in the best known solution"
-        text = f"{about}, {earns} ({density:,.0f} per 1,000 samples) in {_span(slots)}"
+        task = (instance.arrival, instance.deadline, instance.work, instance.bid)
+        arrival, deadline, work, bid = (int(figure[i]) for figure in task)
+        about = f"task {i} arrives in slot {arrival}, deadline {deadline}"
+        earns = f"bids {bid:,} and earns {value:,} in the best known solution"
+        when = f"slot {slots[0]}" if len(slots) == 1 else f"slots {slots[0]} to {slots[-1]}"
+        text = f"{about}, {earns} ({density:,.0f} per 1,000 samples) in {when}"
         figures: dict[str, Any] = {
             "arrival": i,
             "kind": "rejected",
-            "slot": int(instance.arrival[i]),
-            "deadline": int(instance.deadline[i]),
-            "work": int(instance.work[i]),
-            "bid": int(instance.bid[i]),
-            "best_value": value,
-            "value": 0,
-            "best_cells": [list(cell) for cell in chosen.cells],
-            "free_capacity": reason != FULL,
+            "slot": arrival,
+            "deadline": deadline,
+            "work": work,
         }
+        figures |= {"bid": bid, "best_value": value, "value": 0, "best_cells": [list(cell) for cell in chosen.cells]}
+        figures["free_capacity"] = reason != FULL
         if reason == DEAR:
             figures["only_by_changing_nodes"] = i in self.moving
             how = ", but only by changing nodes" if i in self.moving else ""
@@ -133,7 +128,6 @@ class _Comparison:
         return Loss(i, value, text + ".", figures)
 
     def _dearer(self, i: int, value: int, own: int, chosen: Decision) -> Loss:
-        """A task that both serve, the run at a higher cost."""
         ran, slot = self.decisions[i], int(self.instance.arrival[i])
         vendors = "" if ran is None or ran.vendor == chosen.vendor else f" (vendor {ran.vendor}, not {chosen.vendor})"
         text = f"task {i} earns {own:,}; its schedule in the best known solution earns {value:,}{vendors}."
@@ -141,15 +135,12 @@ class _Comparison:
         return Loss(i, value - own, text, figures)
 
     def _at_a_loss(self, i: int, value: int) -> Loss:
-        """A task that costs the run more than it bids."""
-        served = f"was served at a loss of {-value:,}: vendor and energy cost more."
-        text = f"task {i} bids {int(self.instance.bid[i]):,} and {served}"
-        slot = int(self.instance.arrival[i])
+        bid, slot = int(self.instance.bid[i]), int(self.instance.arrival[i])
+        text = f"task {i} bids {bid:,} and was served at a loss of {-value:,}: vendor and energy cost more."
         figures = {"arrival": i, "kind": "at a loss", "slot": slot, "best_value": 0, "value": value}
         return Loss(i, -value, text, figures)
 
     def summary(self) -> list[str]:
-        """The sums, and how well both use the cluster."""
         pairs = list(enumerate(zip(self.worth, self.best_worth, strict=True)))
         missed = {i: value for i, (own, value) in pairs if own is None and value is not None}
         extra = [own for _, (own, value) in pairs if value is None and own is not None]
@@ -173,9 +164,8 @@ class _Comparison:
             lines.append(
                 f"Tasks that both serve cost the policy {dearer:,} more: later or dearer slots, or dearer vendors."
             )
-        (use, rate), (best_use, best_rate) = (
-            self._efficiency(self.decisions, self.worth), self._efficiency(self.best, self.best_worth)
-        )  # fmt: skip
+        use, rate = self._efficiency(self.decisions, self.worth)
+        best_use, best_rate = self._efficiency(self.best, self.best_worth)
         lines.append(
             f"The policy uses {use:.1f} % of the compute and earns {rate:,.0f} micro-dollars per 1,000 samples of "
             f"admitted work; the best known solution uses {best_use:.1f} % and earns {best_rate:,.0f}."
@@ -188,10 +178,6 @@ class _Comparison:
         used = count_samples(instance, solution) / max(1, capacity(instance))
         work = sum(int(instance.work[i]) for i, each in enumerate(solution) if each is not None)
         return 100 * used, 1000 * sum(each or 0 for each in worth) / max(1, work)
-
-
-def _span(slots: Sequence[int]) -> str:
-    return f"slot {slots[0]}" if len(slots) == 1 else f"slots {slots[0]} to {slots[-1]}"
 
 
 EVALUATION = EvaluationSupport(

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.explanation import Conclusion, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
-from ratiobench.bench.lora.candidates import (
-    Plan,
-    Prices,
-    Pricing,
-    list_candidates,
-    list_plans,
-    make_plan,
-    name_cells,
-    take_prices,
-)
-from ratiobench.bench.lora.counterexamples.tiny import tiny_instance_of
-from ratiobench.bench.lora.theory.basis.case import Cell
+from ratiobench.bench.lora.counterexamples import tiny
+from ratiobench.bench.lora.gantt import find_stretches
 from ratiobench.bench.lora.theory.basis.facts import find_facts, find_outlay
 from ratiobench.bench.lora.theory.claims import CLAIMS, audit
 from ratiobench.bench.theory.claim import find_claim
@@ -33,7 +23,7 @@ from ratiobench.online.lora.posted_prices import PostedCell, PostedTrace
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.simulator import Simulator
-from ratiobench.online.lora.traces import GreedyTrace, LinearTrace, Offer, PriceTrace
+from ratiobench.online.lora.traces import Cell, GreedyTrace, LinearTrace, Offer, PriceTrace
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee.simulator import decisions_of, run_in_process
 
@@ -71,12 +61,71 @@ _CHAIN = {
     "lemma1": "D^I <= (1 + A) P~ (Lemma 1)",
     "lemma3": "P~ <= rho ALG (Lemma 3)",
 }
+ALL = 12  # Minimal schedules up to which all are listed
+BEST = 6  # Schedules that are listed where there are more
 MOVES = 12  # Groups of cells that moved alike up to which all are listed
 WIDE = 12  # Slots up to which grids of a moment have all of them; above, those of the task's window
 
 
+class Prices(NamedTuple):
+    """lambda and phi of the cells where they are not 0, micro-dollars per sample and per MB."""
+
+    lam: dict[Cell, Fraction]
+    phi: dict[Cell, Fraction]
+
+
+def take_prices(lam: Mapping[Cell, Fraction | float], phi: Mapping[Cell, Fraction | float]) -> Prices:
+    return Prices(*({cell: Fraction(x) for cell, x in of.items() if x} for of in (lam, phi)))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A schedule: index of the option, cells in slot order, S in samples, R in MB times slots, b_il."""
+
+    option: int
+    cells: tuple[Cell, ...]
+    work: int
+    use: int
+    net: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """How an algorithm prices schedules: at the largest prices on them (9), or each cell at its own."""
+
+    prices: Prices
+    largest: bool
+    rates: Mapping[int, int]
+    memory: int
+
+    def tops(self, plan: Plan) -> tuple[Fraction, Fraction]:
+        lam, phi = (max(of.get(cell, Fraction(0)) for cell in plan.cells) for of in self.prices)
+        return lam, phi
+
+    def paid(self, plan: Plan) -> Fraction:
+        if self.largest:
+            lam, phi = self.tops(plan)
+            return lam * plan.work + phi * plan.use
+        (lam_of, phi_of), zero = self.prices, Fraction(0)
+        paid = (lam_of.get(c, zero) * self.rates[c[0]] + phi_of.get(c, zero) * self.memory for c in plan.cells)
+        return sum(paid, zero)
+
+    def value(self, plan: Plan) -> Fraction:
+        """F (9), or F'."""
+        return plan.net - self.paid(plan)
+
+
+def name_cells(cells: Sequence[Cell]) -> str:
+    """A schedule in words: `node 0: slots 1-3, 5; node 2: slot 4`."""
+    parts = []
+    for k in dict.fromkeys(k for k, _ in cells):
+        runs = find_stretches(cell for cell in cells if cell[0] == k)
+        text = ", ".join(f"{a}" if a == b else f"{a}-{b}" for _, a, b in runs)
+        parts.append(f"node {k}: slot{'s' * (len(text) > 1 and not text.isdecimal())} {text}")
+    return "; ".join(parts)
+
+
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:
-    """The run task by task; `reference` is the interval on OPT, `check` the claim at the end."""
     story = _Story(instance, run)
     opt: Sentence = ["OPT = ", reference.upper]
     if reference.lower != reference.upper:
@@ -105,8 +154,7 @@ def _tasks(instance: Instance) -> Listing:
     costly = any(instance.cost(i).any() for i in range(instance.tasks))
     head += ["valuation"] * valued + ["vendors (price, delay)"] * with_vendors + ["cost of a cell"] * costly
     rows = []
-    for i in range(instance.tasks):
-        task = instance.task(i)
+    for i, task in enumerate(map(instance.task, range(instance.tasks))):
         row: list[Figure] = [i, task.arrival, task.deadline, task.work, task.memory_mb, task.bid, *task.rate.tolist()]
         if valued:
             row.append(int(instance.valuation[i]))
@@ -120,9 +168,8 @@ def _tasks(instance: Instance) -> Listing:
 
 def _nodes(instance: Instance) -> Listing:
     head = ["nodes", "number", "compute, samples a slot", "memory for tasks, MB", "energy, micro-dollars a Wh"]
-    base = instance.base_memory_mb
     rows: list[list[Figure]] = [
-        [node.name, node.count, node.compute, node.memory_mb - base, _range_text(node.tariff)]
+        [node.name, node.count, node.compute, node.memory_mb - instance.base_memory_mb, _range_text(node.tariff)]
         for node in instance.node_types
     ]
     return Listing("Nodes", head, rows)
@@ -150,7 +197,7 @@ class _Story:
 
     def __init__(self, instance: Instance, run: OnlineRun) -> None:
         self.instance, self.run, self.prices = instance, run, replay_prices(instance, run)
-        self.sketch = tiny_instance_of(instance)
+        self.sketch = tiny.tiny_instance_of(instance)
         self.kinds = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
         types, base = instance.node_types, instance.base_memory_mb
         self.free = {
@@ -162,28 +209,24 @@ class _Story:
 
     def remarks(self) -> list[Sentence]:
         trace = self.run.trace
-        lines = []
         if isinstance(trace, PriceTrace):
-            lines.append(f"{_WORTH} {_LARGEST}")
+            lines = [f"{_WORTH} {_LARGEST}"]
         elif isinstance(trace, LinearTrace):
-            lines.append(f"{_WORTH} {_OWN}")
+            lines = [f"{_WORTH} {_OWN}"]
         elif isinstance(trace, PostedTrace):
-            lines += [f"{_WORTH} {_POSTED}", *([_GUARDED] if trace.announced else [])]
+            lines = [f"{_WORTH} {_POSTED}", *([_GUARDED] if trace.announced else [])]
         else:
-            lines.append(
-                f"The algorithm shows no prices: room, decision and payment are what can be seen of it. {_WORTH}"
-            )
+            lines = [f"The algorithm shows no prices: room, decision and payment are what can be seen of it. {_WORTH}"]
         if self.prices is not None:
             lines += [_MARKS, _RULES[type(trace)]]
         lines += [f"INVALID: {violation}" for violation in self.run.violations]
         known: list[int | Fraction | str] = []
         for constant in self.run.constants:
-            known += [f"{', ' if known else 'Constants: '}{constant.name} = ", constant.value]
-            known += [f" ({constant.source})"]
+            lead = ", " if known else "Constants: "
+            known += [f"{lead}{constant.name} = ", constant.value, f" ({constant.source})"]
         return [*([each] for each in lines), *([known] if known else [])]
 
     def moments(self) -> Iterator[Moment]:
-        """Task by task; room is booked as decisions stand."""
         for i, decision in enumerate(self.run.decisions):
             task = self.instance.task(i)
             yield replace(self._moment(task, decision), after=list(self._moves(i)))
@@ -192,7 +235,7 @@ class _Story:
                 self.free[k, t][1] -= task.memory_mb
 
     def _moves(self, i: int) -> Iterator[Sentence]:
-        """Where the prices that stand after task i differ from those that it met, from what to what."""
+        """The changes of prices by task i."""
         if self.prices is None or i >= len(self.prices):
             return
         before, trace = self.prices[i], self.run.trace
@@ -213,18 +256,16 @@ class _Story:
         offered = self._offered(task)
         chosen = None
         if offered is not None and offered.value is not None:
-            chosen = make_plan(self.instance, task, offered.option, offered.cells)
+            chosen = self._plan(task, offered.option, offered.cells)
         elif decision is not None:
-            chosen = make_plan(self.instance, task, decision.vendor or 0, decision.cells)
+            chosen = self._plan(task, decision.vendor or 0, decision.cells)
         rates = {k: int(task.rate[g]) for k, g in enumerate(self.kinds)}
-        plans = list_plans(self.instance, self.sketch, task)
+        plans = self._plans(task)
         pricing = None
         if self.prices is not None and task.index < len(self.prices):
             largest = isinstance(self.run.trace, PriceTrace)
             pricing = Pricing(self.prices[task.index], largest, rates, task.memory_mb)
-        every = [*(plans or ()), *([chosen] if chosen else [])]
-        full = {plan: full for plan in every if (full := self._full(task, plan))}
-        listing, notes = list_candidates(plans, chosen, task, pricing, full)
+        listing, notes = self._candidates(task, plans, chosen, pricing)
         return Moment(
             heading=f"Task {task.index} arrives in slot {task.arrival}",
             said=[f"work {task.work} by slot {task.deadline}, memory {task.memory_mb} MB, bid {task.bid}"],
@@ -233,6 +274,57 @@ class _Story:
             notes=[*notes, *self._posted(task, offered)],
             decision=self._decision(task, decision, offered, chosen, plans),
         )
+
+    def _plan(self, task: Task, option: int, cells: Sequence[Cell]) -> Plan:
+        work = sum(int(task.rate[self.kinds[k]]) for k, _ in cells)
+        spent = sum(int(task.cost[self.kinds[k], t - 1]) for k, t in cells)
+        net = task.bid - task.options[option].price - spent
+        return Plan(option, tuple(cells), work, task.memory_mb * len(cells), net)
+
+    def _plans(self, task: Task) -> list[Plan] | None:
+        """Every minimal schedule of the task (all if a cost is negative); None if there are too many."""
+        try:
+            plans, slots = tiny.menu(self.sketch, self.sketch.jobs[task.index]).plans, self.sketch.slots
+        except tiny.TinyLimitExceeded:
+            return None
+        return [self._plan(task, plan.option, [(c // slots, c % slots + 1) for c in plan.cells]) for plan in plans]
+
+    def _candidates(
+        self, task: Task, plans: Sequence[Plan] | None, chosen: Plan | None, pricing: Pricing | None
+    ) -> tuple[Listing | None, list[Sentence]]:
+        """The table of the best schedules, always with the chosen one."""
+        every = list(plans or ())
+        if chosen is not None and chosen not in every:
+            every.append(chosen)
+        if not every:
+            return None, []
+        rank = (lambda plan: -plan.net) if pricing is None else (lambda plan: -pricing.value(plan))
+        ordered = sorted(every, key=rank)
+        listed = ordered if len(ordered) <= ALL else ordered[:BEST]
+        if chosen is not None and chosen not in listed:
+            listed.append(chosen)
+        notes: list[Sentence] = []
+        if plans is None:
+            notes.append([f"There are more than {tiny.PLAN_LIMIT} ways to place it; the one that was found is shown."])
+        elif len(listed) < len(ordered):
+            notes.append([f"{len(ordered)} minimal schedules; the best {BEST} are shown, and the one that was found."])
+        rows = [self._row(task, plan, pricing) for plan in listed]
+        place = None if chosen is None else listed.index(chosen)
+        return Listing("Schedules", list(rows[0]), [list(row.values()) for row in rows], place), notes
+
+    def _row(self, task: Task, plan: Plan, pricing: Pricing | None) -> dict[str, Figure]:
+        row: dict[str, Figure] = {"schedule": name_cells(plan.cells)}
+        if task.vendors:
+            row["vendor"] = str(plan.option)
+        row["b_il"] = plan.net
+        if pricing is None:
+            row |= {"S": plan.work, "R": plan.use}
+        elif pricing.largest:
+            lam, phi = pricing.tops(plan)
+            row |= {"S": plan.work, "max lambda": lam, "R": plan.use, "max phi": phi, "F": pricing.value(plan)}
+        else:
+            row |= {"at its prices": pricing.paid(plan), "F'": pricing.value(plan)}
+        return row | {"room": self._full(task, plan) or "yes"}
 
     def _offered(self, task: Task) -> Offer | None:
         """What a price mechanism, or greedy, computed for the task."""
@@ -248,7 +340,7 @@ class _Story:
         return None
 
     def _posted(self, task: Task, offer: Offer | None) -> Iterator[Sentence]:
-        """The price of each cell of the schedule that was offered, what was wished for, and the guard's limits."""
+        """The price of each cell of the offered schedule, what was wished for, and the guard's limits."""
         trace = self.run.trace
         if not isinstance(trace, PostedTrace) or offer is None or task.index >= len(trace.posted):
             return
@@ -262,7 +354,7 @@ class _Story:
             yield [*lines, "."]
 
     def _full(self, task: Task, plan: Plan) -> str:
-        """The first cell of a schedule that has no room for it; empty where all have."""
+        """Why a schedule does not fit; empty if it does."""
         for k, t in plan.cells:
             compute, memory = self.free[k, t]
             if int(task.rate[self.kinds[k]]) > compute or task.memory_mb > memory:
@@ -270,7 +362,7 @@ class _Story:
         return ""
 
     def _grid(self, task: Task, chosen: Plan | None, pricing: Pricing | None) -> Grid:
-        """Prices where they are not all 0, on the nodes that have some, else the room that is left."""
+        """Prices, of the nodes that have some, else the free capacity."""
         slots = range(1, self.instance.slots + 1)
         if len(slots) > WIDE:
             slots = range(task.arrival, task.deadline + 1)
@@ -303,7 +395,6 @@ class _Story:
     def _decision(
         self, task: Task, decision: Decision | None, offer: Offer | None, chosen: Plan | None, plans: list[Plan] | None
     ) -> Sentence:
-        """What was decided, and why as far as it can be seen."""
         if offer is not None and offer.value is None:
             return ["No schedule " + ("has room" if plans else "does the work in time") + ": rejected."]
         if offer is None or offer.value is None or chosen is None:
@@ -373,7 +464,6 @@ def replay_prices(instance: Instance, run: OnlineRun) -> list[Prices] | None:
 
 
 def make_conclusion(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Conclusion:
-    """What the claim says, its two sides on this run, and for a false one the step that fails."""
     claim = find_claim(CLAIMS, check.name)
     steps: list[Sentence] = []
     if check.name == "theorem5" and check.status in (Verdict.HOLDS, Verdict.VIOLATED):
@@ -392,7 +482,7 @@ def make_conclusion(instance: Instance, run: OnlineRun, reference: SolveReport, 
 
 
 def _money(instance: Instance, run: OnlineRun, check: Check) -> list[Sentence]:
-    """What the task of the witness costs its provider, and what it pays, where the claim is about that."""
+    """What the task of the witness costs its provider and what it pays, if the claim is about that."""
     decision = run.decisions[int(check.witness["task"])] if check.name in _OUTLAYS and check.witness else None
     if decision is None or check.witness is None:
         return []
@@ -426,7 +516,7 @@ def _number(figures: Mapping[str, Fraction | int | str | None], name: str) -> Fr
 
 
 def _rho(instance: Instance, check: Check) -> list[Sentence]:
-    """The figures of rho, where it is taken over the minimal schedules of the instance."""
+    """The figures of rho, if it is taken over the minimal schedules of the instance."""
     figures = check.figures
     money, memory = _number(figures, "money_unit"), _number(figures, "memory_unit")
     if figures.get("basis") != "minimal" or money is None or memory is None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ratiobench.bench.family.capabilities import Gantt, GanttBlock, GanttTask
 from ratiobench.bench.lora.timeline import clock_of
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.solution import Decision, Solution
+from ratiobench.instances.lora.solution import Solution
 
 ONE_RUN, PAUSES = "one run on one node", "with pauses or moves"
 KINDS = {ONE_RUN: "slots in a row on one node", PAUSES: "not in a row, or not on one node"}
@@ -17,34 +17,26 @@ Part = tuple[int, int]  # An interval of a node's compute, in samples per slot
 
 
 def gantt(instance: Instance, solution: Solution) -> Gantt:
-    """Draw up the Gantt chart of a solution.
-
-    Returns A row per node. A stretch of slots in a row on a node keeps the same part of the row, as high as the share
-    of the.
-    """
+    """A row per node; a stretch of slots in a row on a node keeps its part of the row, as high as its share."""
     kind = instance.public("").type_of_node.tolist()
-    stretches = {i: _stretches(decision) for i, decision in enumerate(solution) if decision is not None}
-    starts: list[tuple[int, int, int, int]] = []
-    for i, each in stretches.items():
-        starts += [
-            (first, -int(instance.rate[i, kind[node]]), i, number) for number, (node, first, _) in enumerate(each)
-        ]
-    places = _Places([instance.node_types[g].compute for g in kind])
-    tasks = []
-    found: dict[tuple[int, int], list[Part]] = {}
+    compute = [instance.node_types[g].compute for g in kind]
+    stretches = {i: find_stretches(decision.cells) for i, decision in enumerate(solution) if decision is not None}
+    starts = [
+        (first, -int(instance.rate[i, kind[node]]), i, node, last)
+        for i, each in stretches.items()
+        for node, first, last in each
+    ]
+    places = _Places(compute)
+    blocks: dict[int, list[GanttBlock]] = {i: [] for i in stretches}
     # In the order of their starts: what is free when a stretch begins stays free until whatever begins later.
-    for first, size, i, number in sorted(starts):
-        node, _, last = stretches[i][number]
-        found[i, number] = places.take(node, first, last, -size)
+    for first, size, i, node, last in sorted(starts):
+        parts, whole = places.take(node, first, last, -size), compute[node]
+        blocks[i] += [GanttBlock(node, first - 1, last, low / whole, high / whole) for low, high in parts]
     clock, clock_title = clock_of(instance)
-    for i, each in stretches.items():
-        blocks = []
-        for number, (node, first, last) in enumerate(each):
-            compute = instance.node_types[kind[node]].compute
-            blocks += [
-                GanttBlock(node, first - 1, last, low / compute, high / compute) for low, high in found[i, number]
-            ]
-        tasks.append(GanttTask(_title(instance, i, each, kind, clock), ONE_RUN if len(each) <= 1 else PAUSES, blocks))
+    tasks = [
+        GanttTask(_title(instance, i, each, kind, clock), ONE_RUN if len(each) <= 1 else PAUSES, sorted(blocks[i]))
+        for i, each in stretches.items()
+    ]
     return Gantt(
         unit="slot",
         times=range(1, instance.slots + 1),
@@ -57,10 +49,10 @@ def gantt(instance: Instance, solution: Solution) -> Gantt:
     )
 
 
-def _stretches(decision: Decision) -> list[Stretch]:
-    """The cells of a decision, those of a node in slots in a row put together."""
+def find_stretches(cells: Iterable[tuple[int, int]]) -> list[Stretch]:
+    """The cells in slots in a row on one node, put together, in the order of nodes and slots."""
     found: list[Stretch] = []
-    for node, slot in sorted(decision.cells):
+    for node, slot in sorted(cells):
         if found and found[-1][0] == node and found[-1][2] == slot - 1:
             found[-1] = (node, found[-1][1], slot)
         else:
@@ -69,7 +61,7 @@ def _stretches(decision: Decision) -> list[Stretch]:
 
 
 class _Places:
-    """Which parts of each node's compute are free, while stretches come in the order of their starts."""
+    """The free parts of each node's compute, while stretches come in the order of their starts."""
 
     def __init__(self, compute: Sequence[int]) -> None:
         self._free: list[list[Part]] = [[(0, each)] if each else [] for each in compute]
@@ -99,7 +91,6 @@ class _Places:
 
 
 def _give_back(free: list[Part], part: Part) -> None:
-    """Put a part among the free ones, together with its neighbours."""
     low, high = part
     for each in [each for each in free if each[1] == low or each[0] == high]:
         free.remove(each)

@@ -1,4 +1,4 @@
-"""Figures about a run beside its welfare: its own certificate, revenue, who is served, how full the nodes get."""
+"""Figures of a run beside its welfare: its own certificate, revenue, who is served, use of the nodes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,7 @@ MEASURES = ("certificate", "revenue_share", "admitted_share", "long_share", "lon
 
 
 def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Mapping[str, Fraction | None]:
-    """Exact figures, each None where it is undefined.
-
-    ``certificate``: what the run's own prices prove of OPT/ALG, D(tau * prices) / ALG at the best tau (check
-    `dual_certificate`); of the greedy rule, which has no prices, D / ALG with a price on its full cells (`theorem_g`).
-    ``revenue_share``: payments over welfare. ``admitted_share``: admitted tasks over servable ones. ``long_share``: the
-    same among the long ones, the quarter of the servable tasks that needs most slots (fewest slots at the fastest
-    usable rate; ties at the edge all count). ``long_fairness``: long_share / admitted_share, 1 where length does not
-    matter, 0 where long tasks get nothing. ``compute_used``: samples processed over sum_kt C_kp.
-    """
+    """Exact figures, each None if it is undefined."""
     can = servable(instance)
     admitted = np.array([decision is not None for decision in run.decisions], dtype=np.bool_)
     share = _share(admitted, can)
@@ -38,27 +30,25 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Map
         bound = found["theorem_g"].left
     paid = run.revenue if run.welfare > 0 else None
     return {
+        # What the run's own prices prove of OPT/ALG, at their best multiple; of greedy with a price on its full cells
         "certificate": bound / run.welfare if bound is not None and run.welfare > 0 else None,
         "revenue_share": None if paid is None else Fraction(paid, run.welfare),
-        "admitted_share": share,
+        "admitted_share": share,  # among the servable tasks
         "long_share": long,
+        # 1: length does not matter; 0: long tasks get nothing
         "long_fairness": None if long is None or not share else long / share,
         "compute_used": Fraction(count_samples(instance, run.decisions), capacity(instance)),
     }
 
 
 def count_samples(instance: Instance, solution: Solution) -> int:
-    """The samples that the admitted tasks process."""
     kind = instance.public("").type_of_node
     taken = ((i, decision.cells) for i, decision in enumerate(solution) if decision is not None)
     return sum(int(instance.rate[i, kind[node]]) for i, cells in taken for node, _ in cells)
 
 
 def accounts(instance: Instance, run: OnlineRun) -> Mapping[str, int]:
-    """What a valid run earned and spent, in micro-dollars, from its decisions: the terms of objective (4).
-
-    ``bids`` of the admitted, the prices of their ``vendors``, and the ``energy`` of the cells that they run in.
-    """
+    """The terms of objective (4), recounted from the decisions of a valid run, in micro-dollars."""
     bids = vendors = outlay = 0
     for i, decision in enumerate(run.decisions):
         if decision is not None:

@@ -1,18 +1,15 @@
 """Section 5 of the main paper as suites: Figures 4 to 9, 12 and 13, a leaderboard, and `paper`, all of them together.
 
-The paper leaves open what its figures keep fixed. Here it is 100 nodes (as in its Figure 13), A100 and A40 half and
-half, Poisson 50 arrivals a slot, 5 vendors, deadlines `uniform`; each figure varies one thing. Five runs each: run j
-has the same names of random streams in every figure, so that instances of two figures that agree are one instance, and
-the electricity prices of a day of its own. The runs of a trace are consecutive days of it, and parts of days take the
-traces in turn (`RUNS` says what that makes of intervals). `small` is a tenth of the nodes and of the arrivals, in three
-runs. What of the paper can be read in two ways and what it leaves open is settled in `ratiobench.bench.lora.readings`.
+The paper leaves open what its figures keep fixed: here 100 nodes, A100 and A40 half and half, Poisson 50 arrivals a
+slot, 5 vendors, deadlines `uniform`; each figure varies one thing. Run j has the same names of random streams in every
+figure, so that instances of two figures that agree are one instance, and electricity prices of a day of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
@@ -38,7 +35,8 @@ PDFTSP = ("pdftsp", "pdftsp:search=printed")
 AS_PRINTED = (*PDFTSP, "pdftsp:units=given", "pdftsp:units=canonical")
 # EFT and NTM, rejecting who is worth nothing, and as the paper words them, taking whatever fits
 EARLIEST = ("eft", "ntm", "eft:admit=all", "ntm:admit=all")
-ALGORITHMS = (*AS_PRINTED, *INFORMED, "titan", *EARLIEST, "greedy")
+_OTHERS = (*INFORMED, "titan", *EARLIEST, "greedy")
+ALGORITHMS = (*AS_PRINTED, *_OTHERS)
 # What is learned from the days before, and the guard of Theorem H
 LEARNED = ("learned:prior=history", "learned:guard=99,prior=history", "guarded:inner=greedy,prior=history")
 # Price laws and baselines of the literature, with constants, advice and history of the day before
@@ -68,10 +66,7 @@ TRACES = ("pai", "philly", "helios")
 TARIFF_DAYS = ("2017-05-08", "2017-02-02", "2017-07-12", "2017-09-04", "2017-12-29")
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """How large the days are: nodes and arrivals are divided by this; so many runs."""
-
+class Scale(NamedTuple):
     divisor: int
     runs: int
 
@@ -81,12 +76,10 @@ NO_SOLVER = SolveSettings(backend="none")  # Work on OPT of a day
 
 
 def prices(j: int) -> dict[str, str]:
-    """The tariff of run j, as a recipe names it."""
     return {"region": "PJM", "day": TARIFF_DAYS[j]}
 
 
 def days_before(recipe: dict[str, Any], trace: str, day: str, number: int) -> dict[str, Any]:
-    """The recipe of so many days before a day of a trace: their counts, and tasks of their own."""
     known = (*list_earlier_days(trace), *days(trace))
     chosen = known[: known.index(day)][-number:]
     seed, arrivals = [*recipe.get("seed", []), "history"], recipe["arrivals"]
@@ -98,7 +91,7 @@ def days_before(recipe: dict[str, Any], trace: str, day: str, number: int) -> di
 
 
 def day_before(recipe: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The recipe of the day before: of the same trace, or with other draws of the same law; None for other recipes."""
+    """The recipe of the day before, of the same trace or of other draws of the same law; None for other recipes."""
     if recipe.get("kind") != "paper" or "days" in recipe or "counts" in recipe["arrivals"]:
         return None
     name, trace = f"before {recipe['name']}", recipe["arrivals"].get("trace")
@@ -108,33 +101,28 @@ def day_before(recipe: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return {**days_before(dict(recipe), trace, day, 1)["recipes"][0], "name": name}
 
 
-def _learnable(case: Case) -> Case:
-    """The day with the week before it, or as many days of its kind."""
-    recipe = dict(case.recipe)
-    trace = recipe["arrivals"].get("trace")
-    if trace is not None:
-        history = days_before(recipe, trace, recipe["arrivals"]["day"], DAYS_BEFORE)
-    else:
-        seeds = ([*recipe["seed"], "history", str(k)] for k in range(DAYS_BEFORE))
-        history = {"kind": "joined", "recipes": [{**recipe, "name": seed[-1], "seed": seed} for seed in seeds]}
-    return replace(case, algorithms=(*case.algorithms, *LEARNED), history=history)
+def _run(
+    group: str, j: int, both: Sequence[dict[str, Any]], seed: list[str], more: tuple[str, ...], settings: SolveSettings
+) -> Case:
+    """Run j of a group: today, and the day before it with another seed."""
+    before, today = both
+    recipe = today | {"seed": seed, "name": f"{group}, run {j}"}
+    prior = before | {"seed": [*seed, "yesterday"], "name": f"before {group}, run {j}"}
+    return Case(recipe["name"], recipe, (*ALGORITHMS, *more), settings, group, prior)
 
 
-def _case(scale: Scale, group: str, j: int, change: Mapping[str, Any], more: tuple[str, ...] = ()) -> Case:
+def _case(scale: Scale, group: str, j: int, change: Mapping[str, Any], more: tuple[str, ...]) -> Case:
     """Run j of a group: the base day with one change, and the day before it."""
-    size = {} if scale.divisor == 1 else {"divisor": scale.divisor}
     base = {"kind": "paper", "nodes": 100, "arrivals": {"poisson": 50}, "prices": prices(j), **change}
     base["nodes"] //= scale.divisor
     arrivals = dict(base["arrivals"])
     key = "poisson" if "poisson" in arrivals else "mean"
     arrivals[key] //= scale.divisor
-    today, before = dict(arrivals), dict(arrivals)
+    both = [base | {"arrivals": arrivals}] * 2
     if key == "mean":
-        before["day"], today["day"] = days(arrivals["trace"])[j : j + 2]
-    seed = ["paper", f"run {j}", *(f"{name} {value}" for name, value in size.items())]
-    recipe = base | {"arrivals": today, "seed": seed, "name": f"{group}, run {j}"}
-    prior = base | {"arrivals": before, "seed": [*seed, "yesterday"], "name": f"before {group}, run {j}"}
-    return Case(f"{group}, run {j}", recipe, (*ALGORITHMS, *more), NO_SOLVER, group, prior)
+        both = [base | {"arrivals": arrivals | {"day": day}} for day in days(arrivals["trace"])[j : j + 2]]
+    seed = ["paper", f"run {j}", *([f"divisor {scale.divisor}"] if scale.divisor > 1 else [])]
+    return _run(group, j, both, seed, more, NO_SOLVER)
 
 
 _LOADS = {"light, Poisson 30": 30, "medium, Poisson 50": 50, "high, Poisson 80": 80}
@@ -166,30 +154,24 @@ def _parts(scale: Scale) -> Iterator[Case]:
     for group, tasks, each in _PARTS[: 3 if scale is FULL else 2]:
         for j in range(scale.runs):
             trace = TRACES[j % len(TRACES)]
-            day = {"kind": "paper", "start": 60, "slots": 36, "quiet": 8, "nodes": {"a100": each, "a40": each}}
-            before, today = days(trace)[j : j + 2]
-            named = [
-                {"arrivals": {"trace": trace, "day": d}, "tasks": tasks, "prices": prices(j)} for d in (today, before)
+            base = {"kind": "paper", "start": 60, "slots": 36, "quiet": 8, "nodes": {"a100": each, "a40": each}}
+            both = [
+                base | {"arrivals": {"trace": trace, "day": day}, "tasks": tasks, "prices": prices(j)}
+                for day in days(trace)[j : j + 2]
             ]
-            seed = ["paper", group, f"run {j}"]
-            recipe = day | named[0] | {"seed": seed, "name": f"{group}, run {j}"}
-            prior = day | named[1] | {"seed": [*seed, "yesterday"], "name": f"before {group}, run {j}"}
-            settings = SolveSettings(effort=6)
-            yield Case(f"{group}, run {j}", recipe, (*ALGORITHMS, *GRID), settings, group, prior)
-
-
-def _fig12(scale: Scale) -> Iterator[Case]:
-    yield from _parts(scale)
-    yield from _cases("fig7", scale)
-    yield from _cases("fig8", scale)
+            yield _run(group, j, both, ["paper", group, f"run {j}"], GRID, SolveSettings(effort=6))
 
 
 def _leaderboard(scale: Scale) -> Iterator[Case]:
-    for figure in ("fig7", "fig8"):
-        for case in _cases(figure, scale):
-            selection = tuple(name for name in case.algorithms if name not in {*AS_PRINTED, *GRID})
-            found = _learnable(replace(case, algorithms=selection))
-            yield replace(found, algorithms=(*found.algorithms, *BASELINES))
+    """The days of Figures 7 and 8 with the week before each as history, or as many days of its kind."""
+    for case in (*_cases("fig7", scale), *_cases("fig8", scale)):
+        recipe, trace = dict(case.recipe), case.recipe["arrivals"].get("trace")
+        if trace is not None:
+            history = days_before(recipe, trace, recipe["arrivals"]["day"], DAYS_BEFORE)
+        else:
+            seeds = ([*recipe["seed"], "history", str(k)] for k in range(DAYS_BEFORE))
+            history = {"kind": "joined", "recipes": [{**recipe, "name": seed[-1], "seed": seed} for seed in seeds]}
+        yield replace(case, algorithms=(*_OTHERS, *LEARNED, *BASELINES), history=history)
 
 
 WHICH = (
@@ -304,8 +286,9 @@ _SUMMARIES = {
 
 
 def _all_cases(figure: str, scale: Scale) -> tuple[Case, ...]:
-    makers = {"fig12": _fig12, "leaderboard": _leaderboard}
-    return tuple(makers[figure](scale) if figure in makers else _cases(figure, scale))
+    if figure == "fig12":
+        return (*_parts(scale), *_cases("fig7", scale), *_cases("fig8", scale))
+    return tuple(_leaderboard(scale) if figure == "leaderboard" else _cases(figure, scale))
 
 
 def _figure(name: str) -> Suite:

@@ -1,4 +1,4 @@
-"""What is known of an algorithm beside its figures: the guarantee that is proved, and whether it is truthful."""
+"""What is proved of an algorithm beside its figures."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ NOTHING = {"guarantee": "none known", "truthful": "not examined"}
 
 
 def proof_status(algorithm: str) -> Mapping[str, str]:
-    """``guarantee`` and ``truthful`` of an algorithm's name with its options, as its entry says; else not known.
-
-    Truthful: no misreport of the named parts gains, whatever the others do; rates are the provider's to measure and
-    are no part of a bid. A mechanism of which a constant is computed from the instance under test is not: bids move it.
-    """
+    """``guarantee`` and ``truthful`` (no misreport gains, rates apart) by the algorithm's name with its options."""
     spec = parse(algorithm)
     if spec.entry is None or spec.entry.standing is None:
         return NOTHING
     if is_one_node(spec):
         return NOTHING  # the theorems are about the choice among all schedules
+    # A mechanism of which a constant is computed from the instance under test is not truthful: bids move it.
     declared = getattr(spec.entry.make(spec.options), "constants", ())
     return spec.entry.standing(spec.options, not spec.prior and any(name not in spec.given for name in declared))

@@ -1,10 +1,4 @@
-"""The readings of the main paper, where it can be read in more than one way or leaves something open.
-
-The page of every run has these sentences, and a test compares docs/theory/readings.md with them. The code that they are
-about is in `ratiobench.online.lora.algorithms.pdftsp` (Algorithms 1 and 2),
-`ratiobench.online.lora.algorithms.earliest` (EFT and NTM), `ratiobench.formulations.lora.check` (problem P) and
-`ratiobench.bench.lora.theory.basis.facts` (rho and bbar).
-"""
+"""The readings of the main paper where it is ambiguous; a test compares docs/theory/readings.md with them."""
 
 from __future__ import annotations
 

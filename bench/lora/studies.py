@@ -1,4 +1,4 @@
-"""Studies of bidders, as tables and as pictures: utility over the bid, and what the admitted tasks bid and pay."""
+"""Studies of bidders as tables and pictures: utility over the bid, and charges of the admitted tasks."""
 
 from __future__ import annotations
 
@@ -32,12 +32,7 @@ KINDS = {"curve": True, "charges": False}  # Kinds of studies, and whether one i
 
 
 def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> Sequence[Mapping[str, str]]:
-    """The rows of a study.
-
-    ``curve``: a row per piece of one task's utility curve over its bid, as `Curve.rows` gives them (what Figure 10 of
-    the paper shows of one task). ``charges``: valuation, bid, payment (exact under pdFTSP's rules, else as booked), and
-    the provider's outlay (vendor and operation) of every admitted task (Figure 11 shows ten). Micro-dollars.
-    """
+    """The rows of a study: ``curve``, a row per piece of a task's curve, or ``charges``, a row per admitted task."""
     if wanted.kind not in KINDS:
         raise InputError("study", "kind", explain_unknown_name(wanted.kind, KINDS))
     played = run(instance, wanted.algorithm, prior=prior)
@@ -53,44 +48,25 @@ def _charges(instance: Instance, played: OnlineRun) -> list[Charge]:
         return charges(auction_of(instance, played))
     if played.revenue is None:
         raise InputError("algorithm", played.algorithm, "no payment rule: there are no charges")
+    rows = zip(instance.valuation.tolist(), instance.bid.tolist(), played.decisions, strict=True)
     return [
-        Charge(
-            task=i,
-            valuation=int(instance.valuation[i]),
-            bid=int(instance.bid[i]),
-            payment=Fraction(decision.payment or 0),
-            outlay=find_outlay(instance, i, decision),
-        )
-        for i, decision in enumerate(played.decisions)
+        Charge(i, valuation, bid, Fraction(decision.payment or 0), find_outlay(instance, i, decision))
+        for i, (valuation, bid, decision) in enumerate(rows)
         if decision is not None
     ]
 
 
 def read_charges(rows: Sequence[Mapping[str, str]]) -> list[Charge]:
-    """The tasks of a stored study of kind `charges`."""
     return [
-        Charge(
-            task=int(row["task"]),
-            valuation=int(row["valuation"]),
-            bid=int(row["bid"]),
-            payment=Fraction(row["payment"]),
-            outlay=int(row["outlay"]),
-        )
+        Charge(int(row["task"]), int(row["valuation"]), int(row["bid"]), Fraction(row["payment"]), int(row["outlay"]))
         for row in rows
     ]
 
 
 class BestBid(NamedTuple):
-    """A bid that gains most, exact."""
-
     bid: Fraction
     utility: Fraction
     is_reached: bool = True  # False: no bid gains as much as those close enough to this one nearly do
-
-    def describe(self) -> str:
-        """What it gains, in words."""
-        bid, utility = format_number(self.bid), format_number(self.utility)
-        return f"the bid {bid} gains {utility}" if self.is_reached else f"bids close to {bid} gain nearly {utility}"
 
 
 def find_best(curve: Curve) -> tuple[Fraction, BestBid]:
@@ -108,7 +84,6 @@ def find_best(curve: Curve) -> tuple[Fraction, BestBid]:
 
 
 def draw_study(table: StudyTable, plot: str, unit: str) -> Picture:
-    """The picture of a study, with its counts."""
     study = table.study
     name = f"{plot}-" + re.sub(r"\W+", "-", f"{table.case} {study.name}").strip("-").lower()
     if study.kind == "charges":
@@ -122,16 +97,16 @@ def draw_study(table: StudyTable, plot: str, unit: str) -> Picture:
 
 
 def describe_best_bid(curve: Curve) -> str:
-    """What the best bid gains beside the truthful one."""
     truthful, best = find_best(curve)
     valuation = format_number(curve.valuation)
     if best.utility == truthful:
         return f"No bid gains more than the valuation {valuation}, which gains {format_number(truthful)}."
-    return f"The valuation {valuation} gains {format_number(truthful)}; {best.describe()}."
+    gains = "the bid {} gains {}" if best.is_reached else "bids close to {} gain nearly {}"
+    gains = gains.format(format_number(best.bid), format_number(best.utility))
+    return f"The valuation {valuation} gains {format_number(truthful)}; {gains}."
 
 
 def describe_charges(charges: Sequence[Charge]) -> str:
-    """How many of the admitted tasks pay less than they cost, or more than they bid."""
     return (
         f"{min(len(charges), SAMPLE)} of {len(charges)} admitted tasks, evenly spaced. Of all of them "
         f"{sum(charge.payment < charge.outlay for charge in charges)} pay less than they cost the provider, "
@@ -141,9 +116,8 @@ def describe_charges(charges: Sequence[Charge]) -> str:
 
 def take_sample(rows: Sequence[Charge]) -> list[Charge]:
     """At most `SAMPLE` rows, evenly spaced, in order, the first and the last among them."""
-    if len(rows) <= SAMPLE:
-        return list(rows)
-    return [rows[round(place * (len(rows) - 1) / (SAMPLE - 1))] for place in range(SAMPLE)]
+    count = min(len(rows), SAMPLE)
+    return [rows[round(place * (len(rows) - 1) / max(1, count - 1))] for place in range(count)]
 
 
 def draw_curve(axes: Axes, curve: Curve, unit: str) -> None:

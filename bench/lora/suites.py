@@ -10,30 +10,16 @@ from itertools import product
 from typing import Any
 
 from ratiobench.bench.family.suite import COUNTEREXAMPLES, Case, Plot, SolveSettings, Study, Suite
-from ratiobench.bench.lora.paper_suites import (
-    AS_PRINTED,
-    BASELINES,
-    DAYS_BEFORE,
-    EARLIEST,
-    LEARNED,
-    NO_SOLVER,
-    TRACE_RUNS,
-    TRACES,
-    UNITS,
-    WHICH,
-    days_before,
-    figure_suites,
-    prices,
-)
+from ratiobench.bench.lora import paper_suites as paper
 from ratiobench.bench.lora.sweeps import sweep_axes, sweep_suite
 from ratiobench.instances.lora.arrivals import days
 from ratiobench.instances.lora.constructions import FAMILIES
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import names
 
-ALGORITHMS = (*AS_PRINTED, "titan", *EARLIEST, "greedy", "eris")
+ALGORITHMS = (*paper.AS_PRINTED, "titan", *paper.EARLIEST, "greedy", "eris")
 # Of a whole day: the other two readings of pdFTSP are in `paper`, on more days than this one
-OF_A_DAY = (AS_PRINTED[0], *(name for name in ALGORITHMS if name not in AS_PRINTED[:3]))
+OF_A_DAY = (paper.AS_PRINTED[0], *(name for name in ALGORITHMS if name not in paper.AS_PRINTED[:3]))
 
 # Part of a working day on few nodes, so that tasks compete (load about 1) and every backend can still try it directly.
 _TRACES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -95,8 +81,11 @@ _FALSE = ("a tenth of the load", "ten times the load", "another trace's history"
 # Days of the paper's scale: tasks and nodes (A100 and A40 half and half) that make these loads.
 _LOADS = (("0.8", 6850, 100), ("1.6", 6850, 50), ("2.5", 10700, 50))
 _GROUPS = {"tiny": "tiny instances", COUNTEREXAMPLES: "counterexamples to claims"}
-_TINY = ("tiny_contention", "tiny_two_types", "tiny_vendors", "tiny_negative_tariff")
-_VIOLATED = ("thm5_T5_3tasks", "thm5_T4_4tasks_strict")
+# Shipped instances in `quick`: tiny ones, and two on which Theorem 5 is violated
+_QUICK = (
+    *("tiny_contention", "tiny_two_types", "tiny_vendors", "tiny_negative_tariff"),
+    *("thm5_T5_3tasks", "thm5_T4_4tasks_strict"),
+)
 
 
 @lru_cache(maxsize=1)
@@ -120,14 +109,13 @@ def suites() -> tuple[Suite, ...]:
                     Case(
                         "philly_7200",
                         _DAY | {"name": "philly_7200", "seed": ["day"]},
-                        (*OF_A_DAY, *LEARNED),
+                        (*OF_A_DAY, *paper.LEARNED),
                         SolveSettings(),
                         "day",
-                        history=days_before(_DAY, "philly", days("philly")[0], 3),
+                        history=paper.days_before(_DAY, "philly", days("philly")[0], 3),
                     ),
                     Case("pai_12", _PAI_12, ALGORITHMS, SolveSettings(), "tiny"),
-                    *(_shipped(name, "tiny") for name in _TINY),
-                    *(_shipped(name, COUNTEREXAMPLES) for name in _VIOLATED),
+                    *map(_shipped, _QUICK),
                     *axes[0].small,
                 )
             ),
@@ -174,39 +162,33 @@ def suites() -> tuple[Suite, ...]:
             "theory",
             "Claims of the paper and their verdicts: every claim on all shipped instances and a part of a day, with "
             "utility curves (Figures 10 and 11 of the paper)",
-            (
-                *(_theory(name, "tiny" if name.startswith("tiny_") else COUNTEREXAMPLES) for name in names()),
-                Case("pai_40", _PAI_40, _THEORY, _EFFORTS["pai_40"], "part of a day", studies=_bidding()),
-            ),
+            (*map(_theory, names()), _PAI_40),
             _THEORY_PLOTS,
             groups=_GROUPS | {"part of a day": "a part of a day"},
             verdicts_first=True,
         ),
-        *figure_suites((_bidding_suite("fig10"), _bidding_suite("fig11"))),
+        *paper.figure_suites((_bidding_suite("fig10"), _bidding_suite("fig11"))),
         Suite(
             "gaps",
             "Width of the interval on OPT: days of 2,000 to 11,520 tasks and contended parts of days of 100 to "
             "300, five runs each, no solver",
             (
-                *(_gap(tasks, nodes, j, {}, 1) for tasks, nodes in _ROWS for j in range(5)),
-                *(
-                    _gap(tasks, nodes, j, {"start": 60, "slots": 40, "quiet": 8}, 8)
-                    for tasks, nodes in _SMALL_ROWS
-                    for j in range(5)
-                ),
+                *(_gap(row, j, {}, 1) for row in _ROWS for j in range(5)),
+                *(_gap(row, j, {"start": 60, "slots": 40, "quiet": 8}, 8) for row in _SMALL_ROWS for j in range(5)),
             ),
         ),
         Suite(
             "tiny",
             "All shipped tiny instances and counterexamples",
-            tuple(_shipped(name, "tiny" if name.startswith("tiny_") else COUNTEREXAMPLES) for name in names()),
+            tuple(map(_shipped, names())),
             groups=_GROUPS,
             verdicts_first=True,
         ),
     )
 
 
-def _gap(tasks: int, nodes: int, j: int, part: dict[str, Any], effort: int) -> Case:
+def _gap(row: tuple[int, int], j: int, part: dict[str, Any], effort: int) -> Case:
+    tasks, nodes = row
     name = f"{tasks}_{nodes}_run{j}"
     recipe = {"kind": "paper", "nodes": nodes, "arrivals": _ARRIVALS[j], "tasks": tasks, "seed": ["gaps", name]}
     settings = SolveSettings(backend="none", effort=effort)
@@ -216,24 +198,22 @@ def _gap(tasks: int, nodes: int, j: int, part: dict[str, Any], effort: int) -> C
 def _day(
     name: str, seed: list[Any], nodes: int, tasks: int, divisor: int, arrivals: dict[str, Any], run: int = 0
 ) -> dict[str, Any]:
-    """The recipe of a day; nodes and tasks divided by the divisor, the electricity prices those of the run."""
     return {
         "kind": "paper", "name": name, "seed": seed, "nodes": nodes // divisor, "tasks": tasks // divisor,
-        "arrivals": arrivals, "prices": prices(run),
+        "arrivals": arrivals, "prices": paper.prices(run),
     }  # fmt: skip
 
 
 def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
-    """Days of the traces at the loads, each with the day before it; nodes and tasks divided by the divisor."""
-    for trace, (load, tasks, nodes), j in product(TRACES, _LOADS, range(runs)):
+    for trace, (load, tasks, nodes), j in product(paper.TRACES, _LOADS, range(runs)):
         name = f"{trace} load {load} run {j}"
         today, before = (
             _day(f"{name} {part}", ["mechanisms", name, part], nodes, tasks, divisor, {"trace": trace, "day": day}, j)
             for part, day in (("day", days(trace)[j + 1]), ("day before", days(trace)[j]))
         )
-        history = days_before(today, trace, days(trace)[j + 1], DAYS_BEFORE)
-        rows = (*MECHANISMS, *LEARNED, *BASELINES)
-        yield Case(name, today, rows, NO_SOLVER, f"{trace} {load}", prior=before, history=history)
+        history = paper.days_before(today, trace, days(trace)[j + 1], paper.DAYS_BEFORE)
+        rows = (*MECHANISMS, *paper.LEARNED, *paper.BASELINES)
+        yield Case(name, today, rows, paper.NO_SOLVER, f"{trace} {load}", prior=before, history=history)
 
 
 def _learning(divisor: int) -> Iterator[Case]:
@@ -241,50 +221,49 @@ def _learning(divisor: int) -> Iterator[Case]:
 
     def case(name: str, group: str, today: dict[str, Any], before: list[dict[str, Any]], rows: tuple[str, ...]) -> Case:
         history = {"kind": "joined", "recipes": before}
-        return Case(name, today, rows, NO_SOLVER, group, prior=before[-1], history=history)
+        return Case(name, today, rows, paper.NO_SOLVER, group, prior=before[-1], history=history)
 
-    rows = (LEARNED[0], "learned:guard=59,prior=history", PLAIN, "bbar-rule:prior=yesterday", "greedy")
+    rows = (paper.LEARNED[0], "learned:guard=59,prior=history", PLAIN, "bbar-rule:prior=yesterday", "greedy")
     for load, tasks, nodes in _LOADS:
         name = f"poisson load {load} run 0"
         today, *before = (
             _day(f"{name} {k}", ["learning", name, k], nodes, tasks, divisor, {"poisson": 50})
-            for k in range(DAYS_BEFORE + 1)
+            for k in range(paper.DAYS_BEFORE + 1)
         )
         yield case(name, f"poisson {load}", today, before, rows)
     _, tasks, nodes = _LOADS[1]
     unknown = ("learned:total=unknown,prior=history", *rows[:1], PLAIN)
     for group, more, algorithms, trace in (
-        *(("own sizes", {"sizes": "own"}, rows, trace) for trace in TRACES[:2]),
+        *(("own sizes", {"sizes": "own"}, rows, trace) for trace in paper.TRACES[:2]),
         ("unknown number", {}, unknown, "philly"),
     ):
         day, name = days(trace)[3], f"{trace} {group} run 0"
         today = _day(name, ["learning", name], nodes, tasks, divisor, {"trace": trace, "day": day}) | more
-        before = days_before(today, trace, day, DAYS_BEFORE)["recipes"]
+        before = paper.days_before(today, trace, day, paper.DAYS_BEFORE)["recipes"]
         yield case(name, f"{trace} {group}", today, before, algorithms)
 
 
 def _guards(divisor: int) -> Iterator[Case]:
-    """A day of each trace, with true history and with false ones."""
     _, tasks, nodes = _LOADS[1]
-    for trace, other in zip(TRACES, (*TRACES[1:], TRACES[0]), strict=True):
+    for trace, other in zip(paper.TRACES, (*paper.TRACES[1:], paper.TRACES[0]), strict=True):
         day = days(trace)[6]
         seed, histories = ["guards", trace], []
         today = _day(f"{trace} {day}", seed, nodes, tasks, divisor, {"trace": trace, "day": day})
         for group, load, number in _LOADS_OF_HISTORY:
             drawn = today | {"tasks": int(tasks * load) // divisor, "seed": [*seed, f"{load:g}"]}
-            histories.append((group, group, days_before(drawn, trace, day, number)))
-        history = days_before(today | {"seed": [*seed, other]}, other, days(other)[6], 3)
+            histories.append((group, group, paper.days_before(drawn, trace, day, number)))
+        history = paper.days_before(today | {"seed": [*seed, other]}, other, days(other)[6], 3)
         histories.append((f"history of {other}", _FALSE[2], history))
         dear = {"seed": [*seed, "dear"], "bids": {"per_1000": [600, 3600]}}
-        histories.append((_FALSE[3], _FALSE[3], days_before(today | dear, trace, day, 3)))
-        rows = (*GUARDS, SETTLED, *BASELINES)
+        histories.append((_FALSE[3], _FALSE[3], paper.days_before(today | dear, trace, day, 3)))
+        rows = (*GUARDS, SETTLED, *paper.BASELINES)
         for name, group, history in histories:
             prior = history["recipes"][-1]
-            yield Case(f"{trace}, {name}", today, rows, NO_SOLVER, group, prior=prior, history=history)
+            yield Case(f"{trace}, {name}", today, rows, paper.NO_SOLVER, group, prior=prior, history=history)
 
 
 def _mechanism_plots() -> Iterator[Plot]:
-    groups = tuple(f"{trace} {load}" for trace in TRACES for load, _, _ in _LOADS)
+    groups = tuple(f"{trace} {load}" for trace in paper.TRACES for load, _, _ in _LOADS)
     for kind, title, note in (
         ("reached", "Welfare over the upper bound on OPT", "At least this part of the optimum."),
         ("certificate", "What a run proves of its own OPT/ALG", "D(tau prices) / ALG with the run's own final prices."),
@@ -296,10 +275,10 @@ def _mechanism_plots() -> Iterator[Plot]:
             "The admitted share among the quarter of the tasks that needs most slots, over that of all tasks.",
         ),
     ):
-        yield Plot(f"mechanisms_{kind}", title, kind, groups, "trace and load", note=f"{note} {TRACE_RUNS}".lstrip())
+        note = f"{note} {paper.TRACE_RUNS}".lstrip()
+        yield Plot(f"mechanisms_{kind}", title, kind, groups, "trace and load", note=note)
 
 
-_PAI_40 = {**_PART, "name": "pai_40", "seed": ["quick", "pai_40"], **dict(_TRACES)["pai_40"]}
 # alpha and beta of pai_40, kept: then a bid moves nothing but its own outcome, as in the paper's proof of Theorem 3.
 _FIXED = "pdftsp:alpha=7253/17088,beta=2012/375"
 _THEORY = ("pdftsp", "pdftsp:payment=critical", "pdftsp:updates=admitted", *PROVED)
@@ -314,7 +293,7 @@ _THEORY_PLOTS = (
         "its price plus its operation is below its valuation (task 5), and under the payment b - F (critical). Under "
         "(14) a task gains by overbidding where its valuation lies between its payment and payment plus operation "
         "(task 10): (14) does not charge the operation. "
-        f"{UNITS} {WHICH}",
+        f"{paper.UNITS} {paper.WHICH}",
     ),
     Plot(
         "overbid",
@@ -332,7 +311,7 @@ _THEORY_PLOTS = (
         ("part of a day",),
         "admitted tasks",
         note="No payment is above its bid, as in the paper. Under (14) some are below what the task costs the provider "
-        f"(vendor and operation); under b - F none is. {UNITS} {WHICH}",
+        f"(vendor and operation); under b - F none is. {paper.UNITS} {paper.WHICH}",
     ),
 )
 _CURVES = {
@@ -342,20 +321,29 @@ _CURVES = {
 }
 
 
-def _bidding() -> tuple[Study, ...]:
-    """Charges and utility curves of Figures 10 and 11: both searches under (14), and the payment b - F."""
-    algorithms = (_FIXED, f"{_FIXED},search=printed", f"{_FIXED},payment=critical")
-    kinds: tuple[tuple[str, int | None], ...] = (("charges", None), ("curve", 5), ("curve", 10))
-    return tuple(Study(kind, algorithm, task) for algorithm in algorithms for kind, task in kinds)
+# Charges and utility curves of Figures 10 and 11: both searches under (14), and the payment b - F
+_BIDDING = tuple(
+    Study(kind, algorithm, task)
+    for algorithm in (_FIXED, f"{_FIXED},search=printed", f"{_FIXED},payment=critical")
+    for kind, task in (("charges", None), ("curve", 5), ("curve", 10))
+)
+_PAI_40 = Case(
+    "pai_40",
+    {**_PART, "name": "pai_40", "seed": ["quick", "pai_40"], **dict(_TRACES)["pai_40"]},
+    _THEORY,
+    _EFFORTS["pai_40"],
+    "part of a day",
+    studies=_BIDDING,
+)
 
 
-def _theory(name: str, group: str) -> Case:
+def _theory(name: str) -> Case:
     studies = tuple(Study("curve", algorithm, task) for algorithm, task in _CURVES.get(name, ()))
-    return Case(name, {"kind": "named", "name": name}, _THEORY, SolveSettings(), group, studies=studies)
+    return replace(_shipped(name), algorithms=_THEORY, studies=studies)
 
 
 def member(text: str) -> Suite | None:
-    """The member of a parametric family that ``lead:L=6,n=4`` names; None where the name is no family's."""
+    """The member of a parametric family that ``lead:L=6,n=4`` names; None if the name is no family's."""
     name, _, tail = text.partition(":")
     if name not in FAMILIES:
         return None
@@ -363,27 +351,15 @@ def member(text: str) -> Suite | None:
     for part in filter(None, tail.split(",")):
         key, _, value = part.partition("=")
         recipe[key] = int(value) if re.fullmatch(r"-?\d{1,15}", value) else value
-    instance = generate(recipe)
-    return Suite(
-        text,
-        FAMILIES[name].summary,
-        (Case(instance.name, recipe, _THEORY, SolveSettings(), COUNTEREXAMPLES),),
-        verdicts_first=True,
-    )
+    case = Case(generate(recipe).name, recipe, _THEORY, SolveSettings(), COUNTEREXAMPLES)
+    return Suite(text, FAMILIES[name].summary, (case,), verdicts_first=True)
 
 
 def _bidding_suite(name: str) -> Suite:
-    """Figure 10 or 11 by itself: the same part of a day."""
     plot = next(each for each in _THEORY_PLOTS if each.name == name)
     summaries = {"fig10": "Figure 10: a bidder's utility over its bid", "fig11": "Figure 11: bids and payments"}
-    case = Case(
-        "pai_40",
-        _PAI_40,
-        ("pdftsp", "pdftsp:payment=critical"),
-        _EFFORTS["pai_40"],
-        "part of a day",
-        studies=tuple(each for each in _bidding() if each.kind == plot.kind),
-    )
+    studies = tuple(study for study in _BIDDING if study.kind == plot.kind)
+    case = replace(_PAI_40, algorithms=("pdftsp", "pdftsp:payment=critical"), studies=studies)
     return Suite(name, summaries[name], (case,), (plot,), (case,))
 
 
@@ -394,5 +370,6 @@ def _certified(case: Case) -> Case:
     return replace(case, certificate=f"{'R1' if is_in_r1 else 'suites/quick'}/{name}")
 
 
-def _shipped(name: str, group: str) -> Case:
+def _shipped(name: str) -> Case:
+    group = "tiny" if name.startswith("tiny_") else COUNTEREXAMPLES
     return Case(name, {"kind": "named", "name": name}, ALGORITHMS, SolveSettings(), group)

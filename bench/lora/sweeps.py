@@ -1,9 +1,7 @@
 """Sweeps: the competitive ratio over one parameter of an instance, everything else kept.
 
-The base is a part of a working day of 36 slots with 100 tasks on two A100 and two A40. Run j of every value has the
-same names of random streams, so that the instances of two values differ in the parameter alone; it takes the arrivals
-of PAI, Philly and Helios in turn, a day and electricity prices of its own. The small scale has 70 tasks, fewer
-values and two runs.
+Run j of every value has the same names of random streams, so that the instances of two values differ in the parameter
+alone; it takes the arrivals of PAI, Philly and Helios in turn, a day and electricity prices of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from ratiobench.instances.lora.arrivals import days
 
 ALGORITHMS = (*PDFTSP, "titan", "eft", "ntm", "greedy")  # What a sweep compares; six lines can be told apart
 RUNS = 6
-_NODES = (2, 4, 6, 8, 12)
 # Tasks that make this load on the four nodes, on the average over the runs
 _LOADS = {"0.5": 41, "0.75": 62, "1": 83, "1.5": 124, "2": 165}
 # Sizes in percent that make this epsilon of tasks measured with 8 on a GPU, in batches of 4
@@ -29,27 +26,21 @@ def _nodes(number: int) -> dict[str, int]:
     return {"a100": number // 2, "a40": number // 2}
 
 
-def _case(axis: str, value: str, j: int, change: Mapping[str, Any], tasks: int) -> Case:
-    trace, day = TRACES[j % len(TRACES)], j // len(TRACES)
-    name = f"{axis} {value}, run {j}"
-    recipe = {
-        "kind": "paper", "name": name, "seed": ["sweep", f"run {j}"], "start": 60, "slots": 36, "quiet": 8,
-        "nodes": _nodes(4), "tasks": tasks, "arrivals": {"trace": trace, "day": days(trace)[day]},
-        "prices": prices(j % len(TARIFF_DAYS)),
-    }  # fmt: skip
-    return Case(name, recipe | dict(change), ALGORITHMS, NO_SOLVER, f"{axis} {value}")
-
-
 def _axis(name: str, title: str, summary: str, changes: Mapping[str, Any], small: Sequence[str]) -> Axis:
-    def cases(values: Sequence[str], runs: int, tasks: int) -> tuple[Case, ...]:
-        found = []
-        for value in values:
-            change = changes[value]
-            several = change if isinstance(change, list) else [change]
-            found += [_case(name, value, j, several[j % len(several)], tasks) for j in range(runs)]
-        return tuple(found)
+    """An axis of these changes by value; of a list of changes run j takes the j-th."""
 
-    return Axis(name, title, summary, cases(list(changes), RUNS, 100), cases(small, 2, 70))
+    def case(value: str, j: int, tasks: int) -> Case:
+        trace, group, change = TRACES[j % len(TRACES)], f"{name} {value}", changes[value]
+        recipe = {
+            "kind": "paper", "name": f"{group}, run {j}", "seed": ["sweep", f"run {j}"], "start": 60, "slots": 36,
+            "quiet": 8, "nodes": _nodes(4), "tasks": tasks,
+            "arrivals": {"trace": trace, "day": days(trace)[j // len(TRACES)]}, "prices": prices(j % len(TARIFF_DAYS)),
+        }  # fmt: skip
+        recipe |= change[j % len(change)] if isinstance(change, list) else change
+        return Case(f"{group}, run {j}", recipe, ALGORITHMS, NO_SOLVER, group)
+
+    cases = tuple(case(value, j, 100) for value in changes for j in range(RUNS))
+    return Axis(name, title, summary, cases, tuple(case(value, j, 70) for value in small for j in range(2)))
 
 
 def _of_trace(trace: str) -> list[dict[str, Any]]:
@@ -63,7 +54,7 @@ def sweep_axes() -> tuple[Axis, ...]:
             "nodes",
             "nodes",
             "The number of nodes, half A100 and half A40, for the same tasks: the load falls as nodes are added.",
-            {str(number): {"nodes": _nodes(number)} for number in _NODES},
+            {str(number): {"nodes": _nodes(number)} for number in (2, 4, 6, 8, 12)},
             ("4", "6", "8"),  # on 2 nodes an interval on OPT is 2 to 6 % wide
         ),
         _axis(
@@ -113,7 +104,7 @@ def sweep_axes() -> tuple[Axis, ...]:
 
 
 def sweep_suite(axes: Sequence[Axis]) -> Suite:
-    """The suite `sweep`, over the first axis where the command names none."""
+    """The suite `sweep`, over the first axis by default."""
     first, *others = axes
     names = ", ".join(axis.name for axis in others)
     return Suite(

@@ -35,13 +35,13 @@ Prices = Mapping[tuple[int, int], Fraction | float]
 
 
 def timeline(instance: Instance, run: OnlineRun) -> Timeline:
-    """Slot by slot: the share of compute used per node type, prices if the run shows any, arrivals and rejections.
-
-    Prices are micro-dollars per sample and per MB. Decisions of tasks are read in the order of arrival.
-    """
+    """Slot by slot: the share of compute used per node type, prices if the run shows any, arrivals and rejections."""
     slots = range(1, instance.slots + 1)
     cells, start = _cells(run.decisions)
-    used = _use(instance, cells, start)
+    # (G, T) samples processed by the nodes of each type
+    used = np.zeros((len(instance.node_types), instance.slots), dtype=np.int64)
+    task, place = np.repeat(np.arange(instance.tasks), np.diff(start)), instance.public("").type_of_node[cells[:, 0]]
+    np.add.at(used, (place, cells[:, 1] - 1), instance.rate[task, place])
     loads = [
         TimeSeries(kind.name, [Fraction(int(amount), kind.count * kind.compute) for amount in row])
         for kind, row in zip(instance.node_types, used, strict=True)
@@ -71,7 +71,7 @@ def clock_of(instance: Instance) -> tuple[list[str], str]:
 
 
 def _first_second(instance: Instance) -> tuple[int, str]:
-    """The second of the day in which the first slot begins, where the instance's origin knows; and what that is."""
+    """The second of the day in which the first slot begins, if the instance's origin knows; and what that is."""
     origin = instance.origin
     recipe = origin.get("recipe")
     first = recipe.get("start") if isinstance(recipe, dict) else None
@@ -85,20 +85,11 @@ def _first_second(instance: Instance) -> tuple[int, str]:
 
 
 def _cells(decisions: Sequence[Decision | None]) -> tuple[IntArray, IntArray]:
-    """(n, 2) all cells (node, slot) task by task, and (I+1,) where those of a task begin."""
+    """(n, 2) all cells (node, slot) task by task, and (I+1,) the index at which those of a task begin."""
     each = [() if decision is None else decision.cells for decision in decisions]
     start = np.zeros(len(each) + 1, dtype=np.int64)
     start[1:] = np.cumsum([len(cells) for cells in each])
     return np.array([cell for cells in each for cell in cells], dtype=np.int64).reshape(-1, 2), start
-
-
-def _use(instance: Instance, cells: IntArray, start: IntArray) -> IntArray:
-    """(G, T) samples processed by the nodes of each type."""
-    used = np.zeros((len(instance.node_types), instance.slots), dtype=np.int64)
-    task = np.repeat(np.arange(instance.tasks), np.diff(start))
-    kind = instance.public("").type_of_node[cells[:, 0]]
-    np.add.at(used, (kind, cells[:, 1] - 1), instance.rate[task, kind])
-    return used
 
 
 def asked(instance: Instance) -> IntArray:
@@ -137,12 +128,7 @@ def _sum(prices: Sequence[Fraction | float]) -> Fraction:
 
 
 def find_reasons(instance: Instance, decisions: Sequence[Decision | None], one_node: bool = False) -> dict[int, str]:
-    """Why each rejected task was rejected, by task, exactly: a key of `REASONS`.
-
-    Room is what the tasks before it in the order of arrival had left. A task changes nodes for nothing, so a schedule
-    fits if the best rates among the nodes with room, slot by slot from the fastest vendor's delay to the deadline, add
-    up to its work. With `one_node` the rates of one node have to, in the slots in which it has room.
-    """
+    """Why each rejected task was rejected, a key of `REASONS`: exactly, by what earlier tasks had left."""
     one_node = one_node or instance.schedules is ScheduleKind.ONE_NODE
     cells, start = _cells(decisions)
     public = instance.public("")

@@ -109,6 +109,14 @@ def beats_bound(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> bool:
     return value > upper if sense is Sense.MOST else value < lower
 
 
+def require_bound(
+    lower: Exact, upper: Exact, value: Exact, sense: Sense, run: str, bound: str = "the bound on OPT"
+) -> None:
+    """AssertionError if the verified value of a run is better than what is proved of OPT."""
+    if beats_bound(lower, upper, value, sense):
+        raise AssertionError(f"{run} is better than {bound}: one of the two is wrong")
+
+
 def is_better(one: Exact, other: Exact, sense: Sense) -> bool:
     """Whether one value is strictly better than the other."""
     return one > other if sense is Sense.MOST else one < other

@@ -18,7 +18,7 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings, Study
-from ratiobench.bench.results.ratios import beats_bound
+from ratiobench.bench.results.ratios import require_bound
 from ratiobench.bench.storage.payload import format_error, report_payload, restore_report, run_payload
 from ratiobench.bench.storage.store import StoredResult
 from ratiobench.formulations.report import SolveReport
@@ -208,9 +208,8 @@ def measure(
             run = contract.run(instance, algorithm, None if prior is None else _instance(family, prior))
         if run.valid and reference.ok:
             lower, upper = (Fraction(reference.payload[end]) for end in ("lower", "upper"))
-            if beats_bound(lower, upper, run.welfare, contract.sense):
-                proved = reference.payload[contract.sense.bound]
-                raise AssertionError(f"{run.welfare} of a valid run is better than the bound {proved}: one is wrong")
+            bound = f"the bound {reference.payload[contract.sense.bound]}"
+            require_bound(lower, upper, run.welfare, contract.sense, f"{run.welfare} of a valid run", bound)
         with excluded_from_timing():
             count = contract.accounts if run.valid else None
             return run_payload(run, None if count is None else count(instance, run)), None

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from ratiobench.bench.family.capabilities import Claims, Statement
+from ratiobench.bench.family.capabilities import Case, Claims, Statement
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.explanation import Conclusion, Sentence
 from ratiobench.formulations.report import SolveReport
 from ratiobench.online.outcome import OnlineRun
 
 __all__ = ["Case", "CaseProtocol", "Claim", "ClaimScope", "audit", "find_claim", "make_claims"]
-
-Instance = TypeVar("Instance")
 
 
 class CaseProtocol(Protocol):
@@ -29,21 +27,6 @@ class CaseProtocol(Protocol):
     def run(self) -> OnlineRun:
         """The run that is checked."""
         ...
-
-
-class Case(NamedTuple, Generic[Instance]):
-    """A run on an instance, with the interval on OPT.
-
-    Parameters
-    ----------
-    instance : of the family.
-    run : the run that is checked.
-    reference : the interval on OPT of the instance.
-    """
-
-    instance: Instance
-    run: OnlineRun
-    reference: SolveReport
 
 
 CaseType = TypeVar("CaseType", bound=CaseProtocol)

@@ -257,8 +257,7 @@ def test_claims_that_do_not_exist_are_found_before_the_work_and_those_not_asked_
             "ratiobench.bench.lora.theory.basis.case.find_facts", lambda *_: pytest.fail("the paper's claims")
         )
         patch.setattr(
-            "ratiobench.bench.lora.theory.payments.truthfulness.make_bidder_view",
-            lambda *_: pytest.fail("truthfulness"),
+            "ratiobench.bench.lora.theory.payments.truthfulness.BidderView", lambda *_: pytest.fail("truthfulness")
         )
         assert main(["audit", LORA, "--algorithm", "posted", "--claim", "theorem_a", "--json"]) == 0
         assert said(capsys)["checks"] == [every["theorem_a"]]

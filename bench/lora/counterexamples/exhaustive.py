@@ -1,16 +1,4 @@
-"""The search of all instances of a bounded size: the provably largest score of a claim, or ratio of an algorithm.
-
-The space. Up to `tasks` tasks, `slots` slots and `nodes` nodes of one type. Compute and free memory of a node, and the
-rate, memory, work and bid of every task are integers from 1 to `largest`. No costs, no vendors. Every task could be
-served if it were alone, and every slot lies in the window of some task. Tasks are in the order of their arrival; those
-that arrive in one slot are tried in every order.
-
-What is left out with a `Bound`, and why nothing is lost. Instances in which all numbers have a common divisor, because
-the score does not depend on units. Groups of instances of which the bound proves that none has a larger score than one
-that was found: groups are taken in the order of this bound, and the search ends when the largest bound left is no
-larger than the largest score found. The score of every other instance is computed exactly. So the result is a proof by
-enumeration for this space, and says nothing of larger instances.
-"""
+"""Searches all instances of a bounded size, a proof by enumeration; docs/theory/exact-search.md has the bounds."""
 
 from __future__ import annotations
 
@@ -50,18 +38,10 @@ Shapes = tuple[Shape, ...]
 
 
 class Space(NamedTuple):
-    """The space of instances; see the module."""
-
     tasks: int
     slots: int
     nodes: int
     largest: int
-
-    def __str__(self) -> str:
-        return (
-            f"at most {self.tasks} tasks, slots {self.slots}, nodes {self.nodes} of one type, all numbers from 1 to "
-            f"{self.largest}, no costs, no vendors; every task can be served alone, every slot is in a window"
-        )
 
     def shapes(self, is_fair: bool) -> list[Shape]:
         """All tasks without windows; `is_fair`: only those worth as much as compute and memory of their schedule."""
@@ -114,28 +94,25 @@ class Bound(NamedTuple):
 
 
 class Enumeration:
-    """The search of a space, and its result.
-
-    `best`: the first instance with the largest score, None where the claim applies to none; `instances`: in the space,
-    those with a common divisor included; `measured`: instances whose score was computed.
-    """
+    """The search of a space, and its result."""
 
     def __init__(self, space: Space, bound: Bound | None) -> None:
         self.space, self.bound = space, bound
         self.shapes = space.shapes(is_fair=bound is not None)
+        # instances: those with a common divisor included; measured: those whose score was computed
         self.instances, self.measured = space.count(self.shapes), 0
         self.best: Found[TinyInstance] | None = None
 
     @property
     def floor(self) -> Fraction:
-        """The largest score found so far."""
         return Fraction(-1) if self.best is None else self.best.measure.score
 
     def notes(self) -> list[str]:
-        """What was enumerated, in words."""
+        space, fair = self.space, ", every bbar is at least 1" if self.bound else ""
         return [
-            f"The space: {self.space}{', every bbar is at least 1' if self.bound else ''}; "
-            f"{self.instances:,} instances.",
+            f"The space: at most {space.tasks} tasks, slots {space.slots}, nodes {space.nodes} of one type, all "
+            f"numbers from 1 to {space.largest}, no costs, no vendors; every task can be served alone, every slot is "
+            f"in a window{fair}; {self.instances:,} instances.",
             f"A proof by enumeration for this space: the score of {self.measured:,} instances was computed, and no "
             "other one has a larger score.",
         ]
@@ -176,17 +153,14 @@ class Enumeration:
                     push((*indices, start + j), False)
 
     def members(self, group: Shapes) -> Iterator[TinyInstance]:
-        """The instances of a group that may have a larger score than the best one so far."""
-        numbers, (first, *rest) = range(1, self.space.largest + 1), group
+        (first, *rest), end = group, self.space.largest + 1
         common = math.gcd(*(value for shape in group for value in shape[:4]))
-        fastest, largest = max(shape.rate for shape in group), max(shape.memory for shape in group)
+        enough = [range(max(sizes), end) for sizes in ((s.rate for s in group), (s.memory for s in group))]
         for order in dict.fromkeys(permutations(rest)):
             shapes = (first, *order)
             for slots in range(max(shape.cells for shape in shapes), self.space.slots + 1):
                 windows: list[tuple[Window, ...]] | None = None
-                for kind in map(Kind._make, product(range(1, self.space.nodes + 1), numbers, numbers)):
-                    if kind.compute < fastest or kind.memory < largest:
-                        continue
+                for kind in map(Kind._make, product(range(1, self.space.nodes + 1), *enough)):
                     if self.bound is not None:
                         if math.gcd(common, kind.compute, kind.memory) > 1:
                             continue
@@ -208,12 +182,7 @@ def search_all(
     bound: Bound | None = None,
     enough: Fraction | None = None,
 ) -> Enumeration:
-    """The largest score among all instances of a bounded size.
-
-    `settings`: `tasks`, `slots`, `nodes` (None: 1) and `largest`; the others do not matter; `tell`: called with a line
-    about the progress, about once a second; `bound`: what can be left out; None: nothing; `enough`: the largest score
-    that there can be.
-    """
+    """The largest score in a bounded space; `bound`: what can be left out; `enough`: the largest possible score."""
     space = Space(settings.tasks, settings.slots, settings.nodes or 1, settings.largest)
     if space.largest > LARGEST:
         raise InputError("--largest", str(space.largest), f"is above {LARGEST}, which --exact takes at most")
@@ -278,10 +247,7 @@ def _theorem5_of_tasks_roughly(shapes: Shapes, table: FloatArray, most: int) -> 
 
 
 def _theorem5_of_platform(shapes: Shapes, kind: Kind, slots: int) -> Fraction:
-    """OPT by the capacity of all cells together; ALG with the second task, where no schedule can be too dear for it.
-
-    Prices are those of the first task's cells, which are all alike, or 0; on another node they are 0.
-    """
+    """OPT by the capacity of all cells together; ALG with the second task if no schedule can be too dear for it."""
     cells, most = kind.nodes * slots, 0
     for chosen in product((False, True), repeat=len(shapes)):
         taken = list(compress(shapes, chosen))
@@ -293,6 +259,7 @@ def _theorem5_of_platform(shapes: Shapes, kind: Kind, slots: int) -> Fraction:
     first, *others = shapes
     least = first.bid
     for second in others[:1]:
+        # Prices are those of the first task's cells, which are all alike, or 0; on another node they are 0.
         bbar = Fraction(first.bid, first.cells * (first.rate + first.memory))
         alpha = max(Fraction(shape.bid, shape.work) for shape in shapes)
         beta = max(Fraction(shape.bid, shape.memory) for shape in shapes)

@@ -1,4 +1,4 @@
-"""Random sketches; what a search may change in one (a number, a task, a window, a node, a slot), and leave out."""
+"""Random sketches, their random changes, and smaller sketches."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from ratiobench.instances.io.seeds import RandomNumbers
 
 
 class Bounds(NamedTuple):
-    """What a sketch may hold."""
-
     tasks: int  # tasks, slots, nodes, largest: at most so many, and no larger number
     slots: int
     nodes: int
@@ -22,14 +20,12 @@ class Bounds(NamedTuple):
 
 
 def is_within(sketch: TinyInstance, bounds: Bounds) -> bool:
-    """Whether no number is above `largest`."""
     numbers = [value for kind in sketch.kinds for value in (kind.compute, kind.memory)]
     numbers += [value for job in sketch.jobs for value in (job.bid, job.work, job.memory)]
     return max(numbers) <= bounds.largest
 
 
 def draw_start(draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """A random sketch within the bounds; most tasks have work for whole windows."""
     slots = draws.draw_between(1, bounds.slots)
     kinds: list[Kind] = []
     left = draws.draw_between(1, bounds.nodes)
@@ -127,7 +123,6 @@ def _change_number(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -
 
 
 def _scale_task(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """A task twice or half (or some other small fraction) as large in everything."""
     i, job = _pick(sketch, draws)
     new = _scale_job(job, *((2, 1), (1, 2), (3, 2), (2, 3), (3, 1), (1, 3), (4, 3), (5, 4))[draws.draw_below(8)])
     rates = tuple(min(rate, kind.compute) for rate, kind in zip(new.rates, sketch.kinds, strict=True))
@@ -150,7 +145,6 @@ def _change_window(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -
 
 
 def _tighten_bid(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """The least bid with bbar >= 1."""
     i, job = _pick(sketch, draws)
     return _with(sketch, i, job._replace(bid=max(0, job.bid + menu(sketch, job).short)))
 
@@ -177,7 +171,6 @@ def _replace_task(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) ->
 
 
 def _split_task(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """A task becomes two of half the size."""
     if len(sketch.jobs) >= bounds.tasks:
         return sketch
     i, job = _pick(sketch, draws)
@@ -194,7 +187,6 @@ def _swap_tasks(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> T
 
 
 def _change_capacity(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """Another capacity: a step, twice, half, or a small multiple of what a task takes."""
     g = draws.draw_below(len(sketch.kinds))
     _, job = _pick(sketch, draws)
     name, takes = ("compute", job.rates[g]) if draws.draw_below(2) else ("memory", job.memory)
@@ -222,7 +214,7 @@ def _change_slots(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) ->
 
 
 def remove_slot(sketch: TinyInstance, slot: int, *, shorten: bool) -> TinyInstance:
-    """The sketch without one slot; tasks that had only it go; `shorten`: work of the others falls in proportion."""
+    """Without tasks that had only this slot; `shorten`: work of the others falls in proportion."""
     jobs = []
     for job in sketch.jobs:
         width, is_inside = job.deadline - job.arrival + 1, job.arrival <= slot <= job.deadline
@@ -242,7 +234,6 @@ def remove_slot(sketch: TinyInstance, slot: int, *, shorten: bool) -> TinyInstan
 
 
 def _change_nodes(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """A node more or fewer of some kind."""
     g = draws.draw_below(len(sketch.kinds))
     if not draws.draw_below(2):
         return remove_node(sketch, g)
@@ -250,7 +241,6 @@ def _change_nodes(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) ->
 
 
 def remove_node(sketch: TinyInstance, g: int) -> TinyInstance:
-    """The sketch with one node of the kind fewer."""
     if sketch.kinds[g].nodes > 1:
         return _with_kind(sketch, g, nodes=sketch.kinds[g].nodes - 1)
     if len(sketch.kinds) == 1:
@@ -263,7 +253,6 @@ def remove_node(sketch: TinyInstance, g: int) -> TinyInstance:
 
 
 def _change_cost(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """Another operational cost in one cell, or none at all."""
     if bounds.costs is None:
         return sketch
     i, job = _pick(sketch, draws)
@@ -284,7 +273,7 @@ def _change_vendors(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) 
 
 
 def _change_units(sketch: TinyInstance, draws: RandomNumbers, *, is_finer: bool) -> TinyInstance:
-    """All numbers two or three times as large, which leaves ratios as they are; or a half or a third, rounded up."""
+    """All numbers two or three times as large, which leaves ratios as they are, or a part of that, rounded up."""
     factor = draws.draw_between(2, 3)
     up, down = (factor, 1) if is_finer else (1, factor)
     jobs = []
@@ -308,7 +297,7 @@ _MOVES: tuple[Move, ...] = (
 
 
 def apply_random_move(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """The sketch after one random move, which may be made in all equal tasks alike."""
+    """One random move, which may be made in all equal tasks alike."""
     after = _MOVES[draws.draw_below(len(_MOVES))](sketch, draws, bounds)
     if not draws.draw_below(2) or len(sketch.jobs) != len(after.jobs) or sketch.kinds != after.kinds:
         return after
@@ -320,7 +309,7 @@ def apply_random_move(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds
 
 
 def measure_size(sketch: TinyInstance) -> tuple[int, ...]:
-    """What makes a witness small, in this order: tasks, slots, nodes, kinds, vendors and costs, sum of all numbers."""
+    """What makes a witness small, the most important figure first."""
     total = sum(kind.compute + kind.memory for kind in sketch.kinds)
     extras = 0
     for job in sketch.jobs:

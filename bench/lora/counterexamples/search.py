@@ -1,9 +1,4 @@
-"""What the search for counterexamples needs of tiny instances: for a claim, and for an algorithm's worst OPT/ALG.
-
-The search for a worst ratio runs the algorithm under the referee on every sketch. The value of another algorithm may
-stand in the place of OPT. What is found is a lower bound on the worst ratio, and no more: a local search over tiny
-instances proves nothing about those that it did not try.
-"""
+"""Searches tiny instances for a violated claim, or for an algorithm's worst OPT/ALG."""
 
 from __future__ import annotations
 
@@ -38,8 +33,6 @@ UNBOUNDED = Fraction(10**12)
 
 
 class TinyProblem(search.SearchProblem[TinyInstance]):
-    """A claim about runs of an algorithm, on tiny instances of a space."""
-
     state_format, patience, shrinking, polish = "ratiobench/lora-hunt/1", 3000, 40_000, 4000
     enough: Fraction | None = None  # no score is larger
     smaller, size = staticmethod(moves.list_smaller), staticmethod(moves.measure_size)
@@ -150,7 +143,7 @@ class RatioProblem(TinyProblem):
     def conclude(
         self, result: SearchResult, found: Found[TinyInstance] | None, settings: SearchSettings
     ) -> SearchResult:
-        """The instance, the algorithm run on it once more by the whole referee, in a fresh process if it has one."""
+        """Runs the algorithm on the witness once more under the whole referee."""
         if found is None and self._broke:
             tried = "" if settings.exact else " that was tried"
             raise InputError("algorithm", self.algorithm, f"breaks a rule on every instance{tried}: {self._broke}")
@@ -197,7 +190,7 @@ class RatioProblem(TinyProblem):
 
 
 def search_worst_case(algorithm: str, settings: SearchSettings, *args: Any, **kwargs: Any) -> SearchResult:
-    """Look for the instance with the largest OPT/ALG of the algorithm; other parameters as for `search_problem`."""
+    """Search for the instance with the largest OPT/ALG; other parameters as for `search_problem`."""
     with ExitStack() as stack:
         player = stack.enter_context(RepeatedRuns(ENVIRONMENT, algorithm))
         rival = stack.enter_context(RepeatedRuns(ENVIRONMENT, settings.against)) if settings.against else None

@@ -1,9 +1,4 @@
-"""What a search can aim at: claims with their two sides on a sketch, exactly and fast.
-
-A measure of `MEASURES` says how close a claim left <= right is to a violation. What else a search needs to know the
-claim's entry in `ratiobench.bench.lora.theory.claims` says. The measure is only a guide: the witness is run again under
-the referee, and the audit's check of the same name decides.
-"""
+"""How close a claim left <= right is to a violation on a sketch: a guide, the audit's check decides on the witness."""
 
 from __future__ import annotations
 
@@ -12,15 +7,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.counterexamples.tiny import (
-    Menu,
-    TinyInstance,
-    TinyRun,
-    find_optimum,
-    instance,
-    menu,
-    simulate_pdftsp,
-)
+from ratiobench.bench.lora.counterexamples import tiny
 from ratiobench.bench.lora.theory.basis.case import UNKNOWN, Case
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.theory.claim import find_claim
@@ -29,42 +16,36 @@ from ratiobench.online.lora.run import run
 
 
 class ClaimInapplicable(Exception):
-    """The claim says nothing about the sketch, or the sketch cannot beat the score that is asked for."""
+    """The claim says nothing about the sketch, or the sketch cannot beat the floor."""
 
 
 def require(condition: bool) -> None:
-    """Go on where the condition holds."""
     if not condition:
         raise ClaimInapplicable
 
 
 class Trial:
-    """A sketch with what measures share, computed on demand."""
-
-    def __init__(self, sketch: TinyInstance) -> None:
+    def __init__(self, sketch: tiny.TinyInstance) -> None:
         self.sketch = sketch
-        self.menus = [menu(sketch, job) for job in sketch.jobs]
+        self.menus = [tiny.menu(sketch, job) for job in sketch.jobs]
         self.used = [its for its in self.menus if its.plans]
         require(bool(self.used))
 
     @cached_property
     def is_negative(self) -> bool:
-        """Whether a usable cost is below zero."""
         return any(its.negative for its in self.menus)
 
     @cached_property
-    def play(self) -> TinyRun:
-        """pdFTSP's run with alpha and beta of the sketch."""
-        return simulate_pdftsp(self.sketch, self.menus)
+    def play(self) -> tiny.TinyRun:
+        return tiny.simulate_pdftsp(self.sketch, self.menus)
 
     @cached_property
     def optimum(self) -> int:
-        """OPT."""
-        return find_optimum(self.sketch, self.menus)
+        return tiny.find_optimum(self.sketch, self.menus)
 
     @cached_property
     def bbar(self) -> tuple[Fraction, Fraction]:
-        """Least and largest bbar over minimal covers; Inapplicable where a minimal cover has b_il <= 0."""
+        """Least and largest bbar over minimal covers; inapplicable if a minimal cover has b_il <= 0."""
         low, high = (best(best(its.densities) for its in self.used) for best in (min, max))
         require(low > 0)
         return low, high
@@ -78,14 +59,14 @@ class Trial:
 
     @property
     def rho(self) -> Fraction:
-        """1 + bbar_max / bbar_min * max{s_max / s_min, r_max / r_min} over minimal covers (Lemma 3)."""
+        """rho of Lemma 3 over minimal covers."""
         low, high = self.bbar
         s_min, s_max, r_min, r_max = self.sizes
         return 1 + high / low * max(Fraction(s_max, s_min), Fraction(r_max, r_min))
 
     @cached_property
     def selected(self) -> list[tuple[Fraction, int, bool]]:
-        """(bbar, number of cells, admitted) of the schedules with F > 0; Inapplicable unless each bbar >= 1."""
+        """(bbar, number of cells, admitted) of the schedules with F > 0; inapplicable unless each bbar >= 1."""
         found = [
             (Fraction(answer.plan.net, answer.plan.size), len(answer.plan.cells), answer.admitted)
             for answer in self.play.answers
@@ -104,12 +85,12 @@ class Trial:
 
     @property
     def kappa(self) -> Fraction:
-        """max{n, S / slowest rate} over minimal covers; over all covers where a cost is negative."""
-        return max(menu(self.sketch, job, every=self.is_negative).kappa for job in self.sketch.jobs)
+        """max{n, S / slowest rate} over minimal covers; over all covers if a cost is negative."""
+        return max(tiny.menu(self.sketch, job, every=self.is_negative).kappa for job in self.sketch.jobs)
 
     @property
     def is_fair(self) -> bool:
-        """No cost is negative, and bbar >= 1 on every minimal cover: the setting of Theorem 5."""
+        """The setting of Theorem 5."""
         return not self.is_negative and self.bbar[0] >= 1
 
     @property
@@ -118,7 +99,7 @@ class Trial:
         return sum(its.paying[0].net for its in self.menus if its.paying)
 
     def compare_optimum(self, value: int, bound: Fraction, floor: Fraction) -> Measure:
-        """OPT / value <= bound; not where even all tasks together would not pass the floor."""
+        """OPT / value <= bound; inapplicable if even all tasks together would not pass the floor."""
         require(value > 0 and self.most > floor * bound * value)
         return Measure(Fraction(self.optimum, value), bound, self.optimum / (bound * value))
 
@@ -185,20 +166,19 @@ def theorem3(trial: Trial, floor: Fraction) -> Measure:
     """The best utility by another bid against that of the truth, payment (14), alpha and beta of the bids as made."""
     found, jobs = [], trial.sketch.jobs
     for i, (job, answer) in enumerate(zip(jobs, trial.play.answers, strict=True)):
-        true = _compute_utility(trial.sketch, trial.play, i, trial.menus, job.bid)
+        true = _compute_utility(trial.sketch, trial.play, i, job.bid)
         # Bids worth trying: just above what the task would have to pay, and a few fractions of the true one.
         needed = int(job.bid - Fraction(answer.value, answer.over)) + 1
         bids = {needed, job.bid // 4, job.bid // 2, 3 * job.bid // 4, job.bid + 1, 2 * job.bid}
         for bid in sorted(value for value in bids - {job.bid} if value >= 0):
             other = trial.sketch._replace(jobs=(*jobs[:i], job._replace(bid=bid), *jobs[i + 1 :]))
-            menus = [*trial.menus[:i], menu(other, other.jobs[i]), *trial.menus[i + 1 :]]
-            run = simulate_pdftsp(other, menus)
-            utility = _compute_utility(other, run, i, menus, job.bid)
+            menus = [*trial.menus[:i], tiny.menu(other, other.jobs[i]), *trial.menus[i + 1 :]]
+            utility = _compute_utility(other, tiny.simulate_pdftsp(other, menus), i, job.bid)
             found.append(Measure(utility, true, 1 + (utility - true) / max(1, job.bid)))
     return _find_worst(found)
 
 
-def _compute_utility(sketch: TinyInstance, run: TinyRun, i: int, menus: list[Menu], value: int) -> Fraction:
+def _compute_utility(sketch: tiny.TinyInstance, run: tiny.TinyRun, i: int, value: int) -> Fraction:
     """Valuation minus payment (14) = b - F - sum e; 0 when task i is not admitted."""
     answer, job = run.answers[i], sketch.jobs[i]
     if not answer.admitted or answer.plan is None:
@@ -209,8 +189,8 @@ def _compute_utility(sketch: TinyInstance, run: TinyRun, i: int, menus: list[Men
 
 
 def _measure_audit(name: str, compare: str, trial: Trial, floor: Fraction) -> Measure:
-    """The audit's verdict on the mechanism's own run; where the claim holds, two of OPT, D and its bound."""
-    claim, given = find_claim(CLAIMS, name), instance(trial.sketch)
+    """The audit's verdict on the mechanism's own run; if the claim holds, two of OPT, D and its bound."""
+    claim, given = find_claim(CLAIMS, name), tiny.instance(trial.sketch)
     assert claim.check is not None
     assert claim.search is not None
     check = claim.check(Case(given, run(given, claim.search.algorithm), UNKNOWN))
@@ -235,10 +215,7 @@ MEASURES: Mapping[str, Callable[[Trial, Fraction], Measure]] = {
     "theorem5_repaired_a": theorem5_repaired_a,
     "lemma1": lemma1,
     "lemma2": lemma2,
-    "theorem_a": partial(_measure_audit, "theorem_a", "D <= bound"),
-    "theorem_b": partial(_measure_audit, "theorem_b", "D <= bound"),
-    "theorem_h": partial(_measure_audit, "theorem_h", "OPT <= D"),
-    "theorem_p": partial(_measure_audit, "theorem_p", "OPT <= D"),
-    "theorem_pool": partial(_measure_audit, "theorem_pool", "OPT <= D"),
+    **{name: partial(_measure_audit, name, "D <= bound") for name in ("theorem_a", "theorem_b")},
+    **{name: partial(_measure_audit, name, "OPT <= D") for name in ("theorem_h", "theorem_p", "theorem_pool")},
     "theorem_s": partial(_measure_audit, "theorem_s", "OPT <= bound"),
 }

@@ -1,9 +1,6 @@
-"""Tiny instances in plain integers, and pdFTSP and OPT on them as fast as exact arithmetic goes: what searches try.
+"""Tiny instances (sketches) in plain integers, with pdFTSP and OPT as fast as exact arithmetic goes.
 
-A search changes one number of a tiny instance (a sketch) and asks again, some thousand times a second. Schedules are
-listed once per task and platform. Prices are integers over one common denominator, so that (10) is compared without a
-single fraction. Nothing here is trusted on its own: a witness is run again under the referee and audited, and tests
-compare both ways of computing on random sketches.
+Prices are integers over one common denominator, so that (10) is compared without fractions.
 """
 
 from __future__ import annotations
@@ -56,7 +53,6 @@ class TinyInstance(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """K."""
         return sum(kind.nodes for kind in self.kinds)
 
     def capacities(self) -> tuple[list[int], list[int]]:
@@ -66,7 +62,7 @@ class TinyInstance(NamedTuple):
 
 
 def memory_unit(algorithm: str) -> int:
-    """The MB in a unit of a sketch's memory for a run of the algorithm: pdFTSP counts GB, unless it is told not to."""
+    """The MB in a unit of a sketch's memory for a run of the algorithm: pdFTSP counts GB by default."""
     name, _, options = algorithm.partition(":")
     return 1000 if name == "pdftsp" and "units=" not in options else 1
 
@@ -95,7 +91,7 @@ def instance(
 
 
 def tiny_instance_of(found: Instance) -> TinyInstance:
-    """The sketch of an instance; names, valuations and the length of a slot are not in it."""
+    """The sketch of an instance, without names, valuations and the length of a slot."""
     kinds = tuple(Kind(node.count, node.compute, node.memory_mb - found.base_memory_mb) for node in found.node_types)
     jobs = []
     for task in map(found.task, range(found.tasks)):
@@ -120,7 +116,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Menu:
-    """The schedules of one task, in the order in which ties are broken, and what the theorems need of them."""
+    """The schedules of one task, in the order in which ties are broken."""
 
     plans: tuple[Plan, ...]  # minimal covers; all covers where a usable cost is negative
     negative: bool  # a usable cell has a negative cost
@@ -128,12 +124,10 @@ class Menu:
 
     @cached_property
     def paying(self) -> list[Plan]:
-        """Those with b_il > 0, the most valuable first."""
         return sorted((plan for plan in self.plans if plan.net > 0), key=lambda plan: -plan.net)
 
     @cached_property
     def densities(self) -> list[Fraction]:
-        """bbar of the minimal covers."""
         return [Fraction(plan.net, plan.size) for plan in self.plans if plan.minimal]
 
     @property
@@ -143,7 +137,6 @@ class Menu:
 
     @cached_property
     def kappa(self) -> Fraction:
-        """The largest of n and S / slowest rate."""
         ratios = (max(Fraction(len(plan.cells)), Fraction(plan.work, min(plan.rates))) for plan in self.plans)
         return max(ratios, default=Fraction(0))
 
@@ -185,7 +178,7 @@ Pick = tuple[int, int, int, int]  # Slot, node, rate, kind
 def _covers(
     nodes: list[tuple[int, int, int]], work: int, first: int, last: int, every: bool
 ) -> Iterator[tuple[Pick, ...]]:
-    """The covers of `work` in the window by (node, rate, kind), at most one a slot; minimal ones unless `every`."""
+    """The covers of `work` in the window, at most one cell a slot; minimal ones unless `every`."""
     fastest = max((rate for _, rate, _ in nodes), default=0)
 
     def extend(t: int, done: int, slowest: int, picks: tuple[Pick, ...]) -> Iterator[tuple[Pick, ...]]:
@@ -229,7 +222,7 @@ class TinyRun(NamedTuple):
 
 
 def simulate_pdftsp(sketch: TinyInstance, menus: list[Menu]) -> TinyRun:
-    """Algorithm 1 with (9) solved by looking at all schedules of the menus (one per task)."""
+    """Algorithm 1 with (9) solved by looking at all schedules."""
     alpha = max(Fraction(job.bid, job.work) for job in sketch.jobs)
     beta = max(Fraction(job.bid, job.memory) for job in sketch.jobs)
     compute, memory = sketch.capacities()

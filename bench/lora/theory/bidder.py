@@ -1,17 +1,14 @@
 """A single bidder: what it gains by misreporting, with much more work than an audit has, and its curve.
 
-Which claims are about one bidder their entries in `claims` say. Work is bounded in schedule searches and in decisions
-of the algorithm.
-
-Where no formula of its payments is known, its curve is found by running again with other bids: whole bids only, other
-reports as they are, constants that came from the bids recomputed. Where two bids that were tried differ the middle is
-tried, until they are neighbours or the allowance is used up. Between bids that were tried and have the same outcome
-nothing is proved.
+If no formula of its payments is known, its curve is found by runs with other whole bids, constants that came from the
+bids recomputed: if two tried bids differ the middle is tried, until they are neighbours or the allowance is used up.
+Between tried bids of the same outcome nothing is proved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby, islice
@@ -35,7 +32,6 @@ RUNS = 200  # Most bids that are tried
 
 
 def audit_bidder(instance: Instance, run: OnlineRun, task: int, claims: Collection[str] = ()) -> list[Check]:
-    """The checks of a run about one bidder."""
     require_task(instance, task)
     case = Case(instance, run, UNKNOWN)
     of_one = {claim.name: claim for claim in CLAIMS if claim.check_one is not None}
@@ -49,7 +45,7 @@ def audit_bidder(instance: Instance, run: OnlineRun, task: int, claims: Collecti
 
 
 def curve(instance: Instance, run: OnlineRun, task: int) -> BidCurve:
-    """Its utility for every bid where that is known exactly; else for the bids that were tried."""
+    """Its utility for every bid if that is known exactly; else for the bids that were tried."""
     require_task(instance, task)
     if not run.valid:
         raise InputError("algorithm", run.algorithm, f"the run is not valid ({run.violations[0]})")
@@ -64,8 +60,6 @@ def curve(instance: Instance, run: OnlineRun, task: int) -> BidCurve:
 
 @dataclass(frozen=True, slots=True)
 class BidTrials:
-    """The bids of a task that were tried, with their outcomes."""
-
     task: int  # task, valuation: whose, and v_i
     valuation: int
     answers: dict[int, Answer]  # whether the run was valid, and the task's decision in it, by bid
@@ -73,14 +67,11 @@ class BidTrials:
     failed: int
 
     def rows(self) -> Iterator[dict[str, str]]:
-        """One row per stretch of tried bids with the same outcome, with the columns of `Curve.rows`.
-
-        Both ends were tried and belong to it. Bids between the rows were not tried, or ended in no valid run.
-        """
+        """A row per stretch of tried bids with the same outcome, both ends included; columns of `Curve.rows`."""
         pieces = []
         for (valid, decision), some in groupby(sorted(self.answers), key=self.answers.__getitem__):
             low, *others = map(Fraction, some)
-            paid = None if decision is None else Line(Fraction(decision.payment or 0), Fraction(0))
+            paid = None if decision is None else Line(Fraction(decision.payment or 0))
             cells = () if decision is None else decision.cells
             if valid:
                 high = others[-1] if others else low
@@ -89,11 +80,10 @@ class BidTrials:
 
 
 def try_curve(instance: Instance, run: OnlineRun, task: int) -> BidTrials:
-    """Try bids of one task of a valid run; anyone's own algorithm gets each in a process of its own."""
+    """Try bids of one task of a valid run; a user's own algorithm gets each in a process of its own."""
     _require_payments(run, run.decisions)
-    again = RepeatableRun(instance, run, truthfulness.ALLOWANCE * truthfulness.ONE)
     answers: dict[int, Answer] = {int(instance.bid[task]): (True, run.decisions[task])}
-    try:
+    with closing(RepeatableRun(instance, run, truthfulness.ALLOWANCE * truthfulness.ONE)) as again:
         if not again.is_reproducible():
             raise InputError("algorithm", run.algorithm, "run again, it decides otherwise")
         truth = again.truth(task)
@@ -105,8 +95,6 @@ def try_curve(instance: Instance, run: OnlineRun, task: int) -> BidTrials:
             if again.cost(task, report) + more > again.left:
                 break
             answers[report.bid] = again.decision(task, report, alone=again.own)
-    finally:
-        again.close()
     _require_payments(run, [decision for _, decision in answers.values()])
     return BidTrials(task, truth.bid, answers, len(again.answers), again.failed)
 

@@ -1,15 +1,9 @@
 """Theorems A, B, C and G on one run, and the certificate of any run that exposes prices, as exact inequalities.
 
-All of them say OPT <= D <= (a factor) ALG (+ a leak), where D is the dual at prices that the run left (`dual`). D is
-computed in integers. The factors hold real powers; the algorithms use a rational G that is no larger than the real one
-(`roots`, verified by integer powers), and the proofs go through with any such G, so the factors are plain fractions:
-
-- A cell without room is loaded by more than 1 - eps, so psi = lambda + X/G is at least (X/G)(1 + B eps)^((1-eps)/eps)
-  >= (X/G)(1 + G), that is lambda >= X, and a schedule through it costs more than the task is worth.
-- Per admission D grows by at most b_il + (B - 1) sum(price use) + eta_c v S + eta_m v R, and sum(price use) < b_il.
-
-A run in doubles has other prices than the fractions of the theorem, by rounding. Its D is still a proved bound at the
-prices that it left; an inequality that fails by less than rounding, or a doubtful comparison with a bid, is undecided.
+Statements and proofs are in docs/theory/mechanisms.md. The factors hold real powers; the algorithms use a rational G
+that is no larger than the real one (`roots`), with which the proofs go through, so the factors are fractions. A run in
+doubles has other prices than the theorem, by rounding: its D is a proved bound at the prices that it left, and an
+inequality that fails by less than rounding, or a doubtful comparison with a bid, is undecided.
 """
 
 from __future__ import annotations
@@ -22,35 +16,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
+from ratiobench.bench.lora.theory.basis.case import Case, Figures, find_loads
 from ratiobench.bench.lora.theory.basis.dual import DualValue, dual_of
-from ratiobench.bench.lora.theory.basis.verdicts import compare
+from ratiobench.bench.lora.theory.basis.verdicts import CLOSE, compare
 from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
-from ratiobench.online.lora.mechanism import FreeCapacity, prices, settle_share
+from ratiobench.online.lora.mechanism import prices, settle_share
 from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.protocol import Posted
 from ratiobench.online.lora.public_constants import cap_compute, cap_memory, largest_share
 from ratiobench.online.lora.roots import is_gain_below, share_above
-from ratiobench.online.lora.traces import LinearTrace
+from ratiobench.online.lora.traces import Cell
 from ratiobench.online.outcome import OnlineRun
 
 ROUNDING = Fraction(1, 10**9)  # Relative error that prices in doubles do not reach
-CLOSE = "float prices: the two sides are closer than rounding"
+LOGARITHM = Fraction(1, 10**30)  # Relative error of a logarithm
 FILLED = "eps < 1 fails: a task can fill a node's compute or memory"
 
 Prices = Mapping[Cell, Fraction | float]
-
-
-def is_linear(run: OnlineRun, mechanism: str = "") -> bool:
-    """Whether the run is of a mechanism with linear reduced cost, or of the one of this name."""
-    return isinstance(run.trace, LinearTrace) and mechanism in ("", run.trace.mechanism)
-
-
-def has_final_prices(run: OnlineRun) -> bool:
-    """Whether the run left prices."""
-    return all(hasattr(run.trace, name) for name in ("exact", "lam", "phi"))
 
 
 def _find_dual(case: Case, lam: Prices, phi: Prices) -> DualValue:
@@ -64,7 +48,7 @@ def _find_final_dual(case: Case) -> DualValue:
 
 
 def dual_certificate(case: Case) -> Check:
-    """OPT <= D at the best multiple of the final prices, as they are or with every type's nodes at their mean price."""
+    """OPT <= D at the best multiple of the final prices, or of the means over the nodes of each type."""
     run, trace = case.run, case.run.trace
     if isinstance(trace, Posted) and trace.problem:
         return compare(case, None, None, problem=trace.problem)
@@ -94,19 +78,7 @@ class Truth(NamedTuple):
 
     cap_compute: Fraction
     cap_memory: Fraction
-    share: Fraction
-
-    def missing(self, constants: Mapping[str, Fraction]) -> str:
-        """Which public constants do not bound what they must, of those the run used."""
-        found = []
-        needs = {"cap_compute": self.cap_compute, "cap_memory": self.cap_memory, "largest_share": self.share}
-        for name, own in needs.items():
-            if name in constants and constants[name] < own:
-                used = constants[name]
-                text = f"{name} is too small: {float(used):.6g} was used, this instance needs {float(own):.6g}"
-                times = -((-100 * own) // used) / 100 if used else 0
-                found.append(f"{text} ({times:g} times as much)" if times else text)
-        return "; ".join(found) + (": full cells may be too cheap to keep tasks away" if found else "")
+    largest_share: Fraction
 
 
 @keep_by_content(content_hash, 64)
@@ -114,17 +86,14 @@ def find_truth(instance: Instance) -> Truth:
     return Truth(cap_compute(instance), cap_memory(instance), largest_share(instance))
 
 
+def thousandths_of_log(value: Fraction) -> Fraction:
+    """ln of a value, rounded down to thousandths; 0 below 1."""
+    return Fraction(floor(1000 * (logarithm(value) - LOGARITHM)), 1000) if value > 1 else Fraction(0)
+
+
 def find_least_factor(spread: Fraction) -> Fraction:
-    """1 + ln(U/2), rounded down: no algorithm has a smaller factor on all instances with this U (Theorem N1).
-
-    Equal tasks of one cell and equal memories, whose values lie in 1..theta, have U = 2 theta.
-    """
-    return 1 + Fraction(floor(1000 * logarithm(max(Fraction(1), spread / 2))), 1000)
-
-
-def _trace_of(case: Case) -> LinearTrace:
-    assert isinstance(case.run.trace, LinearTrace)
-    return case.run.trace
+    """1 + ln(U/2), rounded down: no algorithm has a smaller factor on all instances with this U (Theorem N1)."""
+    return 1 + thousandths_of_log(spread / 2)
 
 
 def _find_spread(case: Case, top_c: Fraction, top_m: Fraction) -> Fraction:
@@ -135,11 +104,11 @@ def _find_spread(case: Case, top_c: Fraction, top_m: Fraction) -> Fraction:
 
 def _find_growth(case: Case) -> Fraction:
     """Gamma' = max(1, B) + the largest v (eta_c S + eta_m R) / b_il over admitted schedules."""
-    rule, values = _trace_of(case).rule, []
+    rule, largest = case.run.trace.rule, Fraction(0)
     for _, _, net, work, use in case.bookings:
         bbar = rule.bbar(net, work, use) if rule.by_bbar else Fraction(1)
-        values.append(bbar * (rule.eta_c * work + rule.eta_m * use) / net)
-    return max(Fraction(1), rule.growth) + max(values, default=Fraction(0))
+        largest = max(largest, bbar * (rule.eta_c * work + rule.eta_m * use) / net)
+    return Fraction(max(1, rule.growth)) + largest
 
 
 def _settle(
@@ -149,11 +118,8 @@ def _settle(
     raised: tuple[Prices, Prices] | None = None,
     doubt: str = "",
 ) -> Check:
-    """The check of OPT <= D <= bound; before a run in doubles counts as a violation, with D at its very prices.
-
-    `sides`: the bound and the figures, given D; `raised`: the prices, if these are not the final ones.
-    """
-    trace = _trace_of(case)
+    """The check of OPT <= D <= bound by `sides(D)`; a run in doubles counts as a violation at its very prices only."""
+    trace = case.run.trace
     dual = _find_dual(case, *raised) if raised else case.share(_find_final_dual)
     check = settle_dual(case, claim, dual.value, *sides(dual), doubt)
     if check.status is Verdict.VIOLATED and not trace.exact:
@@ -177,9 +143,8 @@ def settle_dual(case: Case, claim: str, value: Fraction, bound: Fraction, figure
 
 def theorem_a(case: Case) -> Check:
     """Capacity by prices alone, and OPT <= D <= Gamma ALG with Gamma = max(1, B) + B U / G."""
-    rule, constants = _trace_of(case).rule, _trace_of(case).constants
+    rule, constants = case.run.trace.rule, case.run.trace.constants
     observed = _find_spread(case, constants["cap_compute"], constants["cap_memory"])
-    assert rule.gain is not None
     gamma = max(Fraction(1), rule.growth) + rule.growth * observed / rule.gain
     figures: Figures = {
         "growth": rule.growth,
@@ -197,11 +162,8 @@ def theorem_a(case: Case) -> Check:
 
 
 def theorem_b(case: Case) -> Check:
-    """With bbar >= 1 on admitted schedules: capacity by prices alone, and OPT <= D <= (1 + max{alpha, beta}) ALG.
-
-    alpha, beta and bbar in the units of the run; a cell of capacity C is priced in money per sample whatever they are.
-    """
-    rule, constants, truth = _trace_of(case).rule, _trace_of(case).constants, find_truth(case.instance)
+    """If bbar >= 1 on admitted schedules: capacity by prices alone, and OPT <= D <= (1 + max{alpha, beta}) ALG."""
+    rule, constants, truth = case.run.trace.rule, case.run.trace.constants, find_truth(case.instance)
     alpha, beta = (
         eta / weight if eta else eta for eta, weight in zip((rule.eta_c, rule.eta_m), rule.weights, strict=True)
     )
@@ -216,7 +178,6 @@ def theorem_b(case: Case) -> Check:
     }
     problem = explain_cheap_cells(case, constants)
     share = settle_share("minimal-edit", constants)
-    assert rule.gain is not None
     if not problem and not is_gain_below(rule.gain, Fraction(2), 1 - share):
         problem = "the divisor is above 2^(1 - eps) - 1"
     if not problem and densities and min(densities) < 1:
@@ -225,15 +186,22 @@ def theorem_b(case: Case) -> Check:
 
 
 def explain_cheap_cells(case: Case, constants: Mapping[str, Fraction]) -> str:
-    """Why full cells need not be too dear: eps, X_c or X_m, as the run used them, are not what the proof needs."""
+    """Why full cells may be too cheap: eps, X_c or X_m, as the run used them, are not what the proof needs."""
     truth, share = find_truth(case.instance), constants["largest_share"]
-    if truth.share >= 1:
+    if truth.largest_share >= 1:
         return FILLED
     if share >= 1:
         return f"largest_share = {share} was used; below 1 is needed"
     if share_above(share) >= 1:
         return f"largest_share = {share} is within 1/4096 of 1, and prices were made for 1/2"
-    return truth.missing(constants)
+    found = []
+    for name, own in truth._asdict().items():
+        used = constants.get(name, own)
+        if used < own:
+            text = f"{name} is too small: {float(used):.6g} was used, this instance needs {float(own):.6g}"
+            times = -((-100 * own) // used) / 100 if used else 0
+            found.append(f"{text} ({times:g} times as much)" if times else text)
+    return "; ".join(found) + (": full cells may be too cheap to keep tasks away" if found else "")
 
 
 def _settle_with_room(case: Case, claim: str, gamma: Fraction, figures: Figures, problem: str) -> Check:
@@ -249,16 +217,12 @@ def _settle_with_room(case: Case, claim: str, gamma: Fraction, figures: Figures,
 
 
 def _find_refused(case: Case) -> tuple[dict[str, Any] | None, str]:
-    """The first task whose cheapest schedule over all cells has F' > 0 and does not fit; or a doubt in doubles.
-
-    The run is replayed: prices and room as each task met them, one more search per task that ignores room.
-    """
-    trace, public = _trace_of(case), case.public
+    """The first task whose cheapest schedule over all cells has F' > 0 and does not fit; or a doubt in doubles."""
+    trace, public = case.run.trace, case.public
     kind = public.type_of_node
     book = prices(public, trace.rule, exact=trace.exact)
     compute = np.repeat(public.compute[kind][:, None], public.slots, axis=1)
     memory = np.repeat(public.memory_mb[kind][:, None], public.slots, axis=1)
-    free = FreeCapacity(compute, memory)
     doubt = ""
     for offer in trace.offers:
         task = case.instance.task(offer.task)
@@ -266,7 +230,7 @@ def _find_refused(case: Case) -> tuple[dict[str, Any] | None, str]:
         quote = book.cheapest(task, None)
         if quote is not None and task.bid > quote.cost:
             for k, t in quote.cells:
-                if task.rate[kind[k]] > free.compute[k, t - 1] or task.memory_mb > free.memory_mb[k, t - 1]:
+                if task.rate[kind[k]] > compute[k, t - 1] or task.memory_mb > memory[k, t - 1]:
                     gain = Fraction(task.bid) - Fraction(quote.cost)
                     if trace.exact or gain > ROUNDING * (task.bid + abs(Fraction(quote.cost))):
                         return {"task": task.index, "node": k, "slot": t, "surplus": str(gain)}, ""
@@ -282,33 +246,31 @@ def _find_refused(case: Case) -> tuple[dict[str, Any] | None, str]:
 
 
 def theorem_c(case: Case) -> Check:
-    """OPT <= D <= Gamma' ALG + Leak, for any prices that move by the rule."""
     welfare, gamma = case.run.welfare, _find_growth(case)
-    offers = _trace_of(case).offers
+    offers = case.run.trace.offers
     arrival = [Fraction(offer.value) if offer.admitted and offer.value is not None else 0 for offer in offers]
 
     def sides(dual: DualValue) -> tuple[Fraction, Figures]:
         leaks = [max(Fraction(0), Fraction(s, dual.unit) - mu) for s, mu in zip(dual.surplus, arrival, strict=True)]
         leak = sum(leaks, Fraction(0))
         bound = gamma * welfare + leak
-        return bound, {
-            "gamma": gamma,
-            "leak": leak,
-            "leaking_tasks": sum(value > 0 for value in leaks),
-            "bound_over_welfare": bound / welfare if welfare > 0 else None,
-        }
+        figures: Figures = {"gamma": gamma, "leak": leak, "leaking_tasks": sum(value > 0 for value in leaks)}
+        return bound, figures | {"bound_over_welfare": bound / welfare if welfare > 0 else None}
 
     return _settle(case, "OPT <= D <= Gamma' ALG + Leak", sides)
 
 
 def theorem_c_a_priori(case: Case) -> Check:
     """OPT <= (Gamma' + U / (1 - eps)) ALG, by the final prices with X_c, X_m added on full cells."""
-    trace, truth = _trace_of(case), find_truth(case.instance)
-    if truth.share >= 1 or not trace.rule.tested:
-        problem = FILLED if truth.share >= 1 else "room was not looked at"
+    trace, truth = case.run.trace, find_truth(case.instance)
+    if truth.largest_share >= 1 or not trace.rule.tested:
+        problem = FILLED if truth.largest_share >= 1 else "room was not looked at"
         return compare(case, case.share(_find_final_dual).value, None, problem=problem)
-    tops = find_full_cells(case.instance, case.run, truth.cap_compute, truth.cap_memory, truth.share)
-    lam, phi = (_add(prices, top) for prices, top in zip((trace.lam, trace.phi), tops, strict=True))
+    tops = find_full_cells(case.instance, case.run, truth.cap_compute, truth.cap_memory, truth.largest_share)
+    lam, phi = (
+        {cell: Fraction(prices.get(cell, 0)) + top.get(cell, 0) for cell in (*prices, *top)}
+        for prices, top in zip((trace.lam, trace.phi), tops, strict=True)
+    )
     gamma = _find_growth(case)
     factor, figures = _find_factor(case, truth, gamma)
     figures = {"gamma": gamma, **figures}
@@ -317,23 +279,10 @@ def theorem_c_a_priori(case: Case) -> Check:
 
 
 def _find_factor(case: Case, truth: Truth, gamma: Fraction) -> tuple[Fraction, Figures]:
-    """gamma + U / (1 - eps), and the figures behind it."""
     observed = _find_spread(case, truth.cap_compute, truth.cap_memory)
-    factor = gamma + observed / (1 - truth.share)
-    return factor, {
-        "spread_observed": observed,
-        "largest_share": truth.share,
-        "factor": factor,
-        "least_factor": find_least_factor(observed),
-    }
-
-
-def _add(one: Prices, other: Mapping[Cell, Fraction]) -> dict[Cell, Fraction]:
-    """Two price tables added as fractions."""
-    total = {cell: Fraction(price) for cell, price in one.items()}
-    for cell, price in other.items():
-        total[cell] = total.get(cell, Fraction(0)) + price
-    return total
+    factor = gamma + observed / (1 - truth.largest_share)
+    figures: Figures = {"spread_observed": observed, "largest_share": truth.largest_share}
+    return factor, figures | {"factor": factor, "least_factor": find_least_factor(observed)}
 
 
 def find_full_cells(
@@ -342,12 +291,8 @@ def find_full_cells(
     """X_c and X_m on the cells whose compute, or memory, is loaded by more than 1 - eps in the end."""
     public = instance.public("")
     kind = public.type_of_node.tolist()
-    load: dict[Cell, list[int]] = {}
-    for i, decision in enumerate(run.decisions):
-        for k, t in decision.cells if decision is not None else ():
-            here = load.setdefault((k, t), [0, 0])
-            here[0] += int(instance.rate[i, kind[k]])
-            here[1] += int(instance.memory_mb[i])
+    admitted = ((i, decision.cells) for i, decision in enumerate(run.decisions) if decision is not None)
+    load = find_loads(instance, admitted)
     # Whole numbers are above (1 - eps) C where they are above its floor.
     compute, memory = ([floor((1 - share) * c) for c in part.tolist()] for part in (public.compute, public.memory_mb))
     lam = {cell: top_c for cell, (used, _) in load.items() if used > compute[kind[cell[0]]]}
@@ -358,9 +303,9 @@ def find_full_cells(
 def theorem_g(case: Case) -> Check:
     """OPT <= D <= (1 + U / (1 - eps)) ALG with the prices X_c, X_m on full cells and none elsewhere."""
     instance, run, truth = case.instance, case.run, find_truth(case.instance)
-    if truth.share >= 1:
+    if truth.largest_share >= 1:
         return compare(case, None, None, problem=FILLED)
-    lam, phi = find_full_cells(instance, run, truth.cap_compute, truth.cap_memory, truth.share)
+    lam, phi = find_full_cells(instance, run, truth.cap_compute, truth.cap_memory, truth.largest_share)
     value = dual_of(instance).exact(lam, phi).value
     factor, figures = _find_factor(case, truth, Fraction(1))
     claim = "OPT <= D(full cells) <= (1 + U/(1-eps)) ALG"

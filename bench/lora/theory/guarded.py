@@ -1,4 +1,4 @@
-"""Theorem H on a run: what the guard announced, and what that proves."""
+"""Theorem H on a run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,10 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.guard import Announcement
 from ratiobench.online.lora.posted_prices import PostedTrace
 from ratiobench.online.lora.public_constants import list_served
-from ratiobench.online.outcome import OnlineRun
-
-
-def is_guarded(run: OnlineRun) -> bool:
-    """Whether a guard limited the prices of the run."""
-    return isinstance(run.trace, PostedTrace) and run.trace.announced is not None
 
 
 def find_excess(case: Case, announced: Announcement) -> tuple[Fraction, int]:
-    """E of Theorem H, and how many tasks were not announced: of no class on a node type, or worth more than X_j w."""
+    """E of Theorem H, and the number of tasks of no announced class on a node type, or worth more than X_j w."""
     instance = case.instance
     kinds = list(zip(case.public.compute.tolist(), case.public.memory_mb.tolist(), strict=True))
     total, beyond = Fraction(0), 0
@@ -51,12 +45,9 @@ def find_excess(case: Case, announced: Announcement) -> tuple[Fraction, int]:
 
 
 def find_least_factor(instance: Instance, announced: Announcement, rest: Fraction) -> Fraction:
-    """What F is at least where OPT <= F ALG + rest always, rounded down to thousandths (Theorem L); 0 for nothing.
-
-    Bids are whole micro-dollars: on each node type those of its best class rise together in m equal steps, m being the
-    least X_j w_j of these classes. With a = rest m / V of these steps and k = max(1, ceil a), F is at least
-    1 + H_m - H_k - a / k, H being harmonic numbers.
-    """
+    """The least F if OPT <= F ALG + rest always, bids in whole micro-dollars, rounded down (Theorem L); 0 for none."""
+    # On each node type the bids of its best class rise together in m equal steps, m being the least X_j w_j of these
+    # classes. With a = rest m / V and k = max(1, ceil a), F is at least 1 + H_m - H_k - a / k.
     public, best = instance.public(""), []
     for kind, node, memory in zip(announced.kinds, instance.node_types, public.memory_mb.tolist(), strict=True):
         classes = [
@@ -78,16 +69,14 @@ def find_least_factor(instance: Instance, announced: Announcement, rest: Fractio
 
 
 def theorem_h(case: Case) -> Check:
-    """OPT <= D <= (rho + max(1, beta)) ALG + A0 + E with D = sum Omega K c + sum mu_i + E.
-
-    Where slots 1, ..., s are settled, c is 0 there, and mu_i is what task i is worth if it arrived in one of them.
-    """
+    """OPT <= D <= (rho + max(1, beta)) ALG + A0 + E with D = sum Omega K c + sum mu_i + E."""
     trace, served = case.run.trace, list_served(case.instance)
     assert isinstance(trace, PostedTrace)
     assert trace.announced is not None
     announced, arrivals = trace.announced, case.instance.arrival.tolist()
     excess, beyond = find_excess(case, announced)
     offers = zip(case.instance.bid.tolist(), arrivals, trace.offers, strict=True)
+    # In settled slots c is 0, and mu_i is what task i is worth if it arrived there.
     surplus = Fraction(sum(each.worth for each in served if arrivals[each.task] <= trace.settled))
     for bid, arrival, offer in offers:
         if offer is not None and arrival > trace.settled:

@@ -1,9 +1,4 @@
-r"""Lemma P (with Theorem A+), Theorem A for pools, Theorem A', Theorems S and S2 on one run, as exact inequalities.
-
-Every check compares OPT, and where the theorem has a dual the value D of it, with the theorem's right-hand side. What a
-theorem assumes of the instance is computed from the instance; where it fails the check says `not applicable` and why.
-`docs/theory/baselines.md` has statements and proofs.
-"""
+"""Lemma P, Theorems A+, A for pools, A', S and S2 on one run; docs/theory/baselines.md has statements and proofs."""
 
 from __future__ import annotations
 
@@ -16,25 +11,16 @@ import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Booking, Case, Figures
-from ratiobench.bench.lora.theory.basis.facts import sum_exactly
 from ratiobench.bench.lora.theory.basis.verdicts import compare
-from ratiobench.bench.lora.theory.guarantees import explain_cheap_cells, settle_dual
+from ratiobench.bench.lora.theory.guarantees import LOGARITHM, explain_cheap_cells, settle_dual, thousandths_of_log
 from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.instances.lora.quantities import first_slots, usable_types
-from ratiobench.online.lora.posted_prices import PostedTrace
 from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.public_constants import list_served, units_of
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import StaticTerms, UnitTerms
-from ratiobench.online.outcome import OnlineRun
 
 MOST_PRICES = 64  # Theorem S2 is about a mean over prices, which is computed for instances of at most so many tasks
-_CLOSE = Fraction(1, 10**30)  # Relative error of means that have logarithms in them
-
-
-def has_terms(run: OnlineRun, kind: type) -> bool:
-    """Whether the run left what this theorem needs."""
-    return isinstance(run.trace, PostedTrace) and isinstance(run.trace.terms, kind)
 
 
 def _surplus(case: Case) -> Fraction:
@@ -55,21 +41,13 @@ def _weigh(case: Case, booking: Booking, tops: Sequence[Fraction | int]) -> Frac
     return sum((tops[g] * max(_shape(case.instance, case.public, booking.task, g)) for g in types), Fraction(0))
 
 
-def _thousandths_of_log(value: Fraction) -> Fraction:
-    """ln of a value, rounded down to thousandths; 0 below 1."""
-    return Fraction(floor(1000 * (logarithm(value) - _CLOSE)), 1000) if value > 1 else Fraction(0)
-
-
 def theorem_p(case: Case) -> Check:
     """OPT <= D <= max(1, B) ALG + (the priced capacity before the first task), by Lemma P."""
-    trace, terms, public = case.run.trace, case.run.trace.terms, case.public
-    kind, compute, memory = public.type_of_node.tolist(), public.compute.tolist(), public.memory_mb.tolist()
-    priced = [(compute[kind[k]], price) for (k, _), price in trace.lam.items()]
-    priced += [(memory[kind[k]], price) for (k, _), price in trace.phi.items()]
-    value = sum_exactly(priced) + _surplus(case)
+    terms, public = case.run.trace.terms, case.public
+    value = case.priced_capacity + _surplus(case)
+    capacities = zip(public.node_types, public.compute.tolist(), public.memory_mb.tolist(), strict=True)
     most = public.slots * sum(
-        node.count * min(size * terms.caps[0], mb * terms.caps[1])
-        for node, size, mb in zip(public.node_types, compute, memory, strict=True)
+        node.count * min(size * terms.caps[0], mb * terms.caps[1]) for node, size, mb in capacities
     )
     claim = "OPT <= D <= max(1, B) ALG + (priced capacity at the start)"
     factor = max(Fraction(1), terms.growth)
@@ -79,12 +57,9 @@ def theorem_p(case: Case) -> Check:
 def _compare(
     case: Case, claim: str, value: Fraction, factor: Fraction, loss: Fraction, most: Fraction, figures: Figures
 ) -> Check:
-    """The dual value against factor ALG + loss, where the constants are what the proof needs.
-
-    `most`: the value of all capacity at full prices, micro-dollars.
-    """
+    """The dual value against factor ALG + loss; `most`: the value of all capacity at full prices, micro-dollars."""
     terms = case.run.trace.terms
-    least = _thousandths_of_log(most / loss) if loss else None
+    least = thousandths_of_log(most / loss) if loss else None
     figures = {**figures, "factor": factor, "loss": loss, "least_factor": least}
     constants = {"cap_compute": terms.caps[0], "cap_memory": terms.caps[1], "largest_share": terms.share}
     problem = terms.problem or explain_cheap_cells(case, constants)
@@ -129,7 +104,7 @@ def theorem_a1(case: Case) -> Check:
     """OPT <= D <= Gamma ALG for tasks that take one of N equal units of a type and slot."""
     terms, units = case.run.trace.terms, find_units(case.instance)
     low, top = -(-terms.low // 1), terms.theta * terms.low // 1
-    least = 1 + _thousandths_of_log(Fraction(top + 1, low + 1))
+    least = 1 + thousandths_of_log(Fraction(top + 1, low + 1))
     figures: Figures = {"gamma": terms.gamma, "theta": terms.theta, "least_factor": least}
     problem = units if isinstance(units, str) else _values_outside(case, terms, units)
     if isinstance(units, str) or problem:
@@ -143,7 +118,7 @@ def theorem_a1(case: Case) -> Check:
 
 
 def find_units(instance: Instance) -> Mapping[int, int] | str:
-    """How many tasks a node of each type that is used holds, whichever they are; or why that is no fixed number."""
+    """How many tasks, whichever, a node of each used type holds; or why that is no fixed number."""
     public, able = instance.public(""), usable_types(instance)
     sizes: dict[int, set[tuple[int, int]]] = {}
     for each in list_served(instance):
@@ -234,14 +209,8 @@ def theorem_s(case: Case) -> Check:
     terms, slack, lower = case.run.trace.terms, find_slack(case.instance), Fraction(case.lower)
     if isinstance(slack, str):
         return compare(case, None, None, problem=slack)
-    figures: Figures = {
-        "welfare": case.run.welfare,
-        "opt_lower": case.lower,
-        "opt_upper": case.upper,
-        "sigma": slack.sigma,
-        "omega": slack.omega,
-        "full": slack.full,
-    }
+    figures: Figures = {"welfare": case.run.welfare, "opt_lower": case.lower, "opt_upper": case.upper}
+    figures |= {"sigma": slack.sigma, "omega": slack.omega, "full": slack.full}
     if terms.price == 0:
         # The least value per unit of weight of an admitted schedule decides.
         ones = [1] * len(case.public.node_types)
@@ -261,9 +230,9 @@ def theorem_s(case: Case) -> Check:
         figures |= {"theta": theta, "factor": factor, "mean_welfare": mean}
         claim = "OPT <= (1 + 2 Omega sigma / (f (sigma - 1))) (1 + ln theta) E[ALG] (Theorem S2)"
     # What no algorithm's factor is below where lengths are any: 1 + ln theta, and sigma ln(sigma / (sigma - 1)).
-    by_length = slack.sigma * _thousandths_of_log(slack.sigma / (slack.sigma - 1))
-    figures["least_factor"] = max(1 + _thousandths_of_log(theta), Fraction(floor(1000 * by_length), 1000))
-    if terms.price != 0 and lower and abs(lower - right) <= _CLOSE * (right + 1):
+    by_length = slack.sigma * thousandths_of_log(slack.sigma / (slack.sigma - 1))
+    figures["least_factor"] = max(1 + thousandths_of_log(theta), Fraction(floor(1000 * by_length), 1000))
+    if terms.price != 0 and lower and abs(lower - right) <= LOGARITHM * (right + 1):
         return Check("", Verdict.UNDECIDED, lower, right, "the two sides are closer than rounding", None, figures)
     return compare(case, lower, right, claim, witness={"opt_lower": str(case.lower)}, figures=figures)
 
@@ -275,7 +244,6 @@ def _list_densities(case: Case, slack: Slack) -> list[Fraction]:
 
 
 def _explain_no_mean(case: Case, terms: StaticTerms, slack: Slack) -> str:
-    """Why Theorem S2 says nothing of the run; empty if it does."""
     if not terms.drawn:
         return "Theorem S is about price=0, S2 about a price that is drawn"
     if case.instance.tasks > MOST_PRICES:

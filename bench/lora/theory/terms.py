@@ -43,8 +43,7 @@ def theorem5_bound(instance: Given, algorithm: str = READING) -> Fraction | None
     >>> theorem5_bound(named("thm5_T5_3tasks"))
     Fraction(49, 2)
     """
-    case = _case(instance, algorithm)
-    return None if case.rho is None else case.rho * (1 + max(case.facts.alpha, case.facts.beta))
+    return _case(instance, algorithm).theorem5_bound
 
 
 def rho(instance: Given, algorithm: str = READING) -> Fraction | None:

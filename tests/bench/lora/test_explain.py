@@ -8,9 +8,9 @@ import pytest
 
 from ratiobench.bench.family.explanation import Explanation, Listing
 from ratiobench.bench.lora import FAMILY
-from ratiobench.bench.lora.candidates import name_cells
 from ratiobench.bench.lora.counterexamples.moves import Bounds, draw_start
 from ratiobench.bench.lora.counterexamples.tiny import instance, tiny_instance_of
+from ratiobench.bench.lora.explanation import name_cells
 from ratiobench.bench.lora.theory.claims import CLAIMS, ProofStatus
 from ratiobench.bench.report.explain import explain, explain_too_large, text, verdict_text
 from ratiobench.bench.show import sentence_text

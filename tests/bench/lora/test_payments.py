@@ -331,7 +331,7 @@ def test_what_was_booked_counts() -> None:
     ):
         found = verify_offers(instance, with_(other))
         assert found.broken is not None
-        assert (found.broken["task"], "booked" in found.problem) == (i, True)
+        assert (found.broken.task, "booked" in str(found.broken)) == (i, True)
         with pytest.raises(InputError, match="booked"):
             utility_curve(instance, with_(other), 0)
     check = checks_of_payments(instance, with_(decision._replace(payment=decision.payment + 1)))["truthful_bid"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,23 +22,25 @@ from ratiobench.bench.lora.theory.basis.facts import (
 from ratiobench.formulations.report import Exact, Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance, Public
-from ratiobench.online.lora.traces import Offer, PriceTrace
+from ratiobench.online.lora.traces import Cell, Offer, PriceTrace
 from ratiobench.online.outcome import OnlineRun
 
 Figures = dict[str, Fraction | int | str | None]
-Cell = tuple[int, int]
 Value = TypeVar("Value")
 # The reference of checks that are not about OPT
 UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
 
 
 class Step(NamedTuple):
-    """An offer, and how the cells of its schedule stood when it was made."""
-
     offer: Offer  # what the mechanism computed; offers without a schedule have no step
     # the first cell whose virtual load (of the tasks that moved prices) has reached a capacity, or None.
     full: Cell | None
     misfit: Cell | None  # the first cell on which the admitted tasks leave no room for it, or None
+
+    @property
+    def positive(self) -> bool:
+        """F > 0, line 6."""
+        return self.offer.value is not None and self.offer.value > 0
 
 
 class Booking(NamedTuple):
@@ -83,14 +84,20 @@ def replay_offers(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
                 stands[k, t - 1] += amount
 
 
-def is_positive(offer: Offer) -> bool:
-    """F > 0, line 6."""
-    return offer.value is not None and offer.value > 0
+def find_loads(instance: Instance, schedules: Iterable[tuple[int, Iterable[Cell]]]) -> dict[Cell, list[int]]:
+    """The samples and the MB that some schedules (task, cells) take of each cell."""
+    kind, loads = instance.public("").type_of_node.tolist(), dict[Cell, list[int]]()
+    for i, cells in schedules:
+        for k, t in cells:
+            load = loads.setdefault((k, t), [0, 0])
+            load[0] += int(instance.rate[i, kind[k]])
+            load[1] += int(instance.memory_mb[i])
+    return loads
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run with the facts of its instance and the interval on OPT; each is worked out when a claim first asks."""
+    """One run with the facts of its instance and the interval on OPT; each is computed when a claim first asks."""
 
     instance: Instance  # instance, run: what was run
     run: OnlineRun
@@ -98,7 +105,7 @@ class Case:
     _shared: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def share(self, make: Callable[..., Value], *args: Hashable) -> Value:
-        """What ``make(case, *args)`` gives, made once for all claims that look at the run."""
+        """What ``make(case, *args)`` returns, computed once for all claims."""
         key = (make, *args)
         if key not in self._shared:
             self._shared[key] = make(self, *args)
@@ -107,38 +114,33 @@ class Case:
 
     @cached_property
     def trace(self) -> PriceTrace | None:
-        """What a run of pdFTSP kept; None of another algorithm."""
+        """The trace of a run of pdFTSP; None of another algorithm."""
         return self.run.trace if isinstance(self.run.trace, PriceTrace) else None
 
     @cached_property
     def facts(self) -> Facts:
-        """The facts of the instance, in the units of the run."""
         money, memory = (self.trace.money, self.trace.memory) if self.trace else (Fraction(1), Fraction(1))
         return find_facts(self.instance, money, memory)
 
     @cached_property
     def observations(self) -> Observations | None:
-        """What a run of pdFTSP selected."""
         return observe_run(self.instance, self.trace) if self.trace else None
 
     @property
     def lower(self) -> Exact:
-        """The lower end of the interval on OPT; a valid run is one, too."""
+        """The lower end of the interval on OPT; the welfare of a valid run is one, too."""
         return max(self.reference.lower, self.run.welfare if self.run.valid else 0)
 
     @property
     def upper(self) -> Exact:
-        """The upper end of the interval on OPT."""
         return self.reference.upper
 
     @cached_property
     def public(self) -> Public:
-        """What everybody knows."""
         return self.instance.public("")
 
     @cached_property
     def bookings(self) -> list[Booking]:
-        """The admitted tasks, in order."""
         instance, kind, bookings = self.instance, self.public.type_of_node.tolist(), []
         for i, decision in enumerate(self.run.decisions):
             if decision is not None:
@@ -150,58 +152,34 @@ class Case:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """The offers with a schedule, in order, against the loads of their moment."""
         return [] if self.trace is None else list(replay_offers(self.instance, self.trace))
 
     @cached_property
     def dropped_steps(self) -> list[Step]:
         """The tasks with F > 0 that were turned away for want of room (line 12)."""
-        return [step for step in self.steps if is_positive(step.offer) and not step.offer.admitted]
-
-    def virtual_peak(self) -> tuple[Fraction, Cell | None]:
-        """The largest load over capacity, of compute or memory, that all tasks with F > 0 would make; and where."""
-        types, rate, memory = self.public.type_of_node.tolist(), self.instance.rate, self.instance.memory_mb
-        loads: dict[Cell, list[int]] = {}
-        for step in self.steps:
-            if is_positive(step.offer):
-                for cell in step.offer.cells:
-                    load = loads.setdefault(cell, [0, 0])
-                    load[0] += int(rate[step.offer.task, types[cell[0]]])
-                    load[1] += int(memory[step.offer.task])
-        compute, free = self.public.compute.tolist(), self.public.memory_mb.tolist()
-        largest: tuple[Fraction, Cell | None] = Fraction(0), None
-        for cell in sorted(loads, key=lambda cell: (cell[1], cell[0])):
-            g = types[cell[0]]
-            share = max(Fraction(loads[cell][0], compute[g]), Fraction(loads[cell][1], free[g]))
-            if share > largest[0]:
-                largest = share, cell
-        return largest
+        return [step for step in self.steps if step.positive and not step.offer.admitted]
 
     @cached_property
+    def priced_capacity(self) -> Fraction:
+        """sum C_kp lambda_kt + sum (C_km - r_b) phi_kt at the final prices of the run, micro-dollars."""
+        kind, tables = self.public.type_of_node, (self.run.trace.lam, self.run.trace.phi)
+        sizes = (capacity[kind].tolist() for capacity in (self.public.compute, self.public.memory_mb))
+        pairs = zip(sizes, tables, strict=True)
+        return sum_exactly((size[k], price) for size, table in pairs for (k, _), price in table.items())
+
+    @property
     def printed_dual(self) -> Fraction:
-        """D^I: sum mu_i + sum C_kp lambda_kt + sum (C_km - r_b) phi_kt at the final prices, micro-dollars."""
-        if self.trace is None:
-            return Fraction(0)
-        compute, memory = (
-            capacity[self.public.type_of_node].tolist() for capacity in (self.public.compute, self.public.memory_mb)
-        )
-        return sum_exactly(
-            chain(
-                ((1, step.offer.value or 0) for step in self.steps if is_positive(step.offer)),
-                ((compute[k], price) for (k, _), price in self.trace.lam.items()),
-                ((memory[k], price) for (k, _), price in self.trace.phi.items()),
-            )
-        )
+        """D^I of a run of pdFTSP: sum mu_i and the priced capacity."""
+        return self.priced_capacity + sum_exactly((1, step.offer.value or 0) for step in self.steps if step.positive)
 
     @property
     def alpha_beta(self) -> tuple[Fraction, Fraction]:
-        """The alpha and beta of the run, in its units; the instance's own where there is no trace."""
+        """alpha and beta of the run, in its units; the instance's own if there is no trace."""
         if self.trace is None:
             return self.facts.alpha, self.facts.beta
         return self.trace.money * self.trace.alpha, self.trace.money * self.trace.beta / self.trace.memory
 
     def figures(self) -> Figures:
-        """What is shown in every case."""
         known, welfare = self.facts, self.run.welfare
         ratio = [Fraction(end, welfare) if welfare > 0 else None for end in (self.lower, self.upper)]
         if welfare == 0 == self.upper:
@@ -230,12 +208,12 @@ class Case:
 
     @property
     def basis(self) -> str:
-        """The schedules over which rho is taken: minimal, or observed where a minimal b_il is not positive."""
+        """The schedules over which rho is taken: minimal, or observed if a minimal b_il is not positive."""
         return "minimal" if self.facts.unprofitable is None else "observed"
 
     @property
     def bbar_range(self) -> tuple[Fraction, Fraction] | None:
-        """Least and largest bbar over the schedules of the basis; None where there is none."""
+        """Least and largest bbar over the schedules of the basis; None if there is none."""
         known, seen = self.facts, self.observations
         if self.basis == "minimal":
             return (known.bbar_min, known.bbar_max) if known.scheduled else None
@@ -243,8 +221,13 @@ class Case:
 
     @property
     def rho(self) -> Fraction | None:
-        """rho of Lemma 3 over the schedules of the basis; None where it is undefined."""
+        """rho of Lemma 3 over the schedules of the basis; None if it is undefined."""
         return self._rho(self.bbar_range)
+
+    @property
+    def theorem5_bound(self) -> Fraction | None:
+        """rho (1 + max{alpha, beta}) with the largest ratios of the instance, also if the run was given others."""
+        return None if self.rho is None else self.rho * (1 + max(self.facts.alpha, self.facts.beta))
 
     def _rho(self, ends: tuple[Fraction, Fraction] | None) -> Fraction | None:
         return None if ends is None else 1 + ends[1] / ends[0] * self.facts.spread

@@ -1,17 +1,11 @@
 """Least and largest bbar = b_il / (S + R) over all covers, wasteful ones included, by Dinkelbach's method.
 
-A ratio N / D of sums with D > 0 is at most theta exactly when h(theta) = max (N - theta D) <= 0, and N - theta D is a
-sum over cells again. So from the ratio of any cover we go to the ratio of the cover that maximises N - theta D, which
-is larger, until h = 0. The least ratio is minus the largest of -N / D.
-
-N - theta D is maximised by a covering dynamic programme: slots from the last to the first, in each no cell or one cell
-of one type (nodes of a type are alike to an empty cluster), the state a count vector of less work than M, or one state
-for all that cover. Cells may be worth anything: below M a cell is taken for its work although it costs, beyond M it is
-taken when it pays and left when it does not. Nothing is assumed about signs, so negative costs, negative theta and
-b_il <= 0 are no cases of their own. A vendor's option is the same programme begun at its first slot, plus its price.
-
-Doubles do the search, with a bound on their rounding; whatever they cannot tell apart is decided in whole numbers of
-any size.
+A ratio N / D of sums with D > 0 is at most theta exactly if h(theta) = max (N - theta D) <= 0. From the ratio of any
+cover the method goes to the ratio of the cover that maximises N - theta D, which is larger, until h = 0; the least
+ratio is minus the largest of -N / D. A covering dynamic programme maximises N - theta D from the last slot to the
+first: in each slot no cell or one cell of one type, the state a count vector of less work than M, or one state for
+all covers. Nothing is assumed about signs. Doubles do the search, with a bound on their rounding; whatever they
+cannot tell apart is decided in whole numbers of any size.
 """
 
 from __future__ import annotations
@@ -54,7 +48,6 @@ class Menu:
     states: States  # the count vectors that matter: those short of M, and those that just cover
 
     def ratio(self, cover: Totals, memory: Fraction) -> Fraction:
-        """b_il / (S + memory r n)."""
         return (int(self.net[cover.option]) - cover.cost) / (cover.work + memory * self.memory_mb * cover.cells)
 
     def search(self, sign: int, theta: float, memory: float) -> tuple[float, Totals, float]:
@@ -64,10 +57,9 @@ class Menu:
         return value, Totals(*totals), slack
 
     def is_below(self, sign: int, theta: float, memory: float) -> bool:
-        """Whether a bound on h(theta) is below 0 by more than rounding: M times the best worth of a sample is one where
-        that is negative, else every slot's best cell is.
-        """
+        """Whether an upper bound on h(theta) is below 0 by more than rounding."""
         worth, base, slack = self._price(sign, theta, memory)
+        # M times the best worth of a sample is such a bound if it is negative, else every slot's best cell.
         most = (worth / self.rates[:, None]).max()
         if most < 0:
             return bool(base.max() + self.work * most < -2 * slack)
@@ -139,7 +131,7 @@ class LargestRatio:
         self._open: list[Menu] = []
 
     def add_task(self, menu: Menu) -> None:
-        """One more task, in doubles. theta only grows and h falls with it, so who is below 0 now never counts again."""
+        """One more task, in doubles: theta only grows and h falls with it, so a task below 0 now never counts again."""
         if self._best is not None and menu.is_below(self._sign, float(self._best), float(self._memory)):
             return
         while True:
@@ -153,7 +145,7 @@ class LargestRatio:
             self._best = found
 
     def find_largest(self) -> Fraction | None:
-        """The largest ratio, exactly; None where no task was met."""
+        """The largest ratio, exactly; None if no task was added."""
         for menu in reversed(self._open):
             assert self._best is not None
             value, _, slack = menu.search(self._sign, float(self._best), float(self._memory))
@@ -167,10 +159,8 @@ class LargestRatio:
 
 @compiled
 def _best(worth, base, offsets, cost, rates, done, count, less, need):  # type: ignore[no-untyped-def]
-    """(value, option, cost, work, cells) of the cover of largest base + sum of worth, in doubles or Python's integers.
-
-    `worth`: (G', W) of a cell; `base`: (n options,) of an option; the others as in `Menu` and its states.
-    """
+    """(value, option, cost, work, cells) of the cover of largest base + sum of worth, in doubles or integers."""
+    # worth: (G', W) of a cell; base: (n options,) of an option; the others as in `Menu` and its states.
     types, width = worth.shape
     # Of each count vector short of M: its largest worth in the slots behind t, and what it costs; -inf if impossible.
     value = np.full(len(done), -np.inf).astype(worth.dtype)
@@ -204,5 +194,4 @@ def _best(worth, base, offsets, cost, rates, done, count, less, need):  # type: 
 
 
 def warm() -> None:
-    """Compile the kernel."""
     next(menus(named("tiny_two_types"))).search(1, 1.0, 1.0)

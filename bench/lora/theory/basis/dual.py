@@ -3,8 +3,7 @@
     D(lambda, phi) = sum_kt C_kp lambda_kt + sum_kt (C_km - r_b) phi_kt + sum_i max(0, max_l F'_il),
     F'_il = b_i - q_in - sum over the cells of l of (lambda_kt s_ik + phi_kt r_i + e_ikt)
 
-Weak duality: every schedule of a solution pays F'_il <= max_l F'_il plus the prices of its cells, and no cell is used
-beyond C_kp and C_km - r_b. So D >= OPT for any prices >= 0; no proof about the algorithm that left them is needed.
+docs/theory/mechanisms.md has the proof of weak duality; it needs nothing of the algorithm that left the prices.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.search.additive import exact_cover
+from ratiobench.online.lora.traces import Cell
 
-Cell = tuple[int, int]
 Prices = Mapping[
     Cell, Fraction | float | int
 ]  # By (node, slot from 1), micro-dollars per sample or per MB; others are 0
@@ -54,7 +53,6 @@ class _Whole(NamedTuple):
 
 
 def _whole(lam: Prices, phi: Prices) -> _Whole:
-    """The prices over their common denominator."""
     for value in (*lam.values(), *phi.values()):
         if value < 0:
             raise ValueError(f"a price of {value}")
@@ -65,10 +63,7 @@ def _whole(lam: Prices, phi: Prices) -> _Whole:
 
 
 def best_schedule(task: Task, public: Public, lam: Prices, phi: Prices) -> Cover | None:
-    """The cheapest schedule of a task at the prices, room not looked at: cost c (a Fraction), option and cells.
-
-    F' of it is b_i - c, the largest of all the task's schedules. None when it has no schedule.
-    """
+    """The schedule of largest F' = bid - cost at the prices, room not looked at; None if there is none."""
     prices = _whole(lam, phi)
     found = _cheapest(task, public, prices)
     return None if found is None else found._replace(cost=Fraction(found.cost, prices.unit))
@@ -111,10 +106,7 @@ class Dual:
         return self._in_64_bits(prices) or self._in_integers(prices)
 
     def near(self, lam: Prices, phi: Prices) -> DualValue:
-        """At these prices, or, where they do not fit 64 bits, at the nearest multiples of some 2^-k.
-
-        Either way it is D of non-negative prices, computed without rounding: an upper bound on OPT.
-        """
+        """At these prices, or the nearest multiples of some 2^-k if they do not fit 64 bits: an upper bound on OPT."""
         return self._scaled(lam, phi)(Fraction(1))
 
     def rescale(self, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:
@@ -138,10 +130,7 @@ class Dual:
         return TAUS[j], value
 
     def pool_prices(self, prices: Prices) -> dict[Cell, Fraction | float | int]:
-        """Every node at the mean price of its type's nodes in the slot.
-
-        D is convex and nodes of a type are alike, so the mean over all ways to exchange them has no larger D.
-        """
+        """Every node at the mean price of its type's nodes in the slot: D is convex, so it does not grow."""
         kind, first = self._public.type_of_node.tolist(), self._public.first_node.tolist()
         total: dict[Cell, Fraction | float | int] = {}
         for (k, t), value in prices.items():
@@ -208,7 +197,7 @@ class Dual:
         return cell * (int(p.width.max(initial=0)) + 1) + unit * worth
 
     def _in_64_bits(self, prices: _Whole) -> DualValue | None:
-        """The same in int64, or None where 64 bits might not hold a number on the way."""
+        """The same in int64, or None if 64 bits might not hold a number on the way."""
         top_lam, top_phi = (max(part.values(), default=0) for part in (prices.lam, prices.phi))
         if self._largest(top_lam, top_phi, prices.unit) >= _HEADROOM:
             return None
@@ -247,12 +236,10 @@ def _array(prices: Mapping[Cell, Any], shape: tuple[int, int], dtype: Any = np.i
 
 @keep_by_content(content_hash, 8)
 def dual_of(instance: Instance) -> Dual:
-    """`Dual` of the instance; kept for the last few instances."""
     return Dual(instance)
 
 
 def warm() -> None:
-    """Compile and cache the kernels, in integers and in doubles."""
     instance = named("tiny_two_types")
     dual = Dual(instance)
     dual.exact({}, {})

@@ -1,7 +1,4 @@
-"""What the theorems need to know of an instance and of a run, in fractions: bbar, rho, kappa, alpha, beta, P~.
-
-All quantities are in the units that the run used (those of the file, of the paper, or canonical ones).
-"""
+"""What the theorems need of an instance and of a run, in fractions and in the units that the run used."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ class SearchBudget:
         self.spent = 0
 
     def spend(self, amount: int = 1) -> None:
-        """So many more; SearchLimitReached if they are not allowed any more."""
+        """Count, or raise SearchLimitReached."""
         if self._left is not None:
             if self._left < amount:
                 raise SearchLimitReached
@@ -80,13 +77,12 @@ class Facts:
 
     @property
     def spread(self) -> Fraction:
-        """max{s_max / s_min, r_max / r_min}."""
         return max(Fraction(self.s_max, self.s_min), self.r_max / self.r_min)
 
 
 @keep_by_content(content_hash, 8)
 def list_covers(instance: Instance) -> MinimalCovers:
-    """The minimal covers of an instance in one piece; kept for the last few instances."""
+    """The minimal covers of an instance in one piece."""
     parts = list(list_minimal_covers(instance))
     if len(parts) == 1:
         return parts[0]
@@ -165,14 +161,9 @@ class Observations:
 
 
 def observe_run(instance: Instance, trace: PriceTrace) -> Observations:
-    """The run's selected schedules in the trace's units."""
-
-    def bbar(offer: Offer) -> Fraction:
-        size = offer.work + trace.memory * int(instance.memory_mb[offer.task]) * len(offer.cells)
-        return trace.money * offer.net / size
-
     positive = [offer for offer in trace.offers if offer.value is not None and offer.value > 0]
-    values = [bbar(offer) for offer in positive]
+    sizes = (o.work + trace.memory * int(instance.memory_mb[o.task]) * len(o.cells) for o in positive)
+    values = [trace.money * offer.net / size for offer, size in zip(positive, sizes, strict=True)]
     doubtful = None
     if not trace.exact:
         doubtful = next((offer.task for offer in trace.offers if _close_to_zero(offer, instance)), None)

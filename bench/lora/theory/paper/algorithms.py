@@ -1,11 +1,8 @@
-"""Algorithms 1 and 2 of the main paper: what they make of the capacities, and whether schedules are what (9) asks for.
+"""Algorithms 1 and 2 of the main paper: drops, overflow, prices of dropped tasks, and the schedules of Algorithm 2.
 
-Algorithm 1: drops, overflow without the room test, prices that dropped tasks leave.
-
-Algorithm 2: its schedule of each task beside one of largest F, at the same prices. A state of its table keeps one path,
-the one that is cheapest so far. A dearer path can be cheaper in the end: what a cell adds depends on the largest prices
-of the whole path. It is read as specified for search=printed (true increments, overshoot clipped at 0, first slot
-usable); the verdict is one on that reading.
+A state of Algorithm 2's table keeps its cheapest path so far. A dearer path can be cheaper in the end, because what a
+cell adds depends on the largest prices of the whole path. It is read as specified for search=printed (true
+increments, overshoot clipped at 0, first slot usable); the verdict is one on that reading.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.case import Case, Figures, find_loads
 from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
 from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of_case
@@ -36,14 +33,24 @@ def drops(case: Case) -> Check:
 def overflow(case: Case) -> Check:
     """Whether Algorithm 1 without line 8 would keep the capacities; the witness is the first cell that overflows."""
     claim = "virtual load / capacity <= 1 without the room test"
-    largest, where = case.virtual_peak()
+    kind, compute, memory = (
+        part.tolist() for part in (case.public.type_of_node, case.public.compute, case.public.memory_mb)
+    )
+    positive = (step.offer for step in case.steps if step.positive)
+    loads = find_loads(case.instance, ((offer.task, offer.cells) for offer in positive))
+    shares = {
+        (k, t): max(Fraction(samples, compute[kind[k]]), Fraction(mb, memory[kind[k]]))
+        for (k, t), (samples, mb) in loads.items()
+    }
+    where = min(shares, key=lambda cell: (-shares[cell], cell[1], cell[0]), default=None)
+    largest = Fraction(0) if where is None else shares[where]
     figures: Figures = {"dropped": len(case.dropped_steps)}
     witness = None if where is None else {"cell": list(where), "load_over_capacity": str(largest)}
     return compare(case, largest, 1, claim, witness=witness, figures=figures, scale=0)
 
 
 def ghost_updates(case: Case) -> Check:
-    """Whether the prices that dropped tasks leave behind change a later decision: decided otherwise <= 0."""
+    """Whether the prices that dropped tasks leave behind change a later decision."""
     claim = "tasks decided otherwise when prices move on admission only"
     run, dropped = case.run, len(case.dropped_steps)
     if not dropped:

@@ -1,8 +1,4 @@
-"""Theorems 3 and 4 of the main paper on one run: what misreports gain, and what bidders and the provider lose.
-
-Theorem 3 is checked of all tasks with as many schedule searches as an audit allows, of a single one with many times as
-many; where its gains cannot be followed exactly, by runs with lies.
-"""
+"""Theorems 3 and 4 of the main paper on one run: what misreports gain, and what bidders and the provider lose."""
 
 from __future__ import annotations
 
@@ -13,22 +9,20 @@ from heapq import nlargest
 from typing import Any
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.theory.basis.assumptions import explain_negative_cost
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING, SearchBudget, SearchLimitReached
-from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
+from ratiobench.bench.lora.theory.basis.verdicts import compare, explain_negative_cost, leave_open
 from ratiobench.bench.lora.theory.payments.truthfulness import BY_BID, BY_TYPE, compare_by_trials
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, auction_of_case, deficits, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import explain_unfollowed, recompute_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
 from ratiobench.bench.lora.theory.pdftsp.misreports import find_best_misreport
 from ratiobench.bench.lora.theory.pdftsp.price_state import first_state
+from ratiobench.instances.io.fields import LIMIT
 
 SEARCHES = 4000  # Most schedule searches that one check in an audit makes before it says `undecided`
 SEARCHES_OF_ONE = 500  # Most of them for the misreports of a single task
 CHOSEN = 40  # As many searches may be made for a single bidder as in this many checks: about a minute
-
-BY_BID_FIXED = f"{BY_BID}, constants kept"
 
 
 def _gain(curve: Curve) -> tuple[Fraction, dict[str, Any]]:
@@ -47,30 +41,24 @@ def _gain(curve: Curve) -> tuple[Fraction, dict[str, Any]]:
 
 
 def _unsure(case: Case) -> set[int]:
-    """The tasks of a run in doubles whose valuation is within rounding of their cost: it may win with it, or not."""
+    """The tasks of a run in doubles whose valuation is within rounding of their cost."""
     auction = case.share(auction_of_case)
     if auction.trace.exact:
         return set()
-    found = set()
-    for i, valuation in enumerate(auction.instance.valuation.tolist()):
-        cost = auction.costs.get(i)
-        if cost is not None and cost.fits and abs(valuation - cost.total) <= ROUNDING * (valuation + abs(cost.total)):
-            found.add(i)
-    return found
+    values = auction.instance.valuation.tolist()
+    fitting = ((i, values[i], cost.total) for i, cost in auction.costs.items() if cost.fits)
+    return {i for i, value, total in fitting if abs(value - total) <= ROUNDING * (value + abs(total))}
 
 
 def _fixed_gains(case: Case) -> list[Fraction]:
-    """U_i(b) - U_i(v_i) of every task for the bid that gains most, constants kept: `_gain` of each `fixed_curve`.
-
-    The task wins above its cost c for a price p that does not depend on the bid, and loses up to c.
-    """
+    """U_i(b) - U_i(v_i) of every task for the bid that gains most, constants kept: `_gain` of each `fixed_curve`."""
     auction, unsure = case.share(auction_of_case), case.share(_unsure)
     gains = [Fraction(0)] * auction.instance.tasks
-    for i, valuation in enumerate(auction.instance.valuation.tolist()):
-        cost = auction.costs.get(i)
-        if cost is not None and cost.wins_somewhere and i not in unsure:
-            surplus = valuation - cost.payment(auction.rule)
-            if valuation <= cost.total:
+    values = auction.instance.valuation.tolist()
+    for i, cost in auction.costs.items():
+        if cost.fits and cost.total < LIMIT and i not in unsure:
+            surplus = values[i] - cost.payment(auction.rule)
+            if values[i] <= cost.total:
                 gains[i] = max(surplus, Fraction(0))
             elif cost.total >= 0:
                 gains[i] = max(-surplus, Fraction(0))
@@ -78,7 +66,7 @@ def _fixed_gains(case: Case) -> list[Fraction]:
 
 
 def theorem3_fixed_constants(case: Case, task: int | None = None) -> Check:
-    """No bid is better than the valuation, for any task or for one, with alpha and beta as they were in the run."""
+    """No bid is better than the valuation, with alpha and beta as they were in the run."""
     auction, unsure = case.share(auction_of_case), case.share(_unsure)
     best, doubtful = task, task
     if best is None:
@@ -89,7 +77,7 @@ def theorem3_fixed_constants(case: Case, task: int | None = None) -> Check:
         return leave_open(case, f"float prices: the cost of task {doubtful} is within rounding of its valuation")
     gain, witness = _gain(fixed_curve(auction, best))
     figures: Figures = {"payment": auction.rule}
-    return compare(case, gain, 0, BY_BID_FIXED, witness=witness, figures=figures, scale=auction.scale)
+    return compare(case, gain, 0, f"{BY_BID}, constants kept", witness=witness, figures=figures, scale=auction.scale)
 
 
 def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
@@ -97,24 +85,19 @@ def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
     if auction.moving_units:
         return
     instance = auction.instance
-    sizes = {name: size.tolist() for name, size in (("alpha", instance.work), ("beta", instance.memory_mb))}
-    tops = {}
-    for name in auction.oracle:
-        pairs = enumerate(zip(instance.bid.tolist(), sizes[name], strict=True))
-        tops[name] = nlargest(2, ((Fraction(bid, size), i) for i, (bid, size) in pairs))
+    bids, sizes = instance.bid.tolist(), {"alpha": instance.work.tolist(), "beta": instance.memory_mb.tolist()}
+    ratios = {name: ((Fraction(bids[i], size), i) for i, size in enumerate(sizes[name])) for name in auction.oracle}
+    tops = {name: nlargest(2, pairs) for name, pairs in ratios.items()}
     for i in tasks:
         better, _ = fixed_curve(auction, i).best()
-        most = max(better, Fraction(int(instance.bid[i])), Fraction(int(instance.valuation[i])))
+        most = max(better, Fraction(bids[i]), Fraction(int(instance.valuation[i])))
         others = {name: next((value for value, j in top if j != i), Fraction(0)) for name, top in tops.items()}
         if all(most <= others[name] * sizes[name][i] for name in tops):
             yield i
 
 
 def theorem3(case: Case, task: int | None = None) -> Check:
-    """No bid is better than the valuation; constants that came from the bids follow the misreport.
-
-    Of one bidder its whole curve; where that cannot be followed, runs with other bids.
-    """
+    """No bid is better than the valuation; constants that came from the bids follow the misreport."""
     auction = case.share(auction_of_case)
     figures: Figures = {"payment": auction.rule, "recomputed": ", ".join(sorted(auction.oracle)) or "none"}
     if not (auction.oracle or auction.moving_units):
@@ -148,16 +131,12 @@ def theorem3(case: Case, task: int | None = None) -> Check:
 
 
 def theorem3_types(case: Case, task: int | None = None) -> Check:
-    """No task gains by a narrower window, more work or more memory than it has, alone or together; bid truthful.
-
-    Of one bidder of a run in doubles by runs with other reports.
-    """
+    """No task gains by a narrower window, more work or more memory than it has, alone or together; bid truthful."""
     auction = case.share(auction_of_case)
     figures: Figures = {"payment": auction.rule}
-    if not auction.trace.exact:
-        if task is None:
-            problem = "float prices: misreports are followed in exact arithmetic only (arith=exact)"
-            return leave_open(case, problem, figures)
+    if not auction.trace.exact and task is None:
+        return leave_open(case, "float prices: misreports are followed in exact arithmetic only (arith=exact)", figures)
+    if not auction.trace.exact and task is not None:
         problem = "float prices: not every misreport is followed (arith=exact)"
         return compare_by_trials(case, task, BY_TYPE, problem, figures, auction.scale)
     before = first_state(auction)
@@ -216,12 +195,8 @@ def provider_deficit(case: Case) -> Check:
     found = deficits(auction)
     short = {i: value for i, value in found.items() if value > 0}
     worst = max(found, key=lambda i: found[i], default=None)
-    figures: Figures = {
-        "payment": auction.rule,
-        "tasks_in_deficit": len(short),
-        "sum_of_deficits": sum(short.values(), Fraction(0)),
-        "net_revenue": -sum(found.values(), Fraction(0)),
-    }
+    figures: Figures = {"payment": auction.rule, "tasks_in_deficit": len(short)}
+    figures |= {"sum_of_deficits": sum(short.values(), Fraction(0)), "net_revenue": -sum(found.values(), Fraction(0))}
     if worst is None:
         return compare(case, None, None, f"{claim}; none was admitted", figures=figures)
     witness = {"task": worst, "deficit": str(found[worst]), "tasks": sorted(short)}

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.dual import best_schedule, dual_of
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING
 from ratiobench.bench.lora.theory.basis.verdicts import compare, compare_optimum
 from ratiobench.formulations.lora.covering.schedules import Cover, Space, cheapest_cover, space
 from ratiobench.instances.lora.model import Public, Task
-from ratiobench.online.lora.traces import Offer
+from ratiobench.online.lora.traces import Cell, Offer
 
 
 class Row(NamedTuple):
@@ -72,7 +72,6 @@ class ScaledPrices:
         return (linear - mu).tolist(), slack.tolist()
 
     def _find_best(self, task: Task, menu: Space) -> Cover:
-        """The schedule of largest F' in doubles; its cost is that in doubles."""
         window = slice(menu.first - 1, menu.last)
         cost, node = task.cost.astype(np.float64), np.zeros(task.cost.shape, np.int64)
         for g, s in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
@@ -85,7 +84,7 @@ class ScaledPrices:
         return found
 
     def row(self, offer: Offer) -> tuple[Row | None, bool]:
-        """The sharpest (6a) of a task and whether it is violated; None where it holds to the last digit."""
+        """The sharpest (6a) of a task and whether it is violated; None if it holds to the last digit."""
         exact, task = self._trace.exact, self._case.instance.task(offer.task)
         menu = space(task, self._case.public)
         best = self._find_best(task, menu)
@@ -103,7 +102,6 @@ class ScaledPrices:
         return row, row.excess > (0 if exact else margin)
 
     def evaluate_exactly(self, row: Row) -> Row:
-        """The sharpest (6a) of the same task in fractions."""
         task = self._case.instance.task(row.task)
         best = best_schedule(task, self._case.public, *self._exact)
         assert best is not None
@@ -111,10 +109,7 @@ class ScaledPrices:
 
 
 def rows(case: Case, factor: Fraction = Fraction(1)) -> list[Row]:
-    """The sharpest (6a) of every task that could violate it at `factor` times the final prices, and of the closest one.
-
-    Exact for a run in fractions; in doubles for a run in doubles.
-    """
+    """The sharpest (6a) of every task that could violate it at `factor` times the final prices, and the closest one."""
     trace = case.trace
     assert trace is not None
     prices = ScaledPrices(case, factor)
@@ -152,12 +147,8 @@ def _check(case: Case, factor: Fraction, claim: str) -> Check:
     listed = rows(case, factor)
     violated = [row for row in listed if row.excess > 0]
     first = listed[0] if listed else None
-    figures: Figures = {
-        "violated_6a": len(violated),
-        "d_printed": case.printed_dual,
-        "factor": factor,
-        "tightest_task": first.task if first else None,
-    }
+    figures: Figures = {"violated_6a": len(violated), "d_printed": case.printed_dual, "factor": factor}
+    figures["tightest_task"] = first.task if first else None
     if first is None:
         return compare(case, None, None, claim, figures=figures)
     witness = {
@@ -178,7 +169,6 @@ def lemma4(case: Case) -> Check:
 
 
 def lemma4_repaired(case: Case) -> Check:
-    """(6a) with kappa times the final prices."""
     claim = "mu_i >= b_il - kappa sum(lambda s + phi r) for every schedule, at the final prices"
     return _check(case, case.facts.kappa, claim)
 

@@ -1,10 +1,8 @@
 """Theorem 5 of the main paper, Lemmas 1 to 3 of its proof, and their repaired forms on one run, in fractions.
 
-What the paper claims: OPT <= rho (1 + max{alpha, beta}) ALG, without an assumption. Two facts are checked: whether the
-inequality is true of the run, and whether the assumptions that its proof takes from Lemma 2 are (`Check.failing`). What
-is provable (5'): OPT <= kappa (1 + A) P~ always, and P~ <= rho_L P when bbar >= 1 on the selected schedules, with A =
-max{alpha, beta} and P~ the welfare of all tasks with F > 0, dropped ones included. All quantities are in the units that
-the run used (file units, or canonical ones).
+The paper claims OPT <= rho (1 + max{alpha, beta}) ALG without an assumption: the check compares both sides, and
+`Check.failing` names the assumptions of its proof that fail. What is provable (5'): OPT <= kappa (1 + A) P~ always, and
+P~ <= rho_L P if bbar >= 1 on the selected schedules. docs/theory/paper.md has the proofs.
 """
 
 from __future__ import annotations
@@ -13,90 +11,71 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.theory.basis.assumptions import (
-    explain_foreign_constants,
-    explain_negative_cost,
-    explain_no_maximiser,
-    explain_not_printed,
-    explain_outside_dual,
-    explain_outside_lemma3,
-    explain_outside_paper,
-    explain_outside_selected,
-    explain_small_bbar,
-    find_failing_assumptions,
-)
+from ratiobench.bench.lora.theory.basis import verdicts
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
-from ratiobench.bench.lora.theory.basis.verdicts import compare, compare_ratio
 
 
 def theorem5(case: Case) -> Check:
-    """OPT <= rho (1 + max{alpha, beta}) ALG, and the assumptions of its proof that fail on the run.
-
-    alpha and beta are the largest ratios b/M and b/r of the instance, also where the run was given others.
-    """
-    rho = case.rho
-    bound = None if rho is None else rho * (1 + max(case.facts.alpha, case.facts.beta))
+    """OPT <= rho (1 + max{alpha, beta}) ALG, and the assumptions of its proof that fail on the run."""
+    bound = case.theorem5_bound
     figures: Figures = {**case.figures(), **case.rhos(), "bound": bound}
     claim = f"OPT/ALG <= rho(1+max{{alpha,beta}}), rho over {case.basis} schedules"
-    problem = explain_not_printed(case)
-    check = compare_ratio(case, claim, case.run.welfare, bound, problem, figures)
+    problem = verdicts.explain_not_printed(case)
+    check = verdicts.compare_ratio(case, claim, case.run.welfare, bound, problem, figures)
     if problem:
         return check
-    failing = find_failing_assumptions(case)
-    why = [f"{each.name} fails, which its proof assumes ({each.detail})" for each in failing]
+    failing = verdicts.find_failing_assumptions(case)
+    why = [f"{name} fails, which its proof assumes ({detail})" for name, detail in failing.items()]
     why = why or ["the assumptions of its proof hold"]
-    return replace(check, reason="; ".join([check.reason, *why]), failing=[each.name for each in failing])
+    return replace(check, reason="; ".join([check.reason, *why]), failing=list(failing))
 
 
 def theorem5_repaired(case: Case) -> Check:
-    """OPT <= kappa rho_L (1 + A) ALG."""
     known, rho_l = case.facts, case.rho_l
     bound = None if rho_l is None else known.kappa * rho_l * (1 + max(case.alpha_beta))
     problem = (
-        explain_outside_paper(case)
-        or explain_negative_cost(case)
-        or explain_no_maximiser(case)
-        or explain_outside_selected(case)
+        verdicts.explain_outside_paper(case)
+        or verdicts.explain_negative_cost(case)
+        or verdicts.explain_no_maximiser(case)
+        or verdicts.explain_outside_selected(case)
     )
     figures: Figures = {**case.figures(), "rho_L": rho_l, "bound": bound}
-    return compare_ratio(case, "OPT/ALG <= kappa rho_L (1+A)", case.run.welfare, bound, problem, figures)
+    return verdicts.compare_ratio(case, "OPT/ALG <= kappa rho_L (1+A)", case.run.welfare, bound, problem, figures)
 
 
 def theorem5_repaired_a(case: Case) -> Check:
-    """OPT <= kappa (1 + A) P~."""
     # With negative costs (a) still holds, with kappa over all covers.
-    problem = explain_outside_dual(case)
+    problem = verdicts.explain_outside_dual(case)
     bound = case.facts.kappa * (1 + max(case.alpha_beta))
     almost = case.observations.almost_feasible if case.observations is not None else 0
     figures: Figures = {**case.figures(), "almost_feasible_welfare": almost, "bound": bound}
-    return compare_ratio(case, "OPT/P~ <= kappa (1+A)", almost, bound, problem, figures)
+    return verdicts.compare_ratio(case, "OPT/P~ <= kappa (1+A)", almost, bound, problem, figures)
 
 
 def lemma1(case: Case) -> Check:
-    """D^I <= (1 + A) P~."""
     claim = "D^I <= (1+A) P~"
     assert case.observations is not None
     almost = case.observations.almost_feasible
     bound = (1 + max(case.alpha_beta)) * almost
     figures: Figures = {"d_printed": case.printed_dual, "almost_feasible_welfare": almost, "A": max(case.alpha_beta)}
     witness = {"d_printed": str(case.printed_dual), "almost_feasible_welfare": almost}
-    return compare(case, case.printed_dual, bound, claim, witness=witness, figures=figures)
+    return verdicts.compare(case, case.printed_dual, bound, claim, witness=witness, figures=figures)
 
 
 def lemma2(case: Case) -> Check:
     """F <= 0 for every selected schedule that uses a cell whose virtual load has reached a capacity."""
     claim = "F <= 0 for a schedule on a full cell"
     problem = (
-        explain_outside_paper(case)
-        or explain_negative_cost(case)
-        or explain_foreign_constants(case, smaller=True)
-        or explain_small_bbar(case)
+        verdicts.explain_outside_paper(case)
+        or verdicts.explain_negative_cost(case)
+        or verdicts.explain_foreign_constants(case, smaller=True)
+        or verdicts.explain_small_bbar(case)
     )
     full = [step for step in case.steps if step.full is not None]
     worst = max(full, key=lambda step: Fraction(step.offer.value or 0), default=None)
     figures: Figures = {"offers_on_full_cells": len(full)}
     if worst is None or worst.full is None:
-        return compare(case, None, None, f"{claim}; no offer uses one", problem=problem, figures=figures)
+        return verdicts.compare(case, None, None, f"{claim}; no offer uses one", problem=problem, figures=figures)
     value = Fraction(worst.offer.value or 0)
     witness = {
         "task": worst.offer.task,
@@ -105,7 +84,7 @@ def lemma2(case: Case) -> Check:
         "F": str(value),
     }
     scale = int(case.instance.bid[worst.offer.task])
-    return compare(case, value, 0, claim, problem=problem, witness=witness, figures=figures, scale=scale)
+    return verdicts.compare(case, value, 0, claim, problem=problem, witness=witness, figures=figures, scale=scale)
 
 
 def _lemma3(case: Case, claim: str, factor: Fraction | None, problem: str, figures: Figures) -> Check:
@@ -124,15 +103,13 @@ def _lemma3(case: Case, claim: str, factor: Fraction | None, problem: str, figur
         }
     if problem:
         almost = bound = None
-    return compare(case, almost, bound, claim, problem=problem, witness=witness, figures=figures)
+    return verdicts.compare(case, almost, bound, claim, problem=problem, witness=witness, figures=figures)
 
 
 def lemma3(case: Case) -> Check:
-    """P~ <= rho P."""
-    return _lemma3(case, "P~ <= rho P", case.rho, explain_outside_lemma3(case), case.rhos())
+    return _lemma3(case, "P~ <= rho P", case.rho, verdicts.explain_outside_lemma3(case), case.rhos())
 
 
 def lemma3_repaired(case: Case) -> Check:
-    """P~ <= rho_L P."""
     figures: Figures = {"rho_L": case.rho_l}
-    return _lemma3(case, "P~ <= rho_L P", case.rho_l, explain_outside_selected(case), figures)
+    return _lemma3(case, "P~ <= rho_L P", case.rho_l, verdicts.explain_outside_selected(case), figures)

@@ -49,7 +49,7 @@ def try_bids(again: RepeatableRun, i: int, decision: Decision | None) -> Iterato
 def try_bids_where_outcomes_change(
     again: RepeatableRun, i: int, decision: Decision | None, *, further: bool = True
 ) -> Iterator[Report]:
-    """Those of `list_first_bids`, the middle of neighbours with different outcomes, then the middle of wide gaps."""
+    """Those of `list_first_bids`, the middle of neighbours with different outcomes, the middle of wide gaps."""
     truth = again.truth(i)
     known: dict[int, Answer] = {truth.bid: (True, decision)}
     for bid in list_first_bids(again.instance, i, decision):

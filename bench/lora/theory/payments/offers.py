@@ -1,31 +1,17 @@
 """Whether every task got an offer that it could only take or leave: what Theorem T needs, checked on the run.
 
-Facts. (1) A task's cost c is the least over all its schedules with room, at the prices and with the room that earlier
-decisions left; found again by another search than the mechanism's. (2) No decision lowers a price (B and eta are not
-negative) or gives room back. (3) The task is admitted exactly when b > c, and ceil(c) is booked.
-
-What follows, with constants that no bid moves. Prices and room at its arrival come from earlier tasks, so c does not
-depend on the task's bid: who bids the valuation v takes the offer exactly when v > c, and no bid does better. Nor does
-a report of a narrower window, more work or more memory: its schedules are some of the task's own, each at the same
-prices times at least as much; if it says that it arrives later, the others go on without it from the same prices and
-room, and by (2) leave dearer ones behind. So the least cost at the report is no less than c. In whole micro-dollars
-b > c is b >= ceil(c) or more, and the argument is that for ceil(c).
-
-In doubles the same is true of the doubles, not only of what they stand for. A schedule costs the sum of its cells in a
-fixed order; products, sums and differences are rounded monotonically; so a schedule that is dearer cell by cell is no
-cheaper in doubles, and the least of the rounded sums is what counts. The second search adds in the same order and has
-to find the very same double. Where it finds another one within rounding, nothing is decided.
-
-Of a run with posted prices (`ratiobench.online.lora.posted_prices`) prices may fall, and c is not the least by a rule
-that can be replayed. There the mechanism sets c before the bid is shown to it; with (3), and with other bids that meet
-the same offer, that settles the bid. The type is not settled by it.
+(1) A task's cost c is the least over all its schedules with room, at the prices and room that earlier decisions left,
+found again by another search. (2) No decision lowers a price or gives room back. (3) The task is admitted exactly if
+b > c, and ceil(c) is booked. With constants that no bid moves, docs/theory/mechanisms.md (Theorem T) does the rest.
+In doubles the same is true of the doubles: a schedule costs the sum of its cells in a fixed order and rounding is
+monotone; the second search adds in the same order and has to find the very same double. Posted prices may fall: there
+(3), and other bids that meet the same offer, settle the bid but not the type.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -37,10 +23,9 @@ from ratiobench.formulations.lora.covering.schedules import FAR, Space, StateSpa
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.posted_prices import PostedTrace
-from ratiobench.online.lora.traces import GreedyTrace, LinearTrace
+from ratiobench.online.lora.traces import Cell, GreedyTrace, LinearTrace
 from ratiobench.online.outcome import OnlineRun
 
-Cell = tuple[int, int]
 Cost = Fraction | float | int
 
 STEPS = 4_000_000  # Most additions of the exact search in one audit: some five seconds
@@ -48,8 +33,6 @@ TABLES = 30_000  # Most offers that are found again by compiled tables in one au
 
 
 class RecordedOffer(NamedTuple):
-    """One offer as the mechanism kept it."""
-
     task: int  # index
     cost: Cost | None = None  # c; None where it found no schedule with room
     less: float | None = None  # b - c as it was computed, where that is what a run in doubles kept; else None
@@ -58,37 +41,32 @@ class RecordedOffer(NamedTuple):
     admitted: bool = False  # whether it was taken
 
 
-@dataclass(frozen=True, slots=True)
-class OfferVerification:
+class Breach(NamedTuple):
+    """What is wrong with the offer to a task, or with all of them (None)."""
+
+    task: int | None
+    problem: str
+
+    def __str__(self) -> str:
+        return self.problem if self.task is None else f"task {self.task}: {self.problem}"
+
+
+class OfferVerification(NamedTuple):
     """The result of finding every offer again."""
 
     # c of each task that was looked at, as the second search found it; None without a schedule.
     costs: Sequence[Cost | None]
-    # the first of the facts that fails, in figures: task and what is wrong; None if none fails.
-    broken: dict[str, Any] | None = None
+    broken: Breach | None = None  # the first of the facts that fails; None if none fails
     doubt: str = ""  # why nothing is decided; empty if everything is
     # offers were not found again: prices were set before the bid was shown, which settles bids and nothing else.
     blind: bool = False
 
-    @property
-    def problem(self) -> str:
-        """What is broken, in words."""
-        return "" if self.broken is None else explain_breach(self.broken)
-
-
-def explain_breach(broken: Mapping[str, Any]) -> str:
-    """What is wrong with a run's offers, in words."""
-    where = "" if broken["task"] is None else f"task {broken['task']}: "
-    return f"{where}{broken['problem']}"
-
 
 def records_offers(run: OnlineRun) -> bool:
-    """Whether the run kept an offer per task that can be found again."""
     return isinstance(run.trace, LinearTrace | GreedyTrace | PostedTrace)
 
 
 def list_offers(instance: Instance, run: OnlineRun) -> list[RecordedOffer]:
-    """The offers as the run kept them, in order."""
     if isinstance(run.trace, GreedyTrace | PostedTrace):
         return [
             RecordedOffer(i) if o is None else RecordedOffer(i, o.cost, None, o.option, o.cells, o.admitted)
@@ -114,16 +92,10 @@ class Row(NamedTuple):
 
 
 def find_least_cost(task: Task, rows: Sequence[Row], first: int, steps: SearchBudget, unit: int = 1) -> Any:
-    """The least vendor price plus cell costs over all schedules, or None where no schedule does the work.
-
-    From the last slot to the first, the pairs (work done, cost) that some choice of cells gives, less those that
-    another pair matches in both. The cost of a choice is the sum of its cells in this order, then the vendor's price:
-    the order in which the mechanisms add doubles. Rounding is monotone, so leaving out dominated pairs loses nothing in
-    doubles either. No code is shared with the searches of the mechanisms.
-
-    `rows`: the node types that can hold the task; column 0 is slot `first`, the first that any vendor leaves usable;
-    `unit`: what one micro-dollar is in the cell costs.
-    """
+    """The least vendor price plus cell costs (a micro-dollar is `unit`) over all schedules; None without one."""
+    # From the last slot to the first, the pairs (work done, cost) of some choice of cells, less those that another pair
+    # matches in both. The order is that in which the mechanisms add doubles; rounding is monotone, so leaving out
+    # dominated pairs loses nothing in doubles either. Column 0 of `rows` is slot `first`, the first usable one.
     best = None
     pairs: list[tuple[int, Any]] = [(0, 0)]
     for slot in range(task.deadline, first - 1, -1):
@@ -146,10 +118,7 @@ def find_least_cost(task: Task, rows: Sequence[Row], first: int, steps: SearchBu
 
 
 class _Replay:
-    """Prices and room as a run left them to each task, moved by what it booked; no code is the mechanisms'.
-
-    `times`: how many times what an audit of all tasks may search.
-    """
+    """Prices and room as a run left them to each task, moved by what it booked; no code is the mechanisms'."""
 
     def __init__(self, instance: Instance, run: OnlineRun, times: int) -> None:
         self._instance, self._public = instance, instance.public("")
@@ -165,10 +134,7 @@ class _Replay:
         self._steps, self._tables = SearchBudget(times * STEPS), SearchBudget(times * TABLES)
 
     def find_least_cost(self, task: Task) -> Cost | None:
-        """The least cost of a schedule with room; SearchLimitReached if all searches together take too long.
-
-        In fractions by `find_least_cost`; in integers, where nothing has a price, and in doubles by compiled tables.
-        """
+        """The least cost of a schedule with room; SearchLimitReached if all searches together take too long."""
         menu, far = space(task, self._public), FAR if self._dtype.kind == "i" else math.inf
         if not menu.width or not len(menu.types):
             return None
@@ -238,7 +204,6 @@ class _Replay:
         return bool(falls)
 
     def list_prices(self) -> tuple[dict[Cell, Any], dict[Cell, Any]]:
-        """The prices that are not zero."""
         lam, phi = (
             {(int(k), int(t) + 1): prices[k, t] for k, t in zip(*np.nonzero(prices), strict=True)}
             for prices in (self._lam, self._phi)
@@ -251,14 +216,13 @@ def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = Non
     offers, costs, trace = list_offers(instance, run), list[Cost | None](), run.trace
     blind = isinstance(trace, PostedTrace)
     if [offer.task for offer in offers] != list(range(instance.tasks)):
-        broken: dict[str, Any] = {"task": len(offers), "problem": "the run did not keep one offer per task"}
-        return OfferVerification(costs, broken, blind=blind)
+        return OfferVerification(costs, Breach(len(offers), "the run did not keep one offer per task"), blind=blind)
     if blind:
         wrongs = ((offer.task, _explain(instance, offer, run.decisions[offer.task], offer.cost)[0]) for offer in offers)
-        found = next(({"task": i, "problem": wrong} for i, wrong in wrongs if wrong), None)
+        found = next((Breach(i, wrong) for i, wrong in wrongs if wrong), None)
         return OfferVerification([offer.cost for offer in offers], found, blind=True)
     if isinstance(trace, LinearTrace) and min(trace.rule.growth, trace.rule.eta_c, trace.rule.eta_m) < 0:
-        return OfferVerification(costs, {"task": None, "problem": "an admission can lower a price"})
+        return OfferVerification(costs, Breach(None, "an admission can lower a price"))
     replay, doubt = _Replay(instance, run, times), ""
     for offer, decision in zip(offers[:until], run.decisions[:until], strict=True):
         try:
@@ -272,10 +236,9 @@ def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = Non
         if not wrong and decision is not None and replay.book(offer.task, decision):
             wrong = "its admission lowers a price"
         if wrong:
-            figures = {"least_cost": _text(least), "cost_offered": _text(offer.cost)}
-            return OfferVerification(costs, {"task": offer.task, "problem": wrong, **figures}, doubt)
+            return OfferVerification(costs, Breach(offer.task, wrong), doubt)
     if until is None and isinstance(trace, LinearTrace) and (dict(trace.lam), dict(trace.phi)) != replay.list_prices():
-        return OfferVerification(costs, {"task": None, "problem": "prices at the end are not those of the rule"}, doubt)
+        return OfferVerification(costs, Breach(None, "prices at the end are not those of the rule"), doubt)
     return OfferVerification(costs, None, doubt)
 
 
@@ -305,7 +268,3 @@ def _explain(
         if decision.payment != math.ceil(offer.cost):
             return f"{decision.payment} was booked for it", ""
     return "", ""
-
-
-def _text(cost: Cost | None) -> str:
-    return "none" if cost is None else str(Fraction(cost))

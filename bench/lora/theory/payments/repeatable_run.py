@@ -1,11 +1,9 @@
-"""A run again, with another report of one task: what a lie would have brought, by the referee and nothing else.
+"""A run again, with another report of one task, by the referee and nothing else.
 
-The algorithm is made anew from its name. Constants that came from the bids are computed from the report, the others
-stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
-change its outcome and are left out.
-
-Anyone's own algorithm gets most reports in one process (`ratiobench.online.referee.trial_runs`): its answers are hints.
-A verdict on it comes from runs in processes of their own.
+Constants that came from the bids are computed from the report; the others, and the stream of algorithms that draw,
+stay. Tasks that arrive after the slot of the report cannot change its outcome and are left out. A user's own algorithm
+gets most reports in one process (`online.referee.trial_runs`): these answers are hints, verdicts come from runs in
+processes of their own.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.replay import Checkpoints
 from ratiobench.online.lora.run import ENVIRONMENT, solution_of
-from ratiobench.online.outcome import Constant, OnlineRun, Source
+from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee.trial_runs import TrialRuns
 from ratiobench.online.run import run_built, run_isolated
 
@@ -33,8 +32,6 @@ Answer = tuple[bool, Decision | None]  # Whether a run was valid, and a task's d
 
 
 class Report(NamedTuple):
-    """What a bidder says of itself."""
-
     bid: int
     arrival: int
     deadline: int
@@ -48,11 +45,7 @@ def follows_bids(run: OnlineRun) -> bool:
 
 
 class RepeatableRun:
-    """A run that can be had again.
-
-    `allowance`: the decisions that all runs together may take; `keep`: leave constants as they were, those that came
-    from the bids included; `courses`: holds the run that is gone on with, for others that go on with it.
-    """
+    """A run that can be repeated with other reports, as far as `allowance` decisions go."""
 
     def __init__(
         self,
@@ -63,8 +56,10 @@ class RepeatableRun:
         keep: bool = False,
         courses: list[Checkpoints] | None = None,
     ) -> None:
+        # keep: constants stay, those that came from the bids included; courses: the run that others go on with, too
         self.instance, self._run = instance, run
         self._spec = parse_name(run.algorithm)
+        self.own = self._spec.entry is None  # whether the algorithm is a user's own
         self._environment, _ = ENVIRONMENT.admit(instance, self._spec)
         self._seed = content_hash(instance)
         self.moving = follows_bids(run) and not keep
@@ -80,41 +75,29 @@ class RepeatableRun:
         return document(self.instance)
 
     def truth(self, i: int) -> Report:
-        """What a task would say if it lied about nothing, its bid included."""
         of = self.instance
         return Report._make(int(part[i]) for part in (of.valuation, of.arrival, of.deadline, of.work, of.memory_mb))
 
     def is_reproducible(self) -> bool:
-        """Whether an algorithm of ours decides again as it did, if the allowance lets it be asked; anyone's own was."""
+        """Whether an algorithm of ours decides as it did, if the allowance is enough; a user's own was asked before."""
         if self._spec.entry is None or self.instance.tasks > self.left:
             return True
         self.left -= self.instance.tasks
         decisions = self._decisions(self._data["tasks"], self._data["tasks"], 0, alone=False)
         return decisions is not None and list(decisions) == list(self._run.decisions)
 
-    @property
-    def own(self) -> bool:
-        """Whether the algorithm is anyone's own."""
-        return self._spec.entry is None
-
     def cost(self, i: int, report: Report) -> int:
         """What it takes to try this report, in decisions."""
         return self._place(i, report)[1] + (self.instance.tasks if self.moving else 0)
 
     def _place(self, i: int, report: Report) -> tuple[int, int]:
-        """Where the task then stands: in its place, or behind the others of a later slot; and how many have come then.
-
-        That is when the slot of the report is over.
-        """
+        """The task's place at this report, and how many tasks have come when the slot of the report is over."""
         come = bisect_right(self._arrivals, report.arrival)
         place = i if report.arrival == self._arrivals[i] else come - 1
         return place, max(place + 1, come)
 
     def decision(self, i: int, report: Report, *, alone: bool = False) -> Answer:
-        """Whether the run was a valid one, and the task's decision in it; of anyone's own, a hint unless `alone`.
-
-        It stays in `answers`.
-        """
+        """Whether the run was valid, and the task's decision in it; of a user's own algorithm a hint unless `alone`."""
         self.left -= self.cost(i, report) + (PROCESS if alone else 0)
         assert self.left >= 0, "who asks looks at `left` first"
         place, come = self._place(i, report)
@@ -130,17 +113,13 @@ class RepeatableRun:
         return found
 
     def close(self) -> None:
-        """End the process of anyone's own algorithm."""
         if self._rehearsal is not None:
             self._rehearsal.close()
 
     def _decisions(
         self, every: list[dict[str, Any]], some: list[dict[str, Any]], true: int, *, alone: bool
     ) -> Sequence[Decision | None] | None:
-        """The decisions of a run on some tasks, constants from every; None of a run that is not valid.
-
-        So many `true` ones come first that are as they are: what learns is not asked about them again and again.
-        """
+        """The decisions of a run on some tasks, the first `true` of them unchanged; None if it is not valid."""
         part = parse(self._data | {"tasks": some}, "a report")
         whole = parse(self._data | {"tasks": every}, "a report") if self.moving else part
         constants = tuple(
@@ -151,7 +130,7 @@ class RepeatableRun:
         )
         spec, values = self._spec, {constant.name: constant.value for constant in constants}
         if spec.entry is not None:
-            course = self._goes_on(constants)
+            course = self._goes_on(values)
             if course is not None:
                 judged = course.play(part, true)
                 return None if judged.violations else judged.decisions
@@ -171,7 +150,6 @@ class RepeatableRun:
         return decisions if played.valid else None
 
     def _make(self, tested: Instance) -> Any:
-        """The algorithm, an entry's, anew."""
         spec = self._spec
         assert spec.entry is not None
         algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self.instance.tasks))
@@ -179,12 +157,11 @@ class RepeatableRun:
             algorithm.learn(self._run.trace.history, tested if self.moving else self.instance)
         return algorithm
 
-    def _goes_on(self, constants: Sequence[Constant]) -> Checkpoints | None:
-        """The run from the middle on; None where it begins anew with each report."""
+    def _goes_on(self, values: dict[str, Fraction]) -> Checkpoints | None:
+        """The run from the middle on; None if it begins anew with each report."""
         entry = self._spec.entry
         if entry is None or not entry.learns or self.moving:
             return None
         if not self._courses:
-            values = {constant.name: constant.value for constant in constants}
             self._courses.append(Checkpoints(self.instance, self._make(self.instance), values, self._seed))
         return self._courses[0]

@@ -1,52 +1,31 @@
-"""Truthfulness, rationality and deficits of any mechanism with payments, on one run.
+"""Truthfulness, rationality and deficits of mechanisms with payments other than pdFTSP's, in booked micro-dollars.
 
-Claims about pdFTSP stand in `ratiobench.bench.lora.theory.paper.bidding`. Here is what is asked of the others:
-`truthful_bid`, `truthful_type`, `rational`, `no_deficit`. The first two are decided in one of two ways.
-
-A run that kept an offer per task, with constants that no bid moves: each offer is found again (`offers`), and what is
-true of take-it-or-leave-it offers is true of every lie. As one run does not show what another bid would have met, some
-tasks' bids are put to the algorithm again, as far as `ASKED` decisions go: the offer has to stay.
-
-All others: the algorithm runs again with a report of another bid or type (`again`), as often as `ALLOWANCE` and
-`REPORTS` let it. A lie that gains settles the claim; lies that do not prove nothing.
-
-Asked of one bidder alone the same is done with `ONE` times the work. Utilities are in booked micro-dollars.
+If a run kept an offer per task and no bid moves its constants, each offer is found again (`offers`), and what is true
+of take-it-or-leave-it offers is true of every lie; some bids are put to the algorithm again, as one run does not show
+what another bid would have met. Else the algorithm runs again with other reports (`repeatable_run`): a lie that gains
+settles the claim, lies that do not prove nothing. docs/guide/audits.md says more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import closing
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
 from typing import Any, NamedTuple
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.theory.basis.assumptions import explain_invalid
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import find_outlay
-from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
-from ratiobench.bench.lora.theory.payments.misreports import (
-    Plan,
-    list_first_bids,
-    try_bids,
-    try_bids_where_outcomes_change,
-    try_types,
-    try_types_of_one,
-)
-from ratiobench.bench.lora.theory.payments.offers import (
-    OfferVerification,
-    explain_breach,
-    records_offers,
-    verify_offers,
-)
+from ratiobench.bench.lora.theory.basis.verdicts import compare, explain_invalid, leave_open
+from ratiobench.bench.lora.theory.payments import misreports
+from ratiobench.bench.lora.theory.payments.offers import Breach, OfferVerification, records_offers, verify_offers
 from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, RepeatableRun, Report, follows_bids
 from ratiobench.instances.io.fields import LIMIT
-from ratiobench.instances.lora.model import Instance, ScheduleKind
+from ratiobench.instances.lora.model import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.replay import Checkpoints
-from ratiobench.online.outcome import OnlineRun
 
 ALLOWANCE = 2000  # Most decisions that the reports of one check may take: about a second of a slow algorithm
 # Runs, in processes of their own, in which a gain of anyone's own algorithm has to show: one that draws anew in every
@@ -65,30 +44,21 @@ UNLIKE = "run again, it decides otherwise"
 
 
 def explain_no_payments(case: Case) -> str:
-    """Why nothing is asked of the payments of a run; empty if nothing stands against it."""
-    if explain_invalid(case):
+    if explain_invalid(case) or case.run.revenue is not None or records_offers(case.run):
         return explain_invalid(case)
-    if case.run.revenue is None and not records_offers(case.run):
-        return "no payment rule" if case.run.admitted else "no task was admitted, so no payment was seen"
-    return ""
+    return "no payment rule" if case.run.admitted else "no task was admitted, so no payment was seen"
 
 
-@dataclass(frozen=True)
 class BidderView:
     """A run as bidders see it: offers found again, and what is known of the answers to other reports."""
 
-    instance: Instance  # instance, run: what was run
-    run: OnlineRun
-    only: int | None = None  # the one bidder that is asked about; None for all
-    # decisions about tasks that tell the truth, as far as they are known.
-    truths: dict[int, Decision | None] = field(default_factory=dict)
-    unsteady: list[int] = field(default_factory=list)  # tasks whose same report was answered in two ways
-    courses: list[Checkpoints] = field(default_factory=list)  # the run that reports go on with
-
-    @property
-    def times(self) -> int:
-        """How many times what a check of all tasks may ask."""
-        return 1 if self.only is None else ONE
+    def __init__(self, case: Case, only: int | None = None) -> None:
+        self.instance, self.run = case.instance, case.run
+        self.only = only  # the one bidder that is asked about; None for all
+        self.times = 1 if only is None else ONE
+        self.truths: dict[int, Decision | None] = {}  # decisions about tasks that tell the truth, as far as known
+        self.unsteady: list[int] = []  # tasks whose same report was answered in two ways
+        self.courses: list[Checkpoints] = []  # the run that reports go on with
 
     @cached_property
     def offers(self) -> OfferVerification | None:
@@ -104,7 +74,7 @@ class BidderView:
         return verify_offers(self.instance, self.run, until=last, times=SEARCHED)
 
     @cached_property
-    def confirmations(self) -> tuple[int, dict[str, Any] | None]:
+    def confirmations(self) -> tuple[int, Breach | None]:
         """How many bids were put to the algorithm again, and the first that did not meet the offer of the run."""
         assert self.offers is not None
         again = RepeatableRun(self.instance, self.run, ASKED * self.times, courses=self.courses)
@@ -112,7 +82,7 @@ class BidderView:
         for i in self.order:
             cost = self.offers.costs[i]
             edge = -1 if cost is None else cost.__floor__()
-            more = [] if self.only is None else list_first_bids(self.instance, i, self.run.decisions[i])
+            more = [] if self.only is None else misreports.list_first_bids(self.instance, i, self.run.decisions[i])
             for bid in sorted({0, edge, edge + 1, LIMIT, *more}):
                 report = again.truth(i)._replace(bid=bid)
                 if not 0 <= bid <= LIMIT or again.cost(i, report) > again.left:
@@ -127,7 +97,7 @@ class BidderView:
                 elif decision is not None and cost is not None and decision.payment != ceil(cost):
                     problem = f"is charged {decision.payment}"
                 if problem:
-                    return asked, {"task": i, "problem": f"a bid of {bid} {problem}"}
+                    return asked, Breach(i, f"a bid of {bid} {problem}")
         return asked, None
 
     @cached_property
@@ -143,11 +113,10 @@ class BidderView:
         return list(dict.fromkeys([*first, *sorted(tasks, key=lambda i: (-paid[i], -value[i]))]))
 
     def utility(self, i: int, decision: Decision | None) -> int:
-        """v_i less the charge that was booked; 0 for a rejected task."""
         return 0 if decision is None else int(self.instance.valuation[i]) - (decision.payment or 0)
 
     def ask_truth(self, i: int, again: RepeatableRun) -> bool:
-        """Find the decision about a task that tells the truth; whether it is known now."""
+        """Whether the decision about a task that tells the truth is known, after a run if need be."""
         if i not in self.truths and self.instance.bid[i] == self.instance.valuation[i]:
             self.truths[i] = self.run.decisions[i]
         if i not in self.truths and again.cost(i, again.truth(i)) <= again.left:
@@ -157,15 +126,10 @@ class BidderView:
         return i in self.truths
 
     def ask_alone(self, i: int, report: Report) -> tuple[int, Decision | None] | None:
-        """What a task gets, and its decision, in runs in processes of their own; None where one is not valid.
-
-        REPEATS runs, with the one at hand; where they differ the algorithm draws, which goes into `unsteady`, and None.
-        """
+        """Utility and decision in REPEATS runs in processes of their own; None if one is not valid or they differ."""
         again = RepeatableRun(self.instance, self.run, 0)
-        own = self.run.decisions[i]
-        found = (
-            [(self.utility(i, own), own)] if report == again.truth(i)._replace(bid=int(self.instance.bid[i])) else []
-        )
+        own, at_hand = self.run.decisions[i], again.truth(i)._replace(bid=int(self.instance.bid[i]))
+        found = [(self.utility(i, own), own)] if report == at_hand else []
         for _ in range(REPEATS):
             again.left = again.cost(i, report) + PROCESS
             valid, decision = again.decision(i, report, alone=True)
@@ -178,17 +142,12 @@ class BidderView:
         return found[0]
 
 
-def make_bidder_view(case: Case, only: int | None = None) -> BidderView:
-    """The run of the case as bidders see it; ``case.share`` lets the next claim know what one found out about it."""
-    return BidderView(case.instance, case.run, only)
-
-
 # What is tried of all bidders (False) or of one alone (True)
-_PLANS: dict[tuple[str, bool], Plan] = {
-    (BY_BID, False): try_bids,
-    (BY_BID, True): try_bids_where_outcomes_change,
-    (BY_TYPE, False): try_types,
-    (BY_TYPE, True): try_types_of_one,
+_PLANS: dict[tuple[str, bool], misreports.Plan] = {
+    (BY_BID, False): misreports.try_bids,
+    (BY_BID, True): misreports.try_bids_where_outcomes_change,
+    (BY_TYPE, False): misreports.try_types,
+    (BY_TYPE, True): misreports.try_types_of_one,
 }
 
 
@@ -198,16 +157,13 @@ def truthful_bid(case: Case, task: int | None = None) -> Check:
 
 
 def truthful_type(case: Case, task: int | None = None) -> Check:
-    """No later arrival, earlier deadline, more work or more memory gains, alone or together; bid truthful.
-
-    Of one bidder with every window inside the true one.
-    """
+    """No later arrival, earlier deadline, more work or more memory gains, alone or together; bid truthful."""
     return _settle(case, task, BY_TYPE)
 
 
 def _settle(case: Case, task: int | None, claim: str) -> Check:
-    """Decide by the offers where they decide it, else by lies."""
-    view = case.share(make_bidder_view, task)
+    """Decide by the offers if they decide it, else by lies."""
+    view = case.share(BidderView, task)
     offers, problem, order = view.offers, "", view.order
     constants = sorted({str(constant.source) for constant in view.run.constants})
     figures: Figures = {"constants": ", ".join(constants) or "none"}
@@ -223,9 +179,9 @@ def _settle(case: Case, task: int | None, claim: str) -> Check:
             found_again = "is the least cost with room" if not offers.blind else "was made before the bid was shown"
             reason = f"{claim}: every offer {found_again}, is taken above it and charged"
             return compare(case, 0, 0, reason, figures=figures)
-        problem = f"offers are not take-it-or-leave-it at least cost ({explain_breach(broken)}); "
-        if broken["task"] is not None and view.only is None:
-            order = [broken["task"], *(i for i in order if i != broken["task"])]
+        problem = f"offers are not take-it-or-leave-it at least cost ({broken}); "
+        if broken.task is not None and view.only is None:
+            order = [broken.task, *(i for i in order if i != broken.task)]
     tried = _try_lies(view, order, _PLANS[claim, task is not None])
     if tried is None:
         return leave_open(case, f"{problem}{UNLIKE}", figures)
@@ -236,11 +192,8 @@ def _settle(case: Case, task: int | None, claim: str) -> Check:
 
 
 def compare_by_trials(case: Case, task: int, claim: str, problem: str, figures: Figures, scale: int) -> Check:
-    """A claim about one bidder of any run with payments that could not be followed exactly, by runs with lies.
-
-    Constants follow another bid, and stay as they were with another type. `problem`: why it was not followed.
-    """
-    view = make_bidder_view(case, task)
+    """A claim about one bidder that could not be followed exactly, because of `problem`, by runs with lies."""
+    view = BidderView(case, task)
     tried = _try_lies(view, view.order, _PLANS[claim, True], keep=claim == BY_TYPE)
     if tried is None or tried.witness is None:
         return leave_open(case, f"{problem}; {UNLIKE if tried is None else tried.explain(view)}", figures)
@@ -250,8 +203,6 @@ def compare_by_trials(case: Case, task: int, claim: str, problem: str, figures: 
 
 
 class MisreportTrials(NamedTuple):
-    """What misreports of some tasks brought."""
-
     # reports, tasks, failed: how many reports were answered, of how many tasks, and how many ended in no valid run.
     reports: int
     tasks: int
@@ -260,7 +211,6 @@ class MisreportTrials(NamedTuple):
     witness: dict[str, Any] | None
 
     def explain(self, view: BidderView) -> str:
-        """Why no gain was found, in words."""
         if view.unsteady:
             return f"not reproducible: the same report of task {view.unsteady[0]} is answered otherwise"
         if self.reports == 0 and self.failed:
@@ -271,16 +221,17 @@ class MisreportTrials(NamedTuple):
         return f"{self.reports} misreports of {whose} tried, none gains"
 
 
-def _try_lies(view: BidderView, order: list[int], plan: Plan, *, keep: bool = False) -> MisreportTrials | None:
+def _try_lies(
+    view: BidderView, order: list[int], plan: misreports.Plan, *, keep: bool = False
+) -> MisreportTrials | None:
     """Reports of all tasks in turns, until the allowance is used up; None if the truth is answered otherwise now."""
-    again = RepeatableRun(view.instance, view.run, ALLOWANCE * view.times, keep=keep, courses=view.courses)
-    try:
+    repeated = RepeatableRun(view.instance, view.run, ALLOWANCE * view.times, keep=keep, courses=view.courses)
+    with closing(repeated) as again:
         if not again.is_reproducible():
             return None
         waiting: dict[int, Iterator[Report]] = {}
-        reports, wanted = 0, 0
-        seen: set[int] = set()
-        gains: list[tuple[int, int, Report]] = []
+        wanted = 0
+        outcomes: list[tuple[int, int, Report]] = []  # gain, task and report of each valid run
         # As many tasks as can have EACH reports, and whose true outcome is known.
         for i in order:
             cost = EACH * again.cost(i, again.truth(i))
@@ -291,33 +242,30 @@ def _try_lies(view: BidderView, order: list[int], plan: Plan, *, keep: bool = Fa
         while waiting:
             for i in list(waiting):
                 report = next(waiting[i], None)
-                if report is None or reports == REPORTS * view.times or again.cost(i, report) > again.left:
+                if report is None or len(outcomes) == REPORTS * view.times or again.cost(i, report) > again.left:
                     del waiting[i]
                     continue
                 valid, decision = again.decision(i, report)
                 if valid:
-                    reports += 1
-                    seen.add(i)
-                    gains.append((view.utility(i, decision) - view.utility(i, view.truths[i]), i, report))
-        gains = sorted((each for each in gains if each[0] > 0), key=lambda each: -each[0])
+                    outcomes.append((view.utility(i, decision) - view.utility(i, view.truths[i]), i, report))
+        gains = sorted((each for each in outcomes if each[0] > 0), key=lambda each: -each[0])
         best = next(_confirm_gains(view, again, gains[:CONFIRMED]), None) if again.own else next(iter(gains), None)
-    finally:
-        again.close()
+    counts = len(outcomes), len({i for _, i, _ in outcomes}), again.failed
     if best is None:
-        return MisreportTrials(reports, len(seen), again.failed, 0, None)
+        return MisreportTrials(*counts, 0, None)
     gain, i, lie = best
     truth, honest = again.truth(i), view.utility(i, view.truths[i])
     witness: dict[str, Any] = {"task": i, "utility": str(honest), "better_utility": str(honest + gain)}
     reported = lie._asdict()
     del reported["bid"]
     witness |= {"true_bid": truth.bid, "better_bid": str(lie.bid)} if lie.bid != truth.bid else reported
-    return MisreportTrials(reports, len(seen), again.failed, gain, witness | {"gain": str(gain)})
+    return MisreportTrials(*counts, gain, witness | {"gain": str(gain)})
 
 
 def _confirm_gains(
     view: BidderView, again: RepeatableRun, gains: list[tuple[int, int, Report]]
 ) -> Iterator[tuple[int, int, Report]]:
-    """Those of these that are gains in runs in processes of their own, too."""
+    """Those that are gains in runs in processes of their own, too."""
     for _, i, report in gains:
         honest, lied = view.ask_alone(i, again.truth(i)), view.ask_alone(i, report)
         if honest is not None and lied is not None and lied[0] > honest[0]:
@@ -326,7 +274,6 @@ def _confirm_gains(
 
 
 def rational(case: Case) -> Check:
-    """No truthful bidder pays more than its valuation: what was booked for those that bid theirs."""
     claim = "largest loss p_i - v_i of a truthful bidder"
     instance = case.instance
     losses = {
@@ -339,7 +286,6 @@ def rational(case: Case) -> Check:
 
 
 def no_deficit(case: Case) -> Check:
-    """Every admitted task pays at least its vendor's price and its operational cost."""
     claim = "largest deficit q + sum e - p_i of an admitted task"
     short = {
         i: find_outlay(case.instance, i, decision) - (decision.payment or 0)

@@ -12,20 +12,17 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ratiobench.bench.lora.theory.basis.case import Case, Cell, Step, replay_offers
+from ratiobench.bench.lora.theory.basis.case import Case, Step, replay_offers
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve, make_threshold_curve
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.lora.registry import parse
-from ratiobench.online.lora.traces import PriceTrace
+from ratiobench.online.lora.traces import Cell, PriceTrace
 from ratiobench.online.outcome import OnlineRun, Source
 
 
 @dataclass(frozen=True, eq=False)
 class Auction:
-    """A run of pdFTSP, seen as an auction."""
-
     instance: Instance  # instance, trace: what was run
     trace: PriceTrace
     steps: Mapping[int, Step]  # its offers against the loads of their moment
@@ -35,17 +32,15 @@ class Auction:
 
     @cached_property
     def public(self) -> Public:
-        """What everybody knows."""
         return self.instance.public("")
 
     @property
     def scale(self) -> int:
-        """The size of what is compared, for rounding in runs in doubles: the largest bid and the largest valuation."""
+        """The size of what is compared, for rounding in runs in doubles."""
         return int(self.instance.bid.max(initial=0)) + int(self.instance.valuation.max(initial=0))
 
     @cached_property
     def tasks(self) -> list[Task]:
-        """All tasks."""
         return [self.instance.task(i) for i in range(self.instance.tasks)]
 
     @cached_property
@@ -62,20 +57,15 @@ class Auction:
 
     @cached_property
     def costs(self) -> dict[int, Cost]:
-        """The bid-independent cost of every task with a schedule."""
         found = {}
-        for i, step in self.steps.items():
-            offer = step.offer
-            if offer.value is not None:
-                bid, vendors = int(self.instance.bid[i]), self.instance.vendors(i)
-                fee = vendors[offer.option].price if vendors else 0
-                energy = bid - fee - offer.net
-                found[i] = Cost(bid - Fraction(offer.value), energy, fee, offer.cells, step.misfit is None)
+        for i, (offer, _, misfit) in self.steps.items():
+            bid, vendors = int(self.instance.bid[i]), self.instance.vendors(i)
+            fee = vendors[offer.option].price if vendors else 0
+            found[i] = Cost(bid - Fraction(offer.value or 0), bid - fee - offer.net, fee, offer.cells, misfit is None)
         return found
 
 
 def auction_of(instance: Instance, run: OnlineRun, steps: Iterable[Step] | None = None) -> Auction:
-    """The run as an auction."""
     if not isinstance(run.trace, PriceTrace):
         raise InputError("algorithm", run.algorithm, "this run kept no offers: there is no utility curve, nor charges")
     oracle = {constant.name for constant in run.constants if constant.source is Source.ORACLE}
@@ -90,7 +80,6 @@ def auction_of(instance: Instance, run: OnlineRun, steps: Iterable[Step] | None 
 
 
 def auction_of_case(case: Case) -> Auction:
-    """The run of the case as an auction; ``case.share`` makes it once for all claims."""
     return auction_of(case.instance, case.run, case.steps)
 
 
@@ -102,11 +91,6 @@ class Cost(NamedTuple):
     fee: int
     cells: tuple[Cell, ...]
     fits: bool
-
-    @property
-    def wins_somewhere(self) -> bool:
-        """Whether some bid that can be named wins."""
-        return self.fits and self.total < LIMIT
 
     def payment(self, rule: str) -> Fraction:
         """(14) leaves the operational cost out; the critical payment is c_i(l)."""
@@ -132,17 +116,13 @@ class Charge(NamedTuple):
 
 
 def charges(auction: Auction) -> list[Charge]:
-    """Every admitted task's bid and exact payment, in order (what Figure 11 of the paper shows of ten tasks)."""
-    found = []
-    for i, step in sorted(auction.steps.items()):
-        cost = auction.costs.get(i) if step.offer.admitted else None
-        if cost is not None:
-            instance = auction.instance
-            outlay = cost.fee + cost.energy
-            found.append(
-                Charge(i, int(instance.valuation[i]), int(instance.bid[i]), cost.payment(auction.rule), outlay)
-            )
-    return found
+    """Every admitted task's bid and exact payment, in order."""
+    instance, rule = auction.instance, auction.rule
+    served = ((i, auction.costs[i]) for i, step in sorted(auction.steps.items()) if step.offer.admitted)
+    return [
+        Charge(i, int(instance.valuation[i]), int(instance.bid[i]), cost.payment(rule), cost.fee + cost.energy)
+        for i, cost in served
+    ]
 
 
 def deficits(auction: Auction) -> dict[int, Fraction]:

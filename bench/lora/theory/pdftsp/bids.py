@@ -1,11 +1,10 @@
 """Theorem 3: what a bidder gains by lying about its bid, for every possible bid and not on a grid.
 
-With alpha and beta taken from the bids the task's own bid moves them, and with them every price before it arrives.
-Between the bids at which its own becomes the largest, alpha and beta are linear in it; as long as the decisions before
-task i do not change, every price is linear, and so is the F of every schedule. A schedule that is best at both ends of
-an interval is best inside it. So from the decisions at one bid we walk to the ends of the interval on which they
-stand: at a bid where another schedule is better, or an F has another sign, the two lines cross at a bid in between,
-exactly; that bid is tried next. It ends at the breakpoint, where the bid itself is looked at separately (ties).
+Between the bids at which its own becomes the largest, alpha and beta are linear in the task's bid; as long as the
+decisions before task i do not change, every price is linear, and so is the F of every schedule, and a schedule that is
+best at both ends of an interval is best inside it. From the decisions at one bid the walk goes to the ends of the
+interval on which they stand: at a bid where another schedule is better, or an F has another sign, the two lines cross
+at a bid in between, exactly; that bid is tried next. At the breakpoint the bid itself is looked at separately (ties).
 """
 
 from __future__ import annotations
@@ -27,13 +26,11 @@ from ratiobench.online.outcome import OnlineRun, Source
 
 
 def require_task(instance: Instance, task: int) -> None:
-    """InputError where there is no task of this index."""
     if not 0 <= task < instance.tasks:
         raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
 
 
 def utility_curve(instance: Instance, run: OnlineRun, task: int) -> Curve:
-    """The whole utility curve of one task over its own bid."""
     require_task(instance, task)
     if records_offers(run):
         return _offer_curve(instance, run, task)
@@ -56,7 +53,7 @@ def _offer_curve(instance: Instance, run: OnlineRun, task: int) -> Curve:
         raise CurveUnknown("algorithm", run.algorithm, problem)
     found = verify_offers(instance, run)
     if found.broken is not None:
-        raise CurveUnknown("algorithm", run.algorithm, found.problem)
+        raise CurveUnknown("algorithm", run.algorithm, str(found.broken))
     if len(found.costs) <= task:
         raise CurveUnknown("algorithm", run.algorithm, found.doubt)
     cost = found.costs[task]
@@ -101,7 +98,7 @@ class _Walk:
         return tuple(decided)
 
     def stands(self, history: History, regime: Regime, bid: Fraction) -> Fraction | None:
-        """None if the history is one of the best also at this bid (ties apart), else where two lines cross before."""
+        """None if the history is one of the best also at this bid (ties apart), else the bid where two lines cross."""
         course = self._begin()
         alpha, beta = regime.alpha(bid), regime.beta(bid)
         for task, past in zip(self._tasks, history, strict=True):
@@ -113,7 +110,7 @@ class _Walk:
             if best.value > ours(bid):
                 return ours.crosses(course.state.line(task, best.option, best.cells, regime))
             if task.index != self._task and (ours(bid) < 0 if past.positive else ours(bid) > 0):
-                return ours.crosses(Line(Fraction(0), Fraction(0)))
+                return ours.crosses(Line(Fraction(0)))
             course.take(task, past)
         return None
 
@@ -157,27 +154,20 @@ class _Walk:
 
 
 def recompute_curve(auction: Auction, task: int, meter: SearchBudget) -> Curve:
-    """The curve when alpha = max b/M and beta = max b/r (those that the run took from the bids) follow the bid."""
-    instance, trace = auction.instance, auction.trace
-    own = instance.task(task)
+    """The curve if alpha = max b/M and beta = max b/r (those that the run took from the bids) follow the bid."""
+    instance, trace, bids = auction.instance, auction.trace, auction.instance.bid.tolist()
+    sizes = {"alpha": instance.work.tolist(), "beta": instance.memory_mb.tolist()}
     others = [j for j in range(instance.tasks) if j != task]
-    rest = {
-        "alpha": max((Fraction(int(instance.bid[j]), int(instance.work[j])) for j in others), default=Fraction(0)),
-        "beta": max((Fraction(int(instance.bid[j]), int(instance.memory_mb[j])) for j in others), default=Fraction(0)),
-    }
-    size = {"alpha": own.work, "beta": own.memory_mb}
+    rest = {n: max((Fraction(bids[j], of[j]) for j in others), default=Fraction(0)) for n, of in sizes.items()}
     # Up to its kink the task's own b/M (b/r) is not the largest and the constant stands; above, it is b over the size.
-    kinks = {name: rest[name] * size[name] for name in auction.oracle}
+    kinks = {name: rest[name] * sizes[name][task] for name in auction.oracle}
     top = Fraction(LIMIT)
     ends = sorted({Fraction(0), top, *(kink for kink in kinks.values() if kink < top)})
 
     def line(name: str, used: Fraction, low: Fraction) -> Line:
-        """The constant as a function of the bid above `low`."""
         if name not in auction.oracle:
-            return Line(used, Fraction(0))
-        if low < kinks[name]:
-            return Line(rest[name], Fraction(0))
-        return Line(Fraction(0), Fraction(1, size[name]))
+            return Line(used)
+        return Line(rest[name]) if low < kinks[name] else Line(Fraction(0), Fraction(1, sizes[name][task]))
 
     walk = _Walk(auction, task, meter)
     pieces: list[Piece] = []
@@ -202,48 +192,43 @@ def _outcomes(
 ) -> Iterator[Piece]:
     """One interval of bids with one history, cut where the bid passes the cost."""
     past = history[-1]
+
+    def piece(low: Fraction, high: Fraction, paid: Line | None) -> Piece:
+        single, cells = low == high, () if past is None or paid is None else past.cells
+        return Piece(low, high, single, single, paid is not None, paid, cells)
+
     if past is None or not past.admitted:
-        yield Piece(start, end, start == end, start == end, False, None, ())
+        yield piece(start, end, None)
         return
     cost, energy = walk.cost(history, regime)
     paid = cost if rule == "critical" else Line(cost.at - energy, cost.slope)
     if start == end:
-        wins = start > cost(start)
-        yield Piece(
-            start, end, True, True, wins, Line(paid(start), Fraction(0)) if wins else None, past.cells if wins else ()
-        )
+        yield piece(start, end, Line(paid(start)) if start > cost(start) else None)
         return
-    bid = Line(Fraction(0), Fraction(1))
     # The task wins where its bid is above its cost; two lines, so they cross once at most.
     cuts = [start, end]
-    if cost.slope != 1 and start < (meet := bid.crosses(cost)) < end:
+    if cost.slope != 1 and start < (meet := Line(Fraction(0), Fraction(1)).crosses(cost)) < end:
         cuts.insert(1, meet)
     for low, high in pairwise(cuts):
-        wins = (middle := (low + high) / 2) > cost(middle)
-        yield Piece(low, high, False, False, wins, paid if wins else None, past.cells if wins else ())
+        middle = (low + high) / 2
+        yield piece(low, high, paid if middle > cost(middle) else None)
         if high < end:
-            yield Piece(high, high, True, True, False, None, ())
+            yield piece(high, high, None)
 
 
 def _append(pieces: list[Piece], piece: Piece) -> None:
-    """Add the next piece, joined to the one before where both have the same outcome."""
-    if pieces:
+    """Add the next piece, joined to the last one if both have the same outcome."""
+    if pieces and pieces[-1].cells == piece.cells:
         last = pieces[-1]
-        if last.admitted == piece.admitted and last.cells == piece.cells:
-            joined = _joined(last, piece)
-            if joined is not None:
-                pieces[-1] = joined
-                return
+        formula = piece.payment if last.low == last.high else last.payment
+        if _follows(last, formula) and _follows(piece, formula):
+            pieces[-1] = last._replace(high=piece.high, high_in=piece.high_in, payment=formula)
+            return
     pieces.append(piece)
 
 
-def _joined(last: Piece, piece: Piece) -> Piece | None:
-    formula = last.payment
-    if last.payment is not None and piece.payment is not None:
-        formula = piece.payment if last.low == last.high else last.payment
-        for each in (last, piece):
-            assert each.payment is not None
-            same = formula(each.low) == each.payment(each.low) if each.low == each.high else formula == each.payment
-            if not same:
-                return None
-    return last._replace(high=piece.high, high_in=piece.high_in, payment=formula)
+def _follows(piece: Piece, formula: Line | None) -> bool:
+    """Whether a piece, which may be a single bid, has this payment."""
+    if piece.payment is None or formula is None or piece.low < piece.high:
+        return piece.payment == formula
+    return piece.payment(piece.low) == formula(piece.low)

@@ -8,21 +8,19 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ratiobench.instances.io.fields import LIMIT
-
-Cell = tuple[int, int]
+from ratiobench.online.lora.traces import Cell
 
 
 class Line(NamedTuple):
     """at + slope * bid."""
 
     at: Fraction
-    slope: Fraction
+    slope: Fraction = Fraction(0)
 
     def __call__(self, bid: Fraction) -> Fraction:
         return self.at + self.slope * bid
 
     def crosses(self, other: Line) -> Fraction:
-        """The bid at which two lines of different slope meet."""
         return (other.at - self.at) / (self.slope - other.slope)
 
 
@@ -38,10 +36,7 @@ class Piece(NamedTuple):
     cells: tuple[Cell, ...]  # the schedule that it wins with; empty where it loses
 
     def has(self, bid: Fraction) -> bool:
-        """Whether the bid lies in the interval."""
-        return (self.low < bid or (self.low_in and self.low == bid)) and (
-            bid < self.high or (self.high_in and bid == self.high)
-        )
+        return self.low < bid < self.high or (bid == self.low and self.low_in) or (bid == self.high and self.high_in)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +49,15 @@ class Curve:
     pieces: tuple[Piece, ...]  # in ascending order, without gaps
 
     def piece(self, bid: Fraction | int) -> Piece:
-        """The piece that a bid lies in."""
         return next(piece for piece in self.pieces if piece.has(Fraction(bid)))
 
     def payment(self, bid: Fraction | int) -> Fraction | None:
-        """p_i at a bid; None where the task loses."""
+        """p_i at a bid; None if the task loses."""
         line = self.piece(bid).payment
         return None if line is None else line(Fraction(bid))
 
     def utility(self, bid: Fraction | int) -> Fraction:
-        """v_i - p_i where the task wins, 0 where it loses (15)."""
+        """v_i - p_i if the task wins, 0 if it loses (15)."""
         return self.utility_in(self.piece(bid), Fraction(bid))
 
     def utility_in(self, piece: Piece, bid: Fraction) -> Fraction:
@@ -71,11 +65,8 @@ class Curve:
         return Fraction(0) if piece.payment is None else self.valuation - piece.payment(bid)
 
     def best(self) -> tuple[Fraction, Fraction]:
-        """(bid, utility): the truthful bid if none is better, else the best bid that can be named.
-
-        A supremum at an open end is not attained; then the bid is an integer near it if one gains, or else a bid that
-        gains at least half as much as the supremum does.
-        """
+        """(bid, utility): the truthful bid if none is better, else the best bid that can be named."""
+        # A supremum at an open end is not attained: then an integer near it, or else a bid that gains half as much.
         truth = Fraction(self.valuation)
         best = truth, self.utility(truth)
         for piece in self.pieces:
@@ -85,7 +76,6 @@ class Curve:
         return best
 
     def rows(self) -> Iterator[dict[str, str]]:
-        """One row per piece, figures as exact fractions; the header of the CSV is their keys."""
         for piece in self.pieces:
             ends = piece.low, piece.high
             paid = ["" if piece.payment is None else str(piece.payment(bid)) for bid in ends]
@@ -123,15 +113,12 @@ def read_curve(rows: Sequence[Mapping[str, str]]) -> Curve:
 def make_threshold_curve(
     task: int, valuation: int, rule: str, cost: Fraction | None, payment: Fraction, cells: tuple[Cell, ...]
 ) -> Curve:
-    """The curve of an offer that no bid moves: the task loses up to its cost and wins above, for the same payment.
-
-    `cost`: None, or more than can be bid, where no bid wins.
-    """
+    """The curve of an offer that no bid moves: the task wins above its cost (None: never), for the same payment."""
     top = Fraction(LIMIT)
     if cost is None or cost >= top:
         pieces = [Piece(Fraction(0), top, True, True, False, None, ())]
     else:
-        paid = Line(payment, Fraction(0))
+        paid = Line(payment)
         pieces = [Piece(max(cost, Fraction(0)), top, cost < 0, True, True, paid, cells)]
         if cost >= 0:
             pieces.insert(0, Piece(Fraction(0), cost, True, True, False, None, ()))
@@ -144,11 +131,7 @@ def _candidates(piece: Piece, valuation: int, truthful: Fraction) -> Iterator[Fr
         yield piece.low if piece.low_in else (piece.low + piece.high) / 2
         return
     rising = piece.payment.slope < 0  # utility grows with the bid
-    ends = ((piece.high, piece.high_in), (piece.low, piece.low_in)) if rising else (
-        (piece.low, piece.low_in),
-        (piece.high, piece.high_in),
-    )  # fmt: skip
-    end, included = ends[0]
+    end, included = (piece.high, piece.high_in) if rising else (piece.low, piece.low_in)
     whole = Fraction(end.__floor__() if rising else end.__ceil__())
     for near in (whole, whole - 1 if rising else whole + 1):
         if piece.has(near):
@@ -157,8 +140,7 @@ def _candidates(piece: Piece, valuation: int, truthful: Fraction) -> Iterator[Fr
         yield end
     else:
         supremum = valuation - piece.payment(end)
-        middle = (piece.low + piece.high) / 2
-        yield middle
+        yield (piece.low + piece.high) / 2
         if supremum > truthful and piece.payment.slope:
             halfway = (valuation - (supremum + truthful) / 2 - piece.payment.at) / piece.payment.slope
             if piece.has(halfway):

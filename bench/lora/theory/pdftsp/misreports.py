@@ -1,17 +1,11 @@
 """Lies about arrival, deadline, work and memory: those that a bidder can keep up, and what they pay.
 
-A report that can be kept up has a window inside the true one, and at least the true work and memory. It shrinks the
-bidder's menu and makes every schedule in it dearer: prices only rise with time, room only shrinks. Two things follow.
-
-- What the best schedule with room would cost at a report, whatever the mechanism chooses, is paid at least at every
-  report that is worse in all four fields (`Bidder.ceiling`).
-- A maximiser of (9) that chooses schedule l at a report chooses l at every worse report to which l still is an answer:
-  l was better than all that is left, ties included. So from a choice the next report that could differ is the one that
-  just rules l out: work above its S, a deadline before its last cell, an arrival too late for its first cell. Memory
-  changes F, but F is linear in it: a schedule chosen at both ends of a span of sizes is chosen inside it, as long as
-  the same node types can hold the task; otherwise the span is halved. No report is left out, and few are tried.
-
-Algorithm 2 is no maximiser; there every report is tried, or some are and the rest are not.
+Such a report has a window inside the true one, and at least the true work and memory, so every schedule is dearer.
+What the cheapest schedule with room would cost at a report is paid at least at every report that is worse in all four
+fields (`Bidder.ceiling`). A maximiser of (9) that chooses schedule l chooses l at every worse report to which l is an
+answer, ties included: the next report that could differ just rules l out, by work, deadline or arrival. F is linear in
+memory: a schedule chosen at both ends of a span of sizes is chosen inside it if the same node types can hold the task;
+else the span is halved. No report is left out. Algorithm 2 is no maximiser: there every report is tried, or some are.
 """
 
 from __future__ import annotations
@@ -24,14 +18,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ratiobench.bench.lora.theory.basis.facts import SearchBudget, SearchLimitReached
+from ratiobench.bench.lora.theory.pdftsp import price_state
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, fixed_curve
-from ratiobench.bench.lora.theory.pdftsp.price_state import (
-    Course,
-    PriceState,
-    changes_state,
-    find_past_decision,
-    first_state,
-)
+from ratiobench.bench.lora.theory.pdftsp.price_state import PriceState
 from ratiobench.formulations.lora.covering.schedules import minimal_covers, space
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Task
@@ -55,54 +44,37 @@ class Outcome(NamedTuple):
     utility: Fraction
 
 
-class BestMisreport(NamedTuple):
-    """The best misreport of a task."""
-
-    # lie, utility: the best of those tried and what it gives; None when none is better than the truth.
-    lie: Misreport | None
-    utility: Fraction
-    tries: int  # how many misreports were followed
-    every: bool  # whether no other misreport can be better
-
-
 class Bidder:
-    """A task that reports something else beside the others' true reports, constants kept, the bid its valuation.
-
-    Reports come in the order of their arrivals. A task that says it arrives later is decided after all others of
-    that slot.
-
-    `before`: prices and loads as the run left them to task i; they are made when they are not given.
-    """
+    """A task that reports something else, in the order of arrivals, constants kept, the bid its valuation."""
 
     def __init__(self, auction: Auction, i: int, meter: SearchBudget, before: PriceState | None = None) -> None:
         self._auction, self._rule = auction, auction.rule
         self._task, self.valuation = auction.tasks[i], int(auction.instance.valuation[i])
         self.truth = Misreport(self._task.arrival, self._task.deadline, self._task.work, self._task.memory_mb)
-        # The best misreport so far.
+        # The best misreport so far (None: none is better than the truth), and whether no other one can be better
         self.lie: Misreport | None = None
-        self.best = fixed_curve(auction, i).utility(self.valuation)
+        self.utility = fixed_curve(auction, i).utility(self.valuation)
+        self.every = True
         if before is None:
-            before = first_state(auction)
+            before = price_state.first_state(auction)
             for task in auction.tasks[:i]:
                 before = before.follow(task)
-        self._course, self._meter = Course(before, meter), meter
+        self._course, self._meter = price_state.Course(before, meter), meter
         # Without a trace of task i the others are served as they were.
-        self._as_before = not changes_state(auction, find_past_decision(auction, i))
+        self._as_before = not price_state.changes_state(auction, price_state.find_past_decision(auction, i))
         self._after = i + 1
         self._outcomes: dict[Misreport, Outcome] = {}
         self._bounds: dict[Misreport, Fraction] = {}
 
     @property
     def tries(self) -> int:
-        """How many misreports were answered."""
         return len(self._outcomes) - (self.truth in self._outcomes)
 
     def try_report(self, lie: Misreport) -> Outcome:
-        """What the mechanism answers."""
         if lie not in self._outcomes:
             self._outcomes[lie] = self._answer(lie)
-        if self._outcomes[lie].utility > self.best:
-            self.best, self.lie = self._outcomes[lie].utility, lie
+        if self._outcomes[lie].utility > self.utility:
+            self.utility, self.lie = self._outcomes[lie].utility, lie
         return self._outcomes[lie]
 
     def _answer(self, lie: Misreport) -> Outcome:
@@ -116,10 +88,7 @@ class Bidder:
         return Outcome(choice, cost, self.valuation - paid if wins else Fraction(0))
 
     def ceiling(self, lie: Misreport) -> Fraction:
-        """The largest utility that this report, or one that is worse in any of its fields and better in none, can get.
-
-        That of the schedule with room that would be charged least; 0 if that is a loss.
-        """
+        """The largest utility of this report and of all that are worse in any field and better in none."""
         if lie not in self._bounds:
             report, trace = self._report(lie), self._auction.trace
             # (14) does not charge the operational cost.
@@ -131,39 +100,33 @@ class Bidder:
         return self._bounds[lie]
 
     def is_hopeless(self, lie: Misreport) -> bool:
-        """Whether neither this report nor a worse one is better than the best so far."""
-        return self.ceiling(lie) <= self.best
+        return self.ceiling(lie) <= self.utility
 
     def _report(self, lie: Misreport) -> Task:
         """The task as it reports, after the others that come before a report of that arrival."""
+        # A task that says it arrives later is decided after all others of that slot.
         others, trace = self._auction.tasks, self._auction.trace
         while self.truth.arrival < lie.arrival and self._after < len(others):
             other = others[self._after]
             if other.arrival > lie.arrival:
                 break
             if self._as_before:
-                self._course.take(other, find_past_decision(self._auction, other.index))
+                self._course.take(other, price_state.find_past_decision(self._auction, other.index))
             else:
                 self._course.decide(other, trace.alpha, trace.beta)
             self._after += 1
         return replace(self._task, **lie._asdict())
 
 
-def find_best_misreport(
-    auction: Auction, i: int, meter: SearchBudget, before: PriceState | None = None
-) -> BestMisreport:
-    """The misreport that pays best; of equals one that changes few fields."""
+def find_best_misreport(auction: Auction, i: int, meter: SearchBudget, before: PriceState | None = None) -> Bidder:
+    """The bidder with the misreport that pays best; of equals one that changes few fields."""
     bidder = Bidder(auction, i, meter, before)
-    every = True
     if not _is_settled(auction, i, bidder):
         try:
-            if auction.trace.search == "exact":
-                _search(auction, i, bidder)
-            else:
-                _enumerate(auction, i, bidder)
+            (_search if auction.trace.search == "exact" else _enumerate)(auction, i, bidder)
         except SearchLimitReached:
-            every = False
-    return BestMisreport(bidder.lie, bidder.best, bidder.tries, every)
+            bidder.every = False
+    return bidder
 
 
 def _is_settled(auction: Auction, i: int, bidder: Bidder) -> bool:
@@ -172,7 +135,8 @@ def _is_settled(auction: Auction, i: int, bidder: Bidder) -> bool:
     if cost is None:
         return True
     # (14) is the vendor's price, and prices of cells on top.
-    if auction.rule == "printed" and bidder.best >= max(0, valuation - min(o.price for o in auction.tasks[i].options)):
+    cheapest = min(option.price for option in auction.tasks[i].options)
+    if auction.rule == "printed" and bidder.utility >= max(0, valuation - cheapest):
         return True
     # Nothing costs less than what a maximiser chose: a bid that is too low for it is too low for the rest, and who is
     # served for the critical payment is charged least.
@@ -189,17 +153,14 @@ def _search(auction: Auction, i: int, bidder: Bidder) -> None:
 
 
 def _search_arrivals(auction: Auction, i: int, bidder: Bidder, first: int, last: int) -> None:
-    """Those that arrive between two slots.
-
-    A box (corner, top) is all reports no better than the corner in arrival, deadline and work, and with its memory up
-    to `top`. Those whose corner changes few fields come first.
-    """
+    """The reports that arrive between two slots, by boxes."""
+    # A box (corner, top) is all reports no better than the corner in arrival, deadline and work, and with its memory up
+    # to `top`. Those whose corner changes few fields come first.
     truth, valuation = bidder.truth, bidder.valuation
     boxes: list[tuple[int, int, Misreport, int]] = []
     known: set[tuple[Misreport, int]] = set()
 
     def add(corner: Misreport, top: int) -> None:
-        """Leave out what is empty or was added before."""
         if corner.arrival <= min(last, corner.deadline) and corner.work <= LIMIT and (corner, top) not in known:
             known.add((corner, top))
             changes = sum(field != true for field, true in zip(corner, truth, strict=True))
@@ -210,7 +171,7 @@ def _search_arrivals(auction: Auction, i: int, bidder: Bidder, first: int, last:
     while boxes:
         _, _, lie, top = heappop(boxes)
         choice, cost, _ = bidder.try_report(lie)
-        if choice is None or valuation <= cost or (auction.rule == "critical" and valuation - cost <= bidder.best):
+        if choice is None or valuation <= cost or (auction.rule == "critical" and valuation - cost <= bidder.utility):
             continue  # what is charged least at the corner is already too dear, and so is the whole box
         if bidder.is_hopeless(lie):
             continue
@@ -271,7 +232,7 @@ def _enumerate(auction: Auction, i: int, bidder: Bidder) -> None:
 
 
 def _plain(auction: Auction, i: int, arrival: int) -> Iterator[Misreport]:
-    """Lies about one field, and about the window, that are worth a try when not all can be tried."""
+    """Lies about one field, and about the window, that are worth a try if not all can be tried."""
     task, public = auction.tasks[i], auction.public
     truth = Misreport(arrival, task.deadline, task.work, task.memory_mb)
     if arrival == task.arrival:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratiobench.bench.lora.theory.basis.case import Cell, is_positive
 from ratiobench.bench.lora.theory.basis.facts import SearchBudget
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction
 from ratiobench.bench.lora.theory.pdftsp.curve import Line
@@ -23,6 +22,7 @@ from ratiobench.formulations.lora.covering.schedules import Space
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import IntArray, Task
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
+from ratiobench.online.lora.traces import Cell
 
 KEPT = 10**7  # Most prices of all states together, tasks times nodes times slots, with which states are kept
 
@@ -37,16 +37,14 @@ class PastDecision(NamedTuple):
 
 
 def find_past_decision(auction: Auction, i: int) -> PastDecision | None:
-    """What the run did with a task; None when it has no schedule."""
+    """What the run did with a task; None if it has no schedule."""
     step = auction.steps.get(i)
-    if step is None or step.offer.value is None:
+    if step is None:
         return None
-    offer = step.offer
-    return PastDecision(offer.option, offer.cells, is_positive(offer), offer.admitted)
+    return PastDecision(step.offer.option, step.offer.cells, step.positive, step.offer.admitted)
 
 
 def changes_state(auction: Auction, past: PastDecision | None) -> bool:
-    """Whether a decision changes prices or loads."""
     return past is not None and past.positive and (past.admitted or auction.trace.updates == "all")
 
 
@@ -61,12 +59,10 @@ class Regime(NamedTuple):
 
 
 class PriceTable:
-    """One price on every cell, in fractions; equal prices are one entry, so that they are compared once.
-
-    `at`: (K, T) entry of each cell; `values`, `entries`: of all tables that were made from one another.
-    """
+    """One price on every cell, in fractions; equal prices are one entry, so that they are compared once."""
 
     def __init__(self, at: IntArray, values: list[Fraction], entries: dict[Fraction, int]) -> None:
+        # (K, T) entry of each cell; values and entries of all tables that were made from one another
         self._at, self._values, self._entries = at, values, entries
         self._ranked: dict[tuple[bytes, int, int], tuple[IntArray, list[Fraction]]] = {}
 
@@ -74,7 +70,6 @@ class PriceTable:
         return self._values[int(self._at[cell[0], cell[1] - 1])]
 
     def move(self, prices: Mapping[Cell, Fraction]) -> PriceTable:
-        """The table with other prices on some cells."""
         at = self._at.copy()
         for (k, t), price in prices.items():
             at[k, t - 1] = entry = self._entries.setdefault(price, len(self._values))
@@ -158,7 +153,7 @@ class PriceState:
     def find_both_choices(
         self, task: Task, alpha: Fraction, beta: Fraction, budget: SearchBudget
     ) -> tuple[Choice, Choice] | None:
-        """A schedule of largest F, and the one that Algorithm 2 finds now; None when there is no schedule."""
+        """A schedule of largest F, and the one that Algorithm 2 finds now; None if there is no schedule."""
         met = self._met(task, alpha, beta)
         if met is None:
             return None
@@ -171,7 +166,7 @@ class PriceState:
         return best, found
 
     def _met(self, task: Task, alpha: Fraction, beta: Fraction) -> tuple[Space, IntArray, Prices] | None:
-        """What a search has to do with: the task's space, its nodes, and their prices; None where it cannot run."""
+        """What a search needs: the task's space, its nodes, and their prices; None if there is no schedule."""
         where = window(task, self._public)
         if where is None:
             return None
@@ -183,11 +178,7 @@ class PriceState:
     def find_best_fitting(
         self, task: Task, alpha: Fraction, beta: Fraction, budget: SearchBudget, *, free: bool
     ) -> Choice | None:
-        """The schedule of largest F among those with room, found exactly whatever the mechanism's own search.
-
-        Returns its value is not positive where no schedule with room has a positive F; None when there is no schedule
-        at all.
-        """
+        """The schedule of largest F (`free`: without operation) among those with room, by exact search."""
         if free:
             task = replace(task, cost=np.zeros_like(task.cost))
         met = self._met(task, alpha, beta)
@@ -219,7 +210,6 @@ class PriceState:
         return Line(net - regime.alpha.at * a - regime.beta.at * b, -(regime.alpha.slope * a + regime.beta.slope * b))
 
     def fits(self, task: Task, cells: tuple[Cell, ...]) -> bool:
-        """Whether the admitted tasks leave room."""
         for k, t in cells:
             g = self._types[k]
             samples, memory = self._load.get((k, t), (0, 0))
@@ -238,7 +228,6 @@ class PriceState:
 
 @lru_cache(maxsize=1)
 def first_state(auction: Auction) -> PriceState:
-    """The state before the first task."""
     return PriceState(auction)
 
 
@@ -250,14 +239,13 @@ class Course:
         self._searched: set[int] = set()
 
     def search(self, task: Task, alpha: Fraction, beta: Fraction) -> Choice | None:
-        """The schedule that the mechanism chooses now."""
         choice, is_search = self.state.find(task, alpha, beta)
         if is_search:
             self._budget.spend()
         return choice
 
     def search_again(self, task: Task, alpha: Fraction, beta: Fraction) -> Choice | None:
-        """The same for tasks of the run, not counted when a like task was searched since prices moved."""
+        """The same for tasks of the run, not counted if a like task was searched since prices moved."""
         kind = self.state.auction.likeness[task.index]
         if kind in self._searched:
             return self.state.find(task, alpha, beta)[0]
@@ -265,7 +253,6 @@ class Course:
         return self.search(task, alpha, beta)
 
     def take(self, task: Task, past: PastDecision | None) -> None:
-        """Go on to the state after a decision."""
         state = self.state.after(task, past)
         if state is not self.state:
             self.state = state
