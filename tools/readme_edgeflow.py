@@ -25,8 +25,10 @@ from ratiobench.bench.edgeflow.suites import (
     ALGORITHMS,
     BASELINES,
     OPTIONS,
+    PUBLISHED_RATIOS,
     READINGS,
     STALLS,
+    TIMES,
     published_group,
     tightness,
 )
@@ -35,7 +37,6 @@ from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.report.timeline import draw_timeline
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.instances.edgeflow.generate import generate
-from ratiobench.instances.edgeflow.paper import PUBLISHED_RATIOS, TIMES
 from ratiobench.online.edgeflow.run import run
 from tools.readme_tables import ROOT, figures, make_table, write_tables
 

@@ -10,8 +10,7 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.eapm.model import Instance, IntArray, User, freeze
-from ratiobench.instances.eapm.solution import Decision, Solution
+from ratiobench.instances.eapm.model import Decision, Instance, IntArray, Solution, User, freeze
 from ratiobench.online.eapm.algorithms.exact_step import LIMIT, best_step
 from ratiobench.online.outcome import OnlineRun
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
+from ratiobench.bench.family.source import read_sources
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
 from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.edgeflow.check import check
@@ -245,3 +247,4 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
 )
 THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
 audit = THEORY.audit
+SOURCES = read_sources(Path(__file__).with_name("sources.toml"))

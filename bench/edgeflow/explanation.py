@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ratiobench.bench.edgeflow.claims import CLAIMS
-from ratiobench.bench.edgeflow.measures import find_stalls
+from ratiobench.bench.edgeflow.evaluation import find_stalls
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
@@ -14,8 +14,7 @@ from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.edgeflow.check import check as verify
 from ratiobench.formulations.edgeflow.check import join_pieces
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.edgeflow.model import EDGE, Instance
-from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import EDGE, Instance, Piece, Solution
 from ratiobench.online.outcome import OnlineRun
 
 

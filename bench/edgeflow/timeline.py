@@ -8,9 +8,7 @@ from fractions import Fraction
 from ratiobench.bench.family.capabilities import Refusal, Timeline, TimeSeries
 from ratiobench.bench.show import clock_text
 from ratiobench.formulations.edgeflow.check import check
-from ratiobench.instances.edgeflow.model import CLOUD, Instance, Job
-from ratiobench.instances.edgeflow.quantities import is_hopeless, span
-from ratiobench.instances.edgeflow.tables import DAY
+from ratiobench.instances.edgeflow.model import CLOUD, DAY, Instance, Job, is_hopeless, span
 from ratiobench.online.outcome import OnlineRun
 
 PLACES = 240  # A time line has at most so many times, but for one that is not whole

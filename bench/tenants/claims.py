@@ -10,14 +10,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
+from ratiobench.bench.family.source import read_sources
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
 from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.tenants.tables import queues_of, tables
 from ratiobench.instances.tenants.format import content_hash
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.solution import Solution
+from ratiobench.instances.tenants.model import Instance, Solution
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.tenants import registry
 from ratiobench.online.tenants.algorithms.patent import HEURISTICS, Means
@@ -228,3 +229,4 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
 )
 THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
 audit = THEORY.audit
+SOURCES = read_sources(Path(__file__).with_name("sources.toml"))

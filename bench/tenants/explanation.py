@@ -10,8 +10,7 @@ from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listi
 from ratiobench.bench.tenants.claims import CLAIMS
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.solution import Solution
+from ratiobench.instances.tenants.model import Instance, Solution
 from ratiobench.online.outcome import OnlineRun
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
-from ratiobench.instances.tenants.named import expected, names
+from ratiobench.instances.tenants.generate import expected, names
 
 HEURISTICS = ("ratio", "ratio-money", "slack", "slack-late", "least", "zero")  # The readings of h
 SIMPLE = ("greedy", "edf", "fifo", "wspt", "least-loaded", "fastest", "cheapest", "random")

@@ -11,8 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ratiobench.instances.eapm.model import Instance, IntArray, freeze, profit_rate
-from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.eapm.model import Instance, IntArray, Solution, freeze, profit_rate
 
 
 @dataclass(frozen=True, slots=True, eq=False)

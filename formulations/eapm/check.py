@@ -11,8 +11,7 @@ from numbers import Integral
 from typing import Any
 
 from ratiobench.formulations.violations import ConstraintViolation
-from ratiobench.instances.eapm.model import Instance
-from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.eapm.model import Instance, Solution
 from ratiobench.instances.io.errors import shorten
 
 

@@ -5,11 +5,16 @@ Proposals are compared in double precision, every step is taken on exact integer
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import chain, combinations
+from math import comb
+from typing import NamedTuple
+
 import numpy as np
 
-from ratiobench.formulations.eapm.aggregate import AggregateProblem
+from ratiobench.formulations.eapm.aggregate import AggregateProblem, aggregate_users, split
 from ratiobench.formulations.linear import BoolArray, FloatArray
-from ratiobench.instances.eapm.model import IntArray
+from ratiobench.instances.eapm.model import Instance, IntArray, Solution, profit_rate
 
 MOVES_LIMIT = 5_000  # Most improving moves of one descent
 PAIRS_LIMIT = 3_000_000  # Most moves that are compared in one step; beyond it the descent is left out
@@ -140,3 +145,104 @@ def _largest_other(load: IntArray) -> IntArray:
         found[:] = load[j]
         found[j], found[:, j] = row, column
     return found
+
+
+ROUNDS = 600
+CELLS = 60_000_000  # Fewer rounds where types times machines times rounds would be more
+# The first change of a price, relative, for a load twice the mean; it falls with the square root of the rounds
+STEP = 0.3
+
+
+class Weights(NamedTuple):
+    """What was found."""
+
+    prices: FloatArray  # (m,) in any unit
+    shares: FloatArray  # (K, m) mean placement, tasks
+
+
+def weights(problem: AggregateProblem) -> Weights:
+    """Prices and shares for a problem with a surplus above 0."""
+    types, machines = problem.etc.shape
+    rounds = max(20, min(ROUNDS, CELLS // problem.etc.size))
+    tasks = problem.tasks.astype(np.float64)
+    spent = (problem.cost - problem.cheapest[:, None]) * tasks[:, None]
+    time = problem.etc * tasks[:, None]
+    surplus = float(problem.surplus)
+    p = np.full(machines, 1.0 / machines)
+    rate = machines * surplus / float(time.min(axis=1).sum())
+    best, result = np.inf, p
+    mean, weight = np.zeros((types, machines)), 0.0
+    rows = np.arange(types)
+    for n in range(1, rounds + 1):
+        # A few steps of Newton's method; the next round goes on from there.
+        for _ in range(3):
+            chosen = (spent + rate * p * time).argmin(axis=1)
+            paid, load = float(spent[rows, chosen].sum()), np.zeros(machines)
+            np.add.at(load, chosen, time[rows, chosen])
+            rate = max(surplus - paid, surplus * 1e-9) / float((p * load).sum())
+        if rate < best:
+            best, result = rate, p.copy()
+        mean[rows, chosen] += n
+        weight += n
+        step = STEP / np.sqrt(n)
+        p = p * (1.0 + step * np.clip(load / float((p * load).sum()) - 1.0, -1.0, 4.0))
+        p = np.maximum(p, 1e-9)
+        p = p / float(p.sum())
+    return Weights(result, mean / weight * tasks[:, None])
+
+
+WAYS_LIMIT = 300_000  # Most solutions that are looked at
+NUMBERS_LIMIT = 2**24  # Most loads of machines, over all solutions, that are held at once
+DIGITS = 1e-12  # Of the floating-point rates, those this close (relative) to the best are compared exactly
+
+
+def ways(problem: AggregateProblem) -> int:
+    """The number of solutions that differ in their totals; where it is above WAYS_LIMIT, some number above it."""
+    machines, found = problem.etc.shape[1], 1
+    for tasks in problem.tasks.tolist():
+        # A number cut here is above the limit on two machines already.
+        found *= comb(min(tasks, WAYS_LIMIT) + machines - 1, machines - 1)
+        if found > WAYS_LIMIT:
+            break
+    return found
+
+
+def splits(tasks: int, machines: int) -> IntArray:
+    """(number of them, machines) every way to write `tasks` as an ordered sum of numbers from 0 on, in rising order."""
+    if machines == 1:
+        return np.array([[tasks]], dtype=np.int64)
+    # Tasks and the bars between machines stand in a row: each choice of places for the bars is one way.
+    places, bars = tasks + machines - 1, machines - 1
+    flat = chain.from_iterable(combinations(range(places), bars))
+    chosen = np.fromiter(flat, np.int64, comb(places, bars) * bars).reshape(-1, bars)
+    return np.asarray(np.diff(chosen, axis=1, prepend=-1, append=places) - 1)
+
+
+def enumerate_optimum(instance: Instance) -> tuple[Fraction, Solution]:
+    """OPT and a solution that attains it."""
+    problem = aggregate_users(instance)
+    machines, found = problem.etc.shape[1], ways(problem)
+    if found > WAYS_LIMIT:
+        raise ValueError(f"more than {WAYS_LIMIT} ways to place the tasks")
+    if found * machines > NUMBERS_LIMIT:
+        raise ValueError(f"more than {NUMBERS_LIMIT} loads: {found} ways to place the tasks on {machines} machines")
+    menus = [splits(tasks, machines) for tasks in problem.tasks.tolist()]
+    # Solution s is written in mixed radix: its last type's choice changes fastest.
+    load, spent = np.zeros((1, machines), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for menu, etc, cost in zip(menus, problem.etc, problem.cost, strict=True):
+        load = (load[:, None, :] + (menu * etc)[None]).reshape(-1, machines)
+        spent = (spent[:, None] + (menu @ cost)[None]).reshape(-1)
+    profit, makespan = problem.price - spent, load.max(axis=1)
+    best = _best(profit, makespan)
+    chosen, rest = [], best
+    for menu in reversed(menus):
+        rest, at = divmod(rest, len(menu))
+        chosen.append(menu[at])
+    return profit_rate(int(profit[best]), int(makespan[best])), split(problem, np.array(chosen[::-1]))
+
+
+def _best(profit: IntArray, makespan: IntArray) -> int:
+    """The first position with the largest profit / makespan, exactly."""
+    rate = profit / makespan
+    near = np.flatnonzero(rate >= rate.max() - DIGITS * abs(rate.max()))
+    return int(max(near.tolist(), key=lambda s: (Fraction(int(profit[s]), int(makespan[s])), -s)))

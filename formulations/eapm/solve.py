@@ -16,10 +16,9 @@ from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.eapm import bounds, models, search
 from ratiobench.formulations.eapm.aggregate import AggregateProblem, aggregate_users, split, totals_of
 from ratiobench.formulations.eapm.bounds import Bound
-from ratiobench.formulations.eapm.certificate import Certificate
 from ratiobench.formulations.eapm.check import check
-from ratiobench.formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
-from ratiobench.formulations.eapm.weights import weights
+from ratiobench.formulations.eapm.search import WAYS_LIMIT, enumerate_optimum, ways, weights
+from ratiobench.formulations.eapm.verify import Certificate
 from ratiobench.formulations.engine import (
     Clock,
     SolveInterval,
@@ -33,8 +32,7 @@ from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.report import Proof, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.eapm.format import content_hash, loads
-from ratiobench.instances.eapm.model import Instance, IntArray
-from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.eapm.model import Instance, IntArray, Solution
 
 VERSION = "1"  # Version of everything that can change a report's figures; part of the key of stored results
 

@@ -21,16 +21,55 @@ Where this is at least P, no x has P - C(x) above -u MS(x): OPT <= -u.
 
 from __future__ import annotations
 
+import re
 import sys
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
-from ratiobench.formulations.checksums import CertificateError, Verdict, require, run_checker
-from ratiobench.formulations.eapm.certificate import Certificate, parse, seal
+from msgspec import Meta
+
+from ratiobench.formulations.checksums import CertificateError, CertificateFiles, Verdict, require, run_checker
 from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.eapm.format import parse as parse_instance
-from ratiobench.instances.eapm.model import Instance
-from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.eapm.model import Instance, Solution
+from ratiobench.instances.io.documents import Digest
+from ratiobench.instances.io.errors import InputError, shorten
+
+FORMAT = "ratiobench/eapm-certificate/1"
+PRICE_LIMIT = 2**62
+RATE_DIGITS = 40  # Most digits of a rate's numerator and denominator
+
+Price = Annotated[int, Meta(ge=-PRICE_LIMIT, le=PRICE_LIMIT)]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A claim lower <= OPT <= upper about one instance, with what proves it."""
+
+    instance: Digest  # of its content
+    scale: Annotated[int, Meta(ge=1, le=PRICE_LIMIT)]  # prices are in 1/scale micro-units of money per millisecond
+    prices: tuple[Price, ...]  # one per machine; none where OPT is negative and `upper` proves itself
+    upper: Fraction  # upper, lower: units of money per second, as claimed
+    lower: Fraction
+    decisions: Solution  # the solution whose profit rate is `lower`
+
+
+def _read_rate(_: Any, value: Any) -> Fraction:
+    """A rate written as "p/q" in lowest terms, the only way to write it."""
+    digits = rf"[0-9]{{1,{RATE_DIGITS}}}"
+    if isinstance(value, str) and re.fullmatch(f"-?{digits}/{digits}", value):
+        top, _, bottom = value.partition("/")
+        if int(bottom) > 0:
+            rate = Fraction(int(top), int(bottom))
+            if f"{rate.numerator}/{rate.denominator}" == value:
+                return rate
+    raise InputError("", "", f'{shorten(value)} is not a fraction "p/q" in lowest terms')
+
+
+FILES = CertificateFiles(Certificate, FORMAT, _read_rate)
+document, seal, parse, read, write = FILES.document, FILES.seal, FILES.parse, FILES.read, FILES.write
+
 
 # What a valid certificate proves, and how
 PROVES = (

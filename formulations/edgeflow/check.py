@@ -12,8 +12,7 @@ from numbers import Integral
 from typing import Any
 
 from ratiobench.formulations.violations import ConstraintViolation
-from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance, Model, Window
-from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance, Model, Piece, Solution, Window
 from ratiobench.instances.io.errors import shorten
 
 

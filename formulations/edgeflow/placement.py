@@ -16,8 +16,7 @@ from ratiobench.formulations.edgeflow.problem import Grid, Problem
 from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
 from ratiobench.formulations.linear import BoolArray, FloatArray
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.edgeflow.model import CLOUD, EDGE
-from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Piece, Solution
 
 PIECES = 40  # Most pieces of a job; a schedule with more is not taken
 LINES = 30  # Most schedules that are looked at to place one job

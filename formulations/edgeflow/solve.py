@@ -16,9 +16,7 @@ import numpy as np
 from ratiobench.formulations.edgeflow import bound, models, slots
 from ratiobench.formulations.edgeflow.bound import SCALE, Prices
 from ratiobench.formulations.edgeflow.bound import Proof as Proved
-from ratiobench.formulations.edgeflow.certificate import Certificate
 from ratiobench.formulations.edgeflow.check import check
-from ratiobench.formulations.edgeflow.enumerate import STATES_LIMIT, enumerate_optimum
 from ratiobench.formulations.edgeflow.placement import (
     best_of_solution,
     empty_schedule,
@@ -28,6 +26,8 @@ from ratiobench.formulations.edgeflow.placement import (
     worst_schedule,
 )
 from ratiobench.formulations.edgeflow.problem import Problem, grid_of, problem_of, refine_prices
+from ratiobench.formulations.edgeflow.slots import STATES_LIMIT, enumerate_optimum
+from ratiobench.formulations.edgeflow.verify import Certificate
 from ratiobench.formulations.engine import (
     Clock,
     SolveInterval,
@@ -41,8 +41,7 @@ from ratiobench.formulations.kernels import load_numba
 from ratiobench.formulations.report import Proof, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.edgeflow.format import content_hash, loads
-from ratiobench.instances.edgeflow.model import Instance
-from ratiobench.instances.edgeflow.solution import Solution
+from ratiobench.instances.edgeflow.model import Instance, Solution
 
 VERSION = "2"  # Version of everything that can change a report's figures; part of the key of stored results
 

@@ -19,15 +19,43 @@ its fastest speed cannot finish in its window less one overhead counts 0; edge s
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
-from ratiobench.formulations.checksums import CertificateError, Verdict, require, run_checker
-from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
+from msgspec import Meta
+
+from ratiobench.formulations.checksums import CertificateError, CertificateFiles, Verdict, require, run_checker
 from ratiobench.instances.edgeflow.format import content_hash
 from ratiobench.instances.edgeflow.format import parse as parse_instance
-from ratiobench.instances.edgeflow.model import Instance, Job, Model
-from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import Instance, Job, Model, Piece, Solution
+from ratiobench.instances.io.documents import Digest, Number, Signed
+
+FORMAT = "ratiobench/edgeflow-certificate/1"
+PRICE_LIMIT = 2**62
+
+Price = Annotated[int, Meta(ge=0, le=PRICE_LIMIT)]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A claim lower <= OPT <= upper about one instance, with what proves it."""
+
+    instance: Digest  # of its content
+    scale: Annotated[int, Meta(ge=1, le=PRICE_LIMIT)]  # prices and worths are in 1/scale jobs
+    points: tuple[Signed, ...]  # seconds, ascending: prices are constant from each one to the next
+    # gpu_prices, edge_prices: one less than points: of a second of a GPU, and of an edge server.
+    gpu_prices: tuple[Price, ...]
+    edge_prices: tuple[Price, ...]
+    worths: tuple[Price, ...]  # per job, of its whole work
+    upper: Number  # upper, lower: jobs, as claimed
+    lower: Number
+    decisions: Solution  # the schedule that meets `lower` jobs
+
+
+FILES = CertificateFiles(Certificate, FORMAT)
+document, seal, parse, read, write = FILES.document, FILES.seal, FILES.parse, FILES.read, FILES.write
+
 
 # What a valid certificate proves, and how
 PROVES = (

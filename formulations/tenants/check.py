@@ -13,8 +13,7 @@ from typing import Any
 
 from ratiobench.formulations.violations import ConstraintViolation
 from ratiobench.instances.io.errors import shorten
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.solution import Solution
+from ratiobench.instances.tenants.model import Instance, Solution
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ import numpy as np
 
 from ratiobench.formulations.linear import LinearModel, RowBuilder
 from ratiobench.formulations.tenants.tables import Tables
-from ratiobench.instances.tenants.model import IntArray
-from ratiobench.instances.tenants.solution import Solution, Start
+from ratiobench.instances.tenants.model import IntArray, Solution, Start
 
 COLUMNS_LIMIT = 200_000  # No model is written with more starts
 

@@ -24,17 +24,22 @@ from ratiobench.formulations.kernels import load_numba
 from ratiobench.formulations.report import Proof, SolveReport
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.formulations.tenants import models
-from ratiobench.formulations.tenants.certificate import Certificate
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import Prices
-from ratiobench.formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum
 from ratiobench.formulations.tenants.local_search import Search
-from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, PRICED_LIMIT, priced_optimum, subsets_optimum
+from ratiobench.formulations.tenants.subsets import (
+    JOBS_LIMIT,
+    PRICED_LIMIT,
+    WAYS_LIMIT,
+    enumerate_optimum,
+    priced_optimum,
+    subsets_optimum,
+)
 from ratiobench.formulations.tenants.tables import Queues, queues_of, solution_of, tables
+from ratiobench.formulations.tenants.verify import Certificate
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants.format import content_hash, loads
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.solution import Solution
+from ratiobench.instances.tenants.model import Instance, Solution
 
 VERSION = "2"  # Version of everything that can change a report's figures; part of the key of stored results
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ratiobench.formulations.kernels import inlined, inner
-from ratiobench.instances.tenants.model import Instance, IntArray
-from ratiobench.instances.tenants.solution import Solution, Start
+from ratiobench.instances.tenants.model import Instance, IntArray, Solution, Start
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,16 +15,38 @@ first job, for those before which that job was run. A start that costs no less t
 from __future__ import annotations
 
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
-from ratiobench.formulations.checksums import CertificateError, Verdict, require, run_checker
-from ratiobench.formulations.tenants.certificate import Certificate, parse, seal
+from ratiobench.formulations.checksums import CertificateError, CertificateFiles, Verdict, require, run_checker
+from ratiobench.instances.io.documents import Digest
 from ratiobench.instances.tenants.format import content_hash
 from ratiobench.instances.tenants.format import parse as parse_instance
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.solution import Solution
+from ratiobench.instances.tenants.model import Instance, Solution
+
+FORMAT = "ratiobench/tenants-certificate/1"
+PRICE_LIMIT = 2**62
+
+Price = Annotated[int, Meta(ge=-PRICE_LIMIT, le=PRICE_LIMIT)]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A claim lower <= OPT <= upper about one instance, with what proves it."""
+
+    instance: Digest  # of its content
+    prices: tuple[Price, ...]  # pi_j, one per job, 1/100 micro-dollar
+    lower: Price  # lower, upper: 1/100 micro-dollar, as claimed
+    upper: Price
+    decisions: Solution  # the schedule whose cost is `upper`
+
+
+FILES = CertificateFiles(Certificate, FORMAT)
+document, seal, parse, read, write = FILES.document, FILES.seal, FILES.parse, FILES.read, FILES.write
+
 
 # What a valid certificate proves, and how
 PROVES = (

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from ratiobench.instances.eapm.model import Instance, freeze
+from ratiobench.instances.eapm.model import Instance, Solution, freeze
 from ratiobench.instances.io.documents import (
     InstanceFiles,
     Label,
@@ -19,6 +19,7 @@ from ratiobench.instances.io.documents import (
     Origin,
     Part,
     Positive,
+    SolutionFiles,
     about,
     convert,
     require_different,
@@ -136,3 +137,5 @@ def document(instance: Instance) -> dict[str, Any]:
 
 FILES = InstanceFiles(parse, document)
 read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, FILES.write, FILES.content_hash
+SOLUTIONS: SolutionFiles[Solution] = SolutionFiles(Solution)
+solution_document, parse_solution = SOLUTIONS.document, SOLUTIONS.parse

@@ -13,9 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ratiobench.instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
-from ratiobench.instances.eapm.model import IntArray
-from ratiobench.instances.eapm.paper import ENERGY, RATE, SPAN
-from ratiobench.instances.eapm.quantities import Anchors, Rows, anchors_of
+from ratiobench.instances.eapm.model import Anchors, IntArray, Rows, anchors_of
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.keys import Choice, Integer, Key, Ratio, Seed, Span, Values
 from ratiobench.instances.io.numerals import round_half_up
@@ -26,6 +24,12 @@ VERSION = 1
 
 # The size of the paper's data, enlarged by its authors from measurements of 5 task types on 9 machines
 TYPES, MACHINES = 30, 9
+# What the paper's Table 1 gives away about its matrices. Greedy and Average do not look at prices, so their rows are
+# linear in gamma: with E_min and E_avg the cost of the cheapest and of the even placement, Greedy's is
+# (gamma - 1) E_min / MS_greedy and Average's is (gamma E_min - E_avg) / MS_avg.
+ENERGY = Fraction("1.596")  # E_avg / E_min: the even placement costs so many times what the cheapest one does
+SPAN = Fraction("1.548")  # MS_greedy / MS_avg: the cheapest placement takes so many times as long as the even one
+RATE = Fraction("452.6")  # E_min / MS_greedy, units of money per second; in watts, as c = 1 unit per joule
 TOLERANCE = Fraction(3, 100)  # How far the ratios of a `table1` matrix may be from the paper's
 
 

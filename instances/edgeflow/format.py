@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from ratiobench.instances.arrays import freeze
-from ratiobench.instances.edgeflow.model import Instance, Model, Window
+from ratiobench.instances.edgeflow.model import Instance, Model, Solution, Window
 from ratiobench.instances.io.documents import (
     InstanceFiles,
     Label,
@@ -21,6 +21,7 @@ from ratiobench.instances.io.documents import (
     Origin,
     Part,
     Positive,
+    SolutionFiles,
     about,
     convert,
     require_different,
@@ -199,3 +200,5 @@ def document(instance: Instance) -> dict[str, Any]:
 
 FILES = InstanceFiles(parse, document)
 read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, FILES.write, FILES.content_hash
+SOLUTIONS: SolutionFiles[Solution] = SolutionFiles(Solution)
+solution_document, parse_solution = SOLUTIONS.document, SOLUTIONS.parse

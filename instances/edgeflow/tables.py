@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ratiobench.instances.io.text_files import read_table
 
 DATA = Path(__file__).with_name("data")
-DAY, SLOT = 86_400, 600  # Seconds of a day, and of a slot in which arrivals are counted
+SLOT = 600  # Seconds of a slot in which arrivals are counted
 SHORTEST = 600  # Tasks of at least so many seconds are in the tables of days
 WIDEST = 64  # The widest share that a task asks for; wider ones are taken as this
 CELL = 10  # Tasks behind every cell of a table of durations, at least

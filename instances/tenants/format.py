@@ -17,6 +17,7 @@ from ratiobench.instances.io.documents import (
     Number,
     Origin,
     Part,
+    SolutionFiles,
     about,
     convert,
     require_different,
@@ -25,7 +26,7 @@ from ratiobench.instances.io.documents import (
 )
 from ratiobench.instances.io.errors import InputError, name_source
 from ratiobench.instances.io.fields import origin_of
-from ratiobench.instances.tenants.model import GpuType, Instance, freeze
+from ratiobench.instances.tenants.model import GpuType, Instance, Solution, freeze
 
 FORMAT: Literal["ratiobench/tenants/1"] = "ratiobench/tenants/1"
 # n (100 (late_penalty + theta) horizon + 100 dearest run) is below it; horizon: last release + sum of longest runs
@@ -146,3 +147,5 @@ def document(instance: Instance) -> dict[str, Any]:
 
 FILES = InstanceFiles(parse, document)
 read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, FILES.write, FILES.content_hash
+SOLUTIONS: SolutionFiles[Solution] = SolutionFiles(Solution)
+solution_document, parse_solution = SOLUTIONS.document, SOLUTIONS.parse

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ratiobench.instances.arrays import IntArray as IntArray
 from ratiobench.instances.arrays import freeze as freeze
+from ratiobench.instances.io.documents import Signed
 from ratiobench.instances.io.errors import make_printable
 
 
@@ -148,3 +150,40 @@ class Instance:
         """Job j, from 0, as an online algorithm sees it on arrival."""
         release, deadline, cs = (int(column[j]) for column in (self.release, self.deadline, self.cost_sensitivity))
         return Job(j, release, deadline, cs, tuple(self.run[j].tolist()))
+
+
+class Start(NamedTuple):
+    """Where and when a job starts."""
+
+    gpu: Signed  # numbered through the types
+    tick: Signed
+
+
+# One start per job in order of release; None where there is none, which no valid solution has
+Solution = tuple[Start | None, ...]
+
+
+def service_rate(instance: Instance) -> Fraction:
+    """Jobs per tick that all GPUs finish when they are busy: the sum over GPUs of 1 / mean run; 0 without jobs."""
+    if not instance.jobs:
+        return Fraction(0)
+    totals = instance.run.sum(axis=0).tolist()
+    pairs = zip(instance.gpu_types, totals, strict=True)
+    return sum((Fraction(kind.count * instance.jobs, total) for kind, total in pairs), Fraction(0))
+
+
+def describe(instance: Instance) -> Mapping[str, Any]:
+    """Size and load of the instance (rounded; nothing is decided by them).
+
+    ``load`` is the rate of releases over `service_rate`; None where all jobs are released at once.
+    """
+    span = int(instance.release[-1] - instance.release[0]) if instance.jobs else 0
+    return {
+        "jobs": instance.jobs,
+        "gpus": instance.gpus,
+        "types": len(instance.gpu_types),
+        "span_ticks": span,
+        "load": round(float(instance.jobs / (span * service_rate(instance))), 3) if span else None,
+        "theta": instance.theta,
+        "late_penalty": instance.late_penalty,
+    }

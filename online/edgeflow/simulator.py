@@ -1,7 +1,7 @@
 """The referee of family `edgeflow`: an event simulator in whole numbers (section 4 of the family's statement).
 
 It keeps the clock and the books, asks where something happens, and books what stands at the end of the second. A
-policy gets copies; what decides are integers that it never holds. Afterwards `ratiobench.online.edgeflow.replay` makes
+policy gets copies; what decides are integers that it never holds. Afterwards `ratiobench.online.edgeflow.run` makes
 the pieces of every job from the log, and `ratiobench.formulations.edgeflow.check` judges them; neither shares a line
 with this file.
 """

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from ratiobench.formulations.tenants.check import check
 from ratiobench.instances.tenants import format as documents
 from ratiobench.instances.tenants.format import FORMAT, parse
-from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.model import Instance, Solution, Start
 from ratiobench.online import run as runs
 from ratiobench.online.outcome import OnlineRun, Violation
 from ratiobench.online.referee.simulator import Log
 from ratiobench.online.run import Environment, Judgement
+from ratiobench.online.tenants.protocol import Queues
 from ratiobench.online.tenants.registry import REGISTRY
-from ratiobench.online.tenants.replay import replay
 from ratiobench.online.tenants.simulator import Simulator
 
 
@@ -68,3 +69,30 @@ ENVIRONMENT = TenantsEnvironment()
 def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
     """One run of the algorithm under the referee; parameters and errors as `ratiobench.online.run.run`."""
     return runs.run(ENVIRONMENT, instance, text, prior=prior)
+
+
+def replay(instance: Instance, log: Log) -> Solution:
+    """One start per job; None for a job that never started, as all do that a foul came before."""
+    starts: list[Start | None] = [None] * instance.jobs
+    last: list[int] = [0] * instance.gpus  # when what was started last on a GPU ends
+    kinds = instance.gpu_type.tolist()
+    plans: list[tuple[int, Queues]] = [(0, ((),) * instance.gpus), *_plans(instance, log)]
+    ends: list[tuple[int | None, Queues]] = [*plans, (None, ())]
+    for (tick, queues), (until, _) in pairwise(ends):
+        assert tick is not None
+        for gpu, queue in enumerate(queues):
+            for j in queue:
+                begin = max(last[gpu], tick)
+                if until is not None and begin >= until:
+                    break
+                starts[j] = Start(gpu, begin)
+                last[gpu] = begin + int(instance.run[j, kinds[gpu]])
+    return tuple(starts)
+
+
+def _plans(instance: Instance, log: Log) -> Iterator[tuple[int, Queues]]:
+    latest: dict[int, Queues] = {}
+    for entry in log:
+        if entry.answer is not None and entry.about is not None:
+            latest[int(instance.release[entry.about])] = entry.answer
+    yield from latest.items()

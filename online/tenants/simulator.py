@@ -1,6 +1,6 @@
 """The referee of family `tenants`: the clock, the GPUs and their queues, in whole numbers.
 
-A policy gets copies; what decides are integers that it never holds. Afterwards `ratiobench.online.tenants.replay` finds
+A policy gets copies; what decides are integers that it never holds. Afterwards `ratiobench.online.tenants.run` finds
 the starts
 from the log, and `ratiobench.formulations.tenants.check` judges them; neither shares a line with this file.
 """

@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.formulations.tenants.certificate import Certificate, document
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import Prices
-from ratiobench.formulations.tenants.enumerate import enumerate_optimum
 from ratiobench.formulations.tenants.local_search import Search
-from ratiobench.formulations.tenants.subsets import subsets_optimum
+from ratiobench.formulations.tenants.subsets import enumerate_optimum, subsets_optimum
 from ratiobench.formulations.tenants.tables import solution_of, tables
-from ratiobench.formulations.tenants.verify import bound, cost, verify
+from ratiobench.formulations.tenants.verify import Certificate, bound, cost, document, verify
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.tenants.format import FORMAT, content_hash, parse
 from ratiobench.instances.tenants.model import Instance

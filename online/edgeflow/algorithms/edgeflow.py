@@ -16,9 +16,8 @@ import numpy as np
 
 from ratiobench.instances.edgeflow.model import EDGE, Job
 from ratiobench.online.edgeflow.algorithms.elasticflow import OPTIONS, ElasticFlow
-from ratiobench.online.edgeflow.placement import exclude_jobs, find_ending, find_largest, find_staying
 from ratiobench.online.edgeflow.plan import DROP_FAILED, KEEP_ALL, LEVEL
-from ratiobench.online.edgeflow.planner import PlanResult
+from ratiobench.online.edgeflow.planner import PlanResult, exclude_jobs, find_ending, find_largest, find_staying
 from ratiobench.online.edgeflow.policy import common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register

@@ -23,9 +23,8 @@ import numpy as np
 
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.online.edgeflow.placement import RULES, exclude_jobs
 from ratiobench.online.edgeflow.plan import DROP_FAILED, LEVEL
-from ratiobench.online.edgeflow.planner import Planner, PlanResult
+from ratiobench.online.edgeflow.planner import RULES, Planner, PlanResult, exclude_jobs
 from ratiobench.online.edgeflow.policy import Sharing, common_options
 from ratiobench.online.edgeflow.protocol import WINDOW, Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register

@@ -20,9 +20,8 @@ import numpy as np
 
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
-from ratiobench.online.edgeflow.placement import RULES, exclude_jobs
 from ratiobench.online.edgeflow.plan import DROP_LARGEST, LEVEL, USED
-from ratiobench.online.edgeflow.planner import FloatArray, Planner, PlanResult
+from ratiobench.online.edgeflow.planner import RULES, FloatArray, Planner, PlanResult, exclude_jobs
 from ratiobench.online.edgeflow.policy import Sharing, common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register

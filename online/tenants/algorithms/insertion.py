@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ratiobench.formulations.tenants.tables import Jobs
 from ratiobench.instances.tenants.model import IntArray
-from ratiobench.online.tenants.plans import Plan
-from ratiobench.online.tenants.policy import Planner
+from ratiobench.online.tenants.plans import Plan, Planner
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import Entry, register
 

@@ -10,8 +10,7 @@ import numpy as np
 from ratiobench.formulations.tenants.tables import Jobs
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.tenants.model import IntArray, Public
-from ratiobench.online.tenants.plans import CHEAPEST, FASTEST, GREEDY, LEAST_LOADED, Plan
-from ratiobench.online.tenants.policy import Planner
+from ratiobench.online.tenants.plans import CHEAPEST, FASTEST, GREEDY, LEAST_LOADED, Plan, Planner
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import Entry, register
 

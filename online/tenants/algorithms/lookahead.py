@@ -52,8 +52,7 @@ from ratiobench.formulations.tenants.tables import Jobs
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.tenants.model import IntArray, Job, Public
 from ratiobench.online.tenants.algorithms.insertion import BEST_PLACE, PASSES
-from ratiobench.online.tenants.plans import Plan, tables_of
-from ratiobench.online.tenants.policy import Planner
+from ratiobench.online.tenants.plans import Plan, Planner, tables_of
 from ratiobench.online.tenants.protocol import Queues, View
 from ratiobench.online.tenants.registry import Entry, register
 from ratiobench.online.tenants.rollout import look_ahead

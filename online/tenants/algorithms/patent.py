@@ -32,8 +32,7 @@ from ratiobench.instances.tenants.model import IntArray, Job, Public
 from ratiobench.online.remarks import Part, Remarks
 from ratiobench.online.tenants.beam import beam
 from ratiobench.online.tenants.bestfirst import NODES, best_first
-from ratiobench.online.tenants.plans import Plan
-from ratiobench.online.tenants.policy import Planner
+from ratiobench.online.tenants.plans import Plan, Planner
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import Entry, Option, register
 

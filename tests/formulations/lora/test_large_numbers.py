@@ -11,7 +11,7 @@ from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.eapm import solve as eapm_solve
 from ratiobench.formulations.eapm.aggregate import aggregate_users, split
-from ratiobench.formulations.eapm.enumerate import enumerate_optimum as enumerate_eapm
+from ratiobench.formulations.eapm.search import enumerate_optimum as enumerate_eapm
 from ratiobench.formulations.eapm.search import place_cheapest
 from ratiobench.formulations.engine import Clock
 from ratiobench.formulations.linear import LinearModel

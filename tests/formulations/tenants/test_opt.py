@@ -16,17 +16,21 @@ from ratiobench.formulations.tenants import models, subsets
 from ratiobench.formulations.tenants import solve as solving
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import HORIZON_LIMIT, Prices
-from ratiobench.formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum, ways
 from ratiobench.formulations.tenants.local_search import Search
 from ratiobench.formulations.tenants.solve import export, formulations, solve
-from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, priced_optimum, subsets_optimum
+from ratiobench.formulations.tenants.subsets import (
+    JOBS_LIMIT,
+    WAYS_LIMIT,
+    enumerate_optimum,
+    priced_optimum,
+    subsets_optimum,
+    ways,
+)
 from ratiobench.formulations.tenants.tables import queues_of, solution_of, tables
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants.format import FORMAT, document, parse
-from ratiobench.instances.tenants.generate import generate
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.named import expected, named, names
-from ratiobench.instances.tenants.solution import Start
+from ratiobench.instances.tenants.generate import expected, generate, named, names
+from ratiobench.instances.tenants.model import Instance, Start
 from tests.support.samples import samples
 from tests.support.strategies.tenants import tiny_instances
 from tests.tools.tenants_bounds import Found, examine, tiny

@@ -13,16 +13,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ratiobench.bench.eapm.suites import GAMMAS, TABLE1
 from ratiobench.instances.eapm import Instance, content_hash, loads, write
 from ratiobench.instances.eapm.format import dumps
-from ratiobench.instances.eapm.generate import generate
+from ratiobench.instances.eapm.generate import ORDERS, expected, generate, named, names
 from ratiobench.instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
-from ratiobench.instances.eapm.matrices import SOURCE_KEYS, TOLERANCE, Matrices, Source, matrices, read_source
-from ratiobench.instances.eapm.model import profit_rate
-from ratiobench.instances.eapm.named import expected, named, names
-from ratiobench.instances.eapm.paper import ENERGY, GAMMAS, RATE, SPAN, TABLE1
-from ratiobench.instances.eapm.quantities import anchors_of, describe, find_anchors
-from ratiobench.instances.eapm.workload import ORDERS
+from ratiobench.instances.eapm.matrices import (
+    ENERGY,
+    RATE,
+    SOURCE_KEYS,
+    SPAN,
+    TOLERANCE,
+    Matrices,
+    Source,
+    matrices,
+    read_source,
+)
+from ratiobench.instances.eapm.model import anchors_of, describe, find_anchors, profit_rate
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.keys import Values
 from ratiobench.instances.io.numerals import round_half_up, text_of_fraction

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.eapm.check import check
-from ratiobench.formulations.eapm.enumerate import enumerate_optimum
+from ratiobench.formulations.eapm.search import enumerate_optimum
 from ratiobench.instances.eapm import Instance, Public, User, content_hash, document, parse, write
 from ratiobench.instances.eapm.format import FORMAT
 from ratiobench.instances.eapm.model import profit_rate
