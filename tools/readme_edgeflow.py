@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 
+from ratiobench.bench.edgeflow.evaluation import timeline
 from ratiobench.bench.edgeflow.suites import (
     _SERVERS,
     _TIGHT,
@@ -32,7 +33,6 @@ from ratiobench.bench.edgeflow.suites import (
     published_group,
     tightness,
 )
-from ratiobench.bench.edgeflow.timeline import timeline
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.report.timeline import draw_timeline
 from ratiobench.bench.results.ratios import format_decimal

@@ -1,4 +1,4 @@
-"""What the family adds to `evaluate`: tiny instances and shipped algorithms."""
+"""Exact figures about a run, and what the family adds to `evaluate`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,16 @@ from typing import Any
 from ratiobench.bench.family.capabilities import EvaluationSupport, SizeRange
 from ratiobench.bench.family.checks import Check
 from ratiobench.formulations.eapm.check import check
-from ratiobench.instances.eapm.model import Instance
+from ratiobench.instances.eapm.model import Instance, find_anchors
 from ratiobench.online.outcome import OnlineRun
 
 MEASURES = ("energy", "makespan", "negative_shares", "early_finish")
 
 
 def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -> Mapping[str, Fraction | None]:
-    """Exact figures by name; None where one is undefined."""
     found = check(instance, run.decisions)
-    cost = instance.cost
-    least = sum(int(tasks) * int(cost[kind].min()) for kind, tasks in zip(instance.kind, instance.tasks, strict=True))
-    energy = instance.etc_ms * instance.apc_mw
-    loads = [0] * len(instance.machines)
-    for kind, tasks in zip(instance.kind.tolist(), instance.tasks.tolist(), strict=True):
-        cheapest = int(energy[kind].argmin())
-        loads[cheapest] += tasks * int(instance.etc_ms[kind, cheapest])
+    known = find_anchors(instance, instance.etc_ms * instance.apc_mw)
+    least = instance.energy_price * known.least_cost
     systems = run.counts.get("systems")
 
     def part(name: str) -> Fraction | None:
@@ -32,7 +26,7 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -
 
     return {
         "energy": Fraction(found.energy_cost, least) if least else None,
-        "makespan": Fraction(found.makespan_ms, max(loads)),
+        "makespan": Fraction(found.makespan_ms, known.greedy_ms),
         "negative_shares": part("negative_shares"),
         "early_finish": part("below_makespan"),
     }

@@ -174,5 +174,4 @@ def _named() -> Suite:
 
 @lru_cache(maxsize=1)
 def suites() -> tuple[Suite, ...]:
-    """All suites of the family."""
     return (_table1(), _fig2(), _fig3(), _fig4(), _named())

@@ -140,7 +140,6 @@ _FACTORS = ("0.3", "0.5", "0.65", "0.9")
 
 
 def tightness(span: tuple[int, int]) -> str:
-    """Deadlines as the suite's groups call them."""
     return f"{span[0] / 100:g} to {span[1] / 100:g} durations"
 
 
@@ -166,14 +165,17 @@ def _edge() -> Suite:
     return Suite("edgeflow-edge", summary, tuple(cases), tuple(plots), tuple(cases[:1]))
 
 
-def _load() -> Suite:
-    sizes = (16, 32, 64, 128, 256)
-    groups = tuple(f"{gpus} GPUs" for gpus in sizes)
-    algorithms = (*BASELINES, "hold")
-    cases = tuple(
+def _testbed(sizes: tuple[int, ...], algorithms: tuple[str, ...]) -> tuple[Case, ...]:
+    groups = {f"{gpus} GPUs": gpus for gpus in sizes}
+    return tuple(
         Case(group, {"kind": "elasticflow", "trace": "testbed", "gpus": gpus, "name": group}, algorithms, OPT, group)
-        for gpus, group in zip(sizes, groups, strict=True)
+        for group, gpus in groups.items()
     )
+
+
+def _load() -> Suite:
+    cases = _testbed((16, 32, 64, 128, 256), (*BASELINES, "hold"))
+    groups = tuple(case.group for case in cases)
     plots = (
         Plot(
             "load", "Deadlines met of 195 over the size of the cloud", "welfare", groups, "GPUs",
@@ -191,12 +193,8 @@ _SLOTTED = (
 
 
 def _slots() -> Suite:
-    sizes = (128, 64, 32)
-    groups = tuple(f"{gpus} GPUs" for gpus in sizes)
-    cases = tuple(
-        Case(group, {"kind": "elasticflow", "trace": "testbed", "gpus": gpus, "name": group}, _SLOTTED, OPT, group)
-        for gpus, group in zip(sizes, groups, strict=True)
-    )
+    cases = _testbed((128, 64, 32), _SLOTTED)
+    groups = tuple(case.group for case in cases)
     plots = (_satisfied("slots", "Deadline satisfaction ratio by the length of a slot", groups, "GPUs"),)
     summary = "ElasticFlow with slots of 60 and 240 seconds, on its testbed trace"
     return Suite("edgeflow-slots", summary, cases, plots, cases[:1])
@@ -223,7 +221,6 @@ STALLS = 20
 
 
 def published_group(trace: str, stalls: int | None = None) -> str:
-    """What a trace is called in `elasticflow-published`."""
     return f"{trace}, {PUBLISHED[trace].gpus} GPUs" + (f", stalls of {stalls} s" if stalls else "")
 
 
@@ -271,5 +268,4 @@ def _named() -> Suite:
 
 @lru_cache(maxsize=1)
 def suites() -> tuple[Suite, ...]:
-    """All suites of the family."""
     return (_trace1(), _philly(), _ablation(), _edge(), _load(), _slots(), _named(), _published())

@@ -1,4 +1,4 @@
-"""What the family adds to `evaluate`: tiny instances, shipped policies, and which jobs cost more than in OPT."""
+"""Exact figures about a run, and what the family adds to `evaluate`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ ROUND = 10**6
 
 
 def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -> Mapping[str, Fraction | None]:
-    """Exact figures by name, but for the last two, which are rounded; None where one is undefined.
-
-    Returns money : dollars of GPU time per job.
-    """
+    """Exact figures by name, but for the last two, which are rounded; money: dollars of GPU time per job."""
     found = check(instance, run.decisions)
 
     def each(total: int, unit: int = 1) -> Fraction | None:
@@ -55,7 +52,6 @@ def tiny_recipe(seed: int, number: int) -> Mapping[str, Any]:
 
 
 def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> LossReport:
-    """Job by job what the run costs more than the best known solution, and by what: lateness, time or money."""
     losses, parts, gains = [], {"lateness": 0, "time": 0, "money": 0}, 0
     for j, (ours, other) in enumerate(zip(decisions, best, strict=True)):
         if ours is None or other is None:
@@ -79,7 +75,6 @@ def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> Los
 
 
 def _parts(instance: Instance, j: int, start: Start) -> dict[str, int]:
-    """Lateness, time and money of a job, 1/100 micro-dollar."""
     kind = int(instance.gpu_type[start.gpu])
     run, sensitivity = int(instance.run[j][kind]), int(instance.cost_sensitivity[j])
     end = start.tick + run
@@ -91,7 +86,6 @@ def _parts(instance: Instance, j: int, start: Start) -> dict[str, int]:
 
 
 def _dearer(instance: Instance, j: int, decisions: Solution, ours: Start, other: Start) -> Loss:
-    """A job that costs more than in the best known solution."""
     cost, best_cost = _parts(instance, j, ours), _parts(instance, j, other)
     more = sum(cost.values()) - sum(best_cost.values())
 

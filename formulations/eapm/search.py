@@ -1,6 +1,6 @@
-"""Good solutions without a branch and bound: fractional totals rounded, then improved by moving tasks.
+"""Solutions without a solver: rounded and improved ones, those of multiplicative weights, and of all the best.
 
-Proposals are compared in double precision, every step is taken on exact integers, and nothing depends on the clock.
+Proposals are compared in double precision, every step is taken on exact integers.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import chain, combinations
 from math import comb
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,10 +20,7 @@ PAIRS_LIMIT = 3_000_000  # Most moves that are compared in one step; beyond it t
 
 
 def round_shares(problem: AggregateProblem, fractional: FloatArray) -> IntArray:
-    """Whole totals near fractional ones: of each type the shares with the largest remainders are rounded up.
-
-    Whatever is negative counts nothing, and a type's shares are scaled to add up to its tasks.
-    """
+    """Whole totals near fractional ones, of each type scaled to its tasks: the largest remainders are rounded up."""
     share = np.maximum(0.0, fractional)
     whole = share.sum(axis=1, keepdims=True)
     share = np.where(whole > 0, share / np.where(whole > 0, whole, 1.0), 1.0 / share.shape[1])
@@ -40,15 +36,8 @@ def round_shares(problem: AggregateProblem, fractional: FloatArray) -> IntArray:
     return totals
 
 
-def place_cheapest(problem: AggregateProblem) -> IntArray:
-    """Every task where its energy costs least."""
-    totals = np.zeros(problem.etc.shape, dtype=np.int64)
-    totals[np.arange(len(totals)), problem.cost.argmin(axis=1)] = problem.tasks
-    return totals
-
-
 def balance_loads(problem: AggregateProblem) -> IntArray:
-    """Loads made even, fast machines first: each type spread in proportion to its speed."""
+    """Each type spread in proportion to the machines' speed."""
     speed = 1.0 / problem.etc
     return round_shares(problem, problem.tasks[:, None] * speed / speed.sum(axis=1, keepdims=True))
 
@@ -88,7 +77,7 @@ Change = list[tuple[int, int, int]]
 
 
 def _proposals(problem: AggregateProblem, totals: IntArray, profit: int, chunk: int) -> list[Change]:
-    """The best move and the best swap of so many tasks, where there are any."""
+    """The best move and the best swap of so many tasks."""
     load = (totals * problem.etc).sum(axis=0)
     etc, cost = chunk * problem.etc, chunk * problem.cost
     held = totals >= chunk
@@ -136,7 +125,7 @@ def _best_swap(
 
 
 def _largest_other(load: IntArray) -> IntArray:
-    """(m, m) the largest load on machines other than the two; 0 where there is none."""
+    """(m, m) the largest load on machines other than the two."""
     machines = len(load)
     top = np.argsort(-load, kind="stable")[:3]
     found = np.zeros((machines, machines), dtype=np.int64)
@@ -153,15 +142,13 @@ CELLS = 60_000_000  # Fewer rounds where types times machines times rounds would
 STEP = 0.3
 
 
-class Weights(NamedTuple):
-    """What was found."""
+def weights(problem: AggregateProblem) -> tuple[FloatArray, FloatArray]:
+    """(m,) prices in any unit and (K, m) tasks, for a problem with a surplus above 0, by multiplicative weights.
 
-    prices: FloatArray  # (m,) in any unit
-    shares: FloatArray  # (K, m) mean placement, tasks
-
-
-def weights(problem: AggregateProblem) -> Weights:
-    """Prices and shares for a problem with a surplus above 0."""
+    A machine that is busier than the others when every type goes where it is cheapest, priced, becomes dearer. Prices
+    are p_j times a rate, p adding up to 1; the rate is the one at which the placement just pays for itself, and its
+    derivative by p_j is minus rate L_j / (p L). Only + - * / and comparisons in a fixed order are used.
+    """
     types, machines = problem.etc.shape
     rounds = max(20, min(ROUNDS, CELLS // problem.etc.size))
     tasks = problem.tasks.astype(np.float64)
@@ -188,7 +175,7 @@ def weights(problem: AggregateProblem) -> Weights:
         p = p * (1.0 + step * np.clip(load / float((p * load).sum()) - 1.0, -1.0, 4.0))
         p = np.maximum(p, 1e-9)
         p = p / float(p.sum())
-    return Weights(result, mean / weight * tasks[:, None])
+    return result, mean / weight * tasks[:, None]
 
 
 WAYS_LIMIT = 300_000  # Most solutions that are looked at
@@ -197,7 +184,7 @@ DIGITS = 1e-12  # Of the floating-point rates, those this close (relative) to th
 
 
 def ways(problem: AggregateProblem) -> int:
-    """The number of solutions that differ in their totals; where it is above WAYS_LIMIT, some number above it."""
+    """The number of solutions that differ in their totals; some number above WAYS_LIMIT if it is."""
     machines, found = problem.etc.shape[1], 1
     for tasks in problem.tasks.tolist():
         # A number cut here is above the limit on two machines already.
@@ -208,7 +195,7 @@ def ways(problem: AggregateProblem) -> int:
 
 
 def splits(tasks: int, machines: int) -> IntArray:
-    """(number of them, machines) every way to write `tasks` as an ordered sum of numbers from 0 on, in rising order."""
+    """(number of them, machines) every ordered sum of numbers from 0 on that is `tasks`, in rising order."""
     if machines == 1:
         return np.array([[tasks]], dtype=np.int64)
     # Tasks and the bars between machines stand in a row: each choice of places for the bars is one way.
@@ -219,7 +206,7 @@ def splits(tasks: int, machines: int) -> IntArray:
 
 
 def enumerate_optimum(instance: Instance) -> tuple[Fraction, Solution]:
-    """OPT and a solution that attains it."""
+    """OPT and a solution, by every way to split the tasks; shares nothing with the bounds and the models."""
     problem = aggregate_users(instance)
     machines, found = problem.etc.shape[1], ways(problem)
     if found > WAYS_LIMIT:

@@ -1,8 +1,8 @@
-"""OPT of tiny instances, exactly, second by second: every run of a job is a literal of CP-SAT.
+"""OPT of tiny instances, exactly, second by second: by CP-SAT, and by looking at every state.
 
-A job's schedule is a path through (second, side of the last run): it pauses a second, or runs from one second to
-another in one mode, which makes the progress that rule 4 says. Two runs in a row in one mode pay two starts here, and
-one run in their place pays one, so nothing is lost.
+A job's schedule is a path of literals through (second, side of the last run): it pauses a second, or runs from one
+second to another in one mode. Two runs in a row in one mode pay two starts here, and one run in their place pays one,
+so nothing is lost. `enumerate_optimum` shares nothing with that.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ MOST_JOBS, MOST_SECONDS, MOST_GPUS = 5, 30, 4
 
 
 class Run(NamedTuple):
-    """A run that a job may make: seconds, mode, the side before (-1: none) and the work that it does."""
-
     start: int
     end: int
     place: int
@@ -31,14 +29,11 @@ class Run(NamedTuple):
 
 
 class SlotsModel(NamedTuple):
-    """A CpModelProto as text, and what its variables are: a job's run, or None."""
-
     text: str
     runs: tuple[tuple[int, Run] | None, ...]
 
 
 def fits(instance: Instance) -> bool:
-    """Is the instance tiny?"""
     seconds = int((instance.deadline - instance.submit).max(initial=0))
     return instance.jobs <= MOST_JOBS and seconds <= MOST_SECONDS and instance.gpus <= MOST_GPUS
 
@@ -69,7 +64,7 @@ def runs_of(instance: Instance, i: int) -> list[Run]:
 
 
 def sides_of(instance: Instance, i: int) -> tuple[int, ...]:
-    """Which sides of the last run are told apart: only -1 where that makes no difference."""
+    """Which sides of the last run are told apart: only -1 if that makes no difference."""
     job = instance.job(i)
     model = instance.models[job.model]
     meets = any(w.start < job.deadline and job.submit < w.end for w in instance.edge)
@@ -131,7 +126,7 @@ def build(instance: Instance) -> SlotsModel:
 
 
 def solution_from(instance: Instance, runs: tuple[tuple[int, Run] | None, ...], values: list[float]) -> Solution:
-    """The runs whose literals are true, cut where a window of the edge ends."""
+    """The runs whose literals are true, cut at the ends of edge windows."""
     found: list[list[Piece]] = [[] for _ in range(instance.jobs)]
     for what, value in zip(runs, values, strict=True):
         if what is None or value < 0.5:
@@ -180,7 +175,7 @@ def enumerate_optimum(instance: Instance, most: int = STATES_LIMIT) -> tuple[int
 
 
 def _choices(instance: Instance, i: int, state: _State, second: int, servers: int) -> list[tuple[int, int]]:
-    """(place, gpus) that the job can have in the second; 0 GPUs is a pause, and all there is for what is done."""
+    """(place, gpus) that the job can have in the second; 0 GPUs is a pause."""
     job = instance.job(i)
     model = instance.models[job.model]
     if state in (_DONE, _LOST) or not job.submit <= second < job.deadline:
@@ -192,7 +187,6 @@ def _choices(instance: Instance, i: int, state: _State, second: int, servers: in
 
 
 def _after(instance: Instance, i: int, state: _State, taken: tuple[int, int], second: int) -> _State:
-    """The job's state after a second at this place on so many GPUs."""
     left, place, gpus, side, stall = state
     if state in (_DONE, _LOST):
         return state
@@ -210,7 +204,7 @@ def _after(instance: Instance, i: int, state: _State, taken: tuple[int, int], se
 
 
 def _schedule(instance: Instance, layers: list, state: tuple[_State, ...], begin: int, end: int) -> Solution:  # type: ignore[type-arg]
-    """The pieces of a state of the last second, followed back; a window's end cuts a piece."""
+    """The pieces of a state of the last second, followed back."""
     found: list[list[Piece]] = [[] for _ in range(instance.jobs)]
     ends = {w.end for w in instance.edge}
     for second in range(end - 1, begin - 1, -1):

@@ -73,7 +73,6 @@ class InstanceDocument(Part, frozen=True, kw_only=True):
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance."""
     top = convert(data, InstanceDocument, source)
     with name_source(source):
         _check(top)
@@ -92,7 +91,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
 
 
 def _check(top: InstanceDocument) -> None:
-    """What types cannot say: lengths, names and sums."""
+    """What types cannot say."""
     require_text("name", top.name)
     require_different("machines[]", top.machines)
     require_different("task_types[].name", [kind.name for kind in top.task_types])
@@ -120,7 +119,6 @@ def _check(top: InstanceDocument) -> None:
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document."""
     tables = zip(instance.task_types, instance.etc_ms.tolist(), instance.apc_mw.tolist(), strict=True)
     users = zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True)
     top = InstanceDocument(

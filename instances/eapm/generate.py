@@ -1,8 +1,8 @@
-"""The generators `table1`, `users` and `orders`: the workloads of the second paper's section 4 on generated matrices.
+"""The recipes of instances: the workloads of the second paper's section 4 on generated matrices, shipped instances.
 
-All draws are integers, one stream per column (`instances/io/seeds.py`), named by the recipe's seed and the column
-alone: two recipes with the same seed that differ in gamma have the same bags in the same order, with 30 users or 2,000
-the first 30 are the same, and the three orders of big and small bags are orders of the same users.
+All draws are integers, one stream per column, named by the recipe's seed and the column alone: two recipes with the
+same seed that differ in gamma have the same bags, with 30 users or 2,000 the first 30 are the same, and the three
+orders of big and small bags are orders of the same users.
 """
 
 from __future__ import annotations
@@ -65,12 +65,10 @@ _SUMMARIES = {
 
 
 def recipes() -> tuple[Form, ...]:
-    """The kinds of recipes by the names that files and the command line have for them, with their keys."""
     return (*make_forms(KEYS, _SUMMARIES, _read), make_named_form(names()))
 
 
 def _read(recipe: Mapping[str, Any]) -> tuple[Values, Source]:
-    """The values of a recipe of one of these kinds, and the source of its matrices."""
     found = read_values(recipe, KEYS)
     source = read_source(found)
     if "order" in found:
@@ -79,7 +77,6 @@ def _read(recipe: Mapping[str, Any]) -> tuple[Values, Source]:
 
 
 def _generate(recipe: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe of one of these kinds (see `KEYS`)."""
     found, source = _read(recipe)
     kind, made = recipe["kind"], matrices(source)
     users = source.types if kind == "table1" else found["users"]
@@ -137,7 +134,6 @@ def _draw_bags(kind: str, found: Values, users: int, types: int) -> list[tuple[i
         return values
 
     def permute(bags: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """In a random order: that of as many 64-bit words."""
         return [bags[k] for k in np.argsort(stream("order").words(users), kind="stable")]
 
     if kind == "table1":

@@ -1,8 +1,6 @@
-"""The data of problem EAPM (eq. 4-7), in integers: milliseconds, milliwatts, microjoules, micro-units of money.
+"""The data of EAPM (eq. 4-7), in integers: milliseconds, milliwatts, microjoules, micro-units of money.
 
 One joule costs `energy_price` units of money, so a microjoule (a millisecond at a milliwatt) costs as many micro-units.
-Instances are immutable and made by `ratiobench.instances.eapm.format.parse` alone, so everything that exists has been
-validated.
 """
 
 from __future__ import annotations
@@ -58,32 +56,18 @@ class Public:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """An instance of EAPM: n users in order of arrival, each with a bag of tasks of one of K types, m machines.
+    """n users in order of arrival, each with a bag of tasks of one of K types, m machines."""
 
-    Parameters
-    ----------
-    name, origin : label and provenance; not part of the identity (hash).
-    energy_price : c, micro-units of money per microjoule.
-    machines : m names.
-    task_types : K names.
-    etc_ms : (K, m) ETC of a task of the type on the machine, milliseconds.
-    apc_mw : (K, m) APC, milliwatts.
-    kind : (n,) the type of each user's tasks.
-    tasks : (n,) a_i.
-    price : (n,) p_i, micro-units for the whole bag.
-    cache : derived figures of the format's code; not part of the identity.
-    """
-
-    name: str
+    name: str  # name, origin, cache: not part of the identity (hash)
     origin: Mapping[str, Any]
-    energy_price: int
-    machines: tuple[str, ...]
-    task_types: tuple[str, ...]
-    etc_ms: IntArray
+    energy_price: int  # c, micro-units of money per microjoule
+    machines: tuple[str, ...]  # m names
+    task_types: tuple[str, ...]  # K names
+    etc_ms: IntArray  # etc_ms, apc_mw: (K, m) of a task of the type on the machine
     apc_mw: IntArray
-    kind: IntArray
-    tasks: IntArray
-    price: IntArray
+    kind: IntArray  # (n,) the type of each user's tasks
+    tasks: IntArray  # (n,) a_i
+    price: IntArray  # (n,) p_i, micro-units for the whole bag
     cache: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -108,7 +92,6 @@ class Instance:
 
     @property
     def users(self) -> int:
-        """n, the number of users."""
         return len(self.tasks)
 
     @property
@@ -117,12 +100,6 @@ class Instance:
         return freeze(self.energy_price * self.etc_ms * self.apc_mw)
 
     def public(self) -> Public:
-        """Return the public part: known before the first arrival.
-
-        Returns
-        -------
-        The public part.
-        """
         return Public(self.machines, self.energy_price)
 
     def user(self, i: int) -> User:
@@ -134,7 +111,7 @@ class Instance:
 
 
 def profit_rate(profit: int, makespan_ms: int) -> Fraction:
-    """The objective (4), exactly: micro-units of profit over milliseconds of makespan, as units of money per second."""
+    """The objective (4), exactly, in units of money per second."""
     return Fraction(profit, 1000 * makespan_ms)
 
 
@@ -158,7 +135,7 @@ class Anchors:
 
     @property
     def energy(self) -> Fraction | None:
-        """E_avg / E_min; None where the cheapest placement costs nothing."""
+        """E_avg / E_min; None if the cheapest placement costs nothing."""
         return self.average_cost / self.least_cost if self.least_cost else None
 
     @property
@@ -188,20 +165,17 @@ def anchors_of(etc_ms: Rows, cost: Rows, tasks: Sequence[int]) -> Anchors:
     return Anchors(least, Fraction(average, machines), max(greedy), Fraction(max(even), machines))
 
 
-def find_anchors(instance: Instance) -> Anchors:
-    """The figures of an instance, users of one type taken together."""
+def find_anchors(instance: Instance, cost: IntArray) -> Anchors:
+    """The figures of an instance with these (K, m) costs of a task."""
     count = [0] * len(instance.task_types)
     for kind, tasks in zip(instance.kind.tolist(), instance.tasks.tolist(), strict=True):
         count[kind] += tasks
-    return anchors_of(instance.etc_ms.tolist(), instance.cost.tolist(), count)
+    return anchors_of(instance.etc_ms.tolist(), cost.tolist(), count)
 
 
 def describe(instance: Instance) -> Mapping[str, Any]:
-    """Size and load of the instance, to show beside it (rounded; nothing is decided by them).
-
-    ``price`` is the sum of prices over E_min, the mean gamma of the users weighted by cost (None where E_min is 0).
-    """
-    known = find_anchors(instance)
+    """Figures to show, rounded; ``price`` is the sum of prices over E_min, None if E_min is 0."""
+    known = find_anchors(instance, instance.cost)
     paid = int(instance.price.sum())
     return {
         "users": instance.users,

@@ -1,4 +1,4 @@
-"""Family `edgeflow`: elastic training jobs with deadlines on cloud GPUs and on edge servers that are idle at times."""
+"""Family `edgeflow`: elastic training jobs with deadlines on cloud GPUs and idle edge servers."""
 
 from ratiobench.instances.edgeflow.format import (
     content_hash,

@@ -112,7 +112,6 @@ class InstanceDocument(Part, frozen=True, kw_only=True):
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance."""
     top = convert(data, InstanceDocument, source)
     models = tuple(
         Model(
@@ -144,7 +143,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
 
 
 def _check(top: InstanceDocument, models: dict[str, Model]) -> None:
-    """What types cannot say: order, names, shares and the largest work."""
+    """What types cannot say."""
     require_text("name", top.name)
     require_different("models[].name", [model.name for model in top.models])
     for k in range(1, len(top.edge)):
@@ -172,7 +171,6 @@ def _check(top: InstanceDocument, models: dict[str, Model]) -> None:
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document."""
     columns = (instance.submit, instance.deadline, instance.model, instance.work, instance.share)
     top = InstanceDocument(
         format=FORMAT,

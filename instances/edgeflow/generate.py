@@ -1,8 +1,7 @@
-"""Days of elastic jobs: arrivals and durations from a cluster's tables or log, models and deadlines drawn.
+"""The recipes of instances: days of elastic jobs from a cluster's tables or log, prepared traces, shipped instances.
 
-All draws are integers, one stream per column (`instances/io/seeds.py`), named by the recipe's seed and the column
-alone: two recipes with the same seed that differ in GPUs, servers, tightness or factor have the same jobs with the same
-models.
+All draws are integers, one stream per column, named by the recipe's seed and the column alone: two recipes with the
+same seed that differ in GPUs, servers, tightness or factor have the same jobs with the same models.
 """
 
 from __future__ import annotations
@@ -121,12 +120,10 @@ _SUMMARIES = {
 
 
 def recipes() -> tuple[Form, ...]:
-    """The kinds of recipes by the names that files and the command line have for them, with their keys."""
     return (*make_forms(KEYS, _SUMMARIES, _read), make_named_form(names()))
 
 
 def _generate(recipe: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe of one of these kinds."""
     makers = {"gpu-day": _make_day, "elasticflow": _make_published, "gpu-log": _make_log}
     return makers[recipe["kind"]](_read(recipe))
 
@@ -144,7 +141,6 @@ def _read(recipe: Mapping[str, Any]) -> Values:
 
 
 def _make_streams(found: Values, what: str) -> Callable[[str], Stream]:
-    """The random stream of each column."""
     return partial(Stream, "ratiobench/edgeflow/workload", VERSION, *found["seed"], what)
 
 
@@ -170,10 +166,7 @@ def _within(cell: tables.Cell, part: int) -> int:
 
 
 def _within_wide(cell: tables.Cell, part: int) -> int:
-    """Seconds in a cell, each doubling of them as likely as the next, all alike within one; from `part` of 2^60.
-
-    The cells of a day are few and wide: with all seconds of one alike, a day would be half as heavy again as it was.
-    """
+    """Seconds in a cell, each doubling as likely as the next, all alike within one; from `part` of 2^60."""
     doublings = max(0, (cell.high // cell.low).bit_length() - 1)
     last = cell.low << doublings
     above = part * (doublings * last + cell.high - last) >> 60
@@ -204,7 +197,7 @@ def _draw_tasks(
 def _draw_jobs(
     tasks: Sequence[Row], tightness: tuple[int, int], stream: Callable[[str], Stream], gpu_type: str
 ) -> list[PreparedJob]:
-    """The tasks with models, uniform among those that were measured on as many GPUs, and deadlines."""
+    """The tasks with models, uniform among those measured on as many GPUs, and deadlines."""
     speeds = tables.throughput()[gpu_type]
     picks = {}
     for gpus in sorted({task.gpus for task in tasks}):
@@ -233,7 +226,7 @@ def _unit(gpu_type: str) -> int:
 
 
 def _make_log(found: Values) -> Instance:
-    """Of a log: its rows in order of submission; those without a model, iterations and a deadline get drawn ones."""
+    """Rows of a log; those without a model, iterations and a deadline get drawn ones."""
     path, gpu_type = found["path"], found["gpu_type"]
     rows = read_log(path)
     first = (rows[0].submit + 3600 * found["zone"]) // DAY + (found["day"] or 0)
@@ -261,7 +254,6 @@ def _make_log(found: Values) -> Instance:
 
 
 def _read_job(row: Row, gpu_type: str, path: str) -> PreparedJob:
-    """A job whose log says its model, iterations and deadline."""
     if row.gpus not in tables.throughput()[gpu_type].get((row.model, row.batch), {}):
         problem = f"{shorten(row.model)} with batch {row.batch} was not measured on {row.gpus} {gpu_type} GPUs"
         raise InputError(path, "model", problem)
@@ -281,7 +273,7 @@ def _make(
     name: str, jobs: Sequence[PreparedJob], gpu_type: str, found: Values, about: str, gpus: int = 0,
     notes: Sequence[str] = (),
 ) -> Instance:  # fmt: skip
-    """The instance with these jobs in the place that the values describe; `name` and `gpus` where these are absent."""
+    """The instance with these jobs; `name` and `gpus` unless the values have them."""
     name = found["name"] or name
     horizon = max((job.deadline for job in jobs), default=0)
     coarse = ["work in micro-iterations: on T4 thousandths of iterations are too coarse"] if gpu_type == "T4" else []
@@ -309,7 +301,6 @@ def _make(
 
 
 def _model(gpu_type: str, key: tuple[str, int], factor: Fraction | None, overhead: int | None) -> dict[str, Any]:
-    """A row of the throughput table as a model of the format."""
     model, batch = key
     table = tables.throughput()[gpu_type][key]
     speeds = {gpus: _speed(gpu_type, micro) for gpus, micro in sorted(table.items())}
@@ -347,7 +338,7 @@ def read_windows(texts: str, servers: int) -> list[tuple[int, int, int]]:
 
 
 def windows_of(texts: str, servers: int, clock: int, horizon: int) -> list[dict[str, int]]:
-    """The windows of every day that begin before the last deadline, of an instance that begins at a time of day."""
+    """The windows of every day that begin before the last deadline; `clock`: time of day at second 0."""
     found = []
     for day in range((horizon + clock) // DAY + 1):
         for start, end, number in read_windows(texts, servers):

@@ -81,7 +81,6 @@ class InstanceDocument(Part, frozen=True, kw_only=True):
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance."""
     top = convert(data, InstanceDocument, source)
     with name_source(source):
         _check(top)
@@ -105,7 +104,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
 
 
 def _check(top: InstanceDocument) -> None:
-    """What types cannot say: order, lengths, names, and the sum of what jobs may cost."""
+    """What types cannot say."""
     require_text("name", top.name)
     require_different("gpu_types[].name", [kind.name for kind in top.gpu_types])
     prices = [kind.price for kind in top.gpu_types]
@@ -128,7 +127,6 @@ def _check(top: InstanceDocument) -> None:
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document."""
     columns = (instance.release, instance.deadline, instance.cost_sensitivity, instance.run)
     labels = (instance.tenants, instance.kinds, instance.iterations.tolist())
     rows = zip(*(column.tolist() for column in columns), *labels, strict=True)

@@ -1,7 +1,7 @@
-"""The generators `batch`, `online` and `log`: measured kinds of jobs, lengths and arrivals of real clusters.
+"""The recipes of instances: measured kinds of jobs, lengths and arrivals of real clusters, shipped instances.
 
-All draws are integers, one stream per column (`instances/io/seeds.py`), named by the recipe's seed and the column
-alone: recipes with the same seed that differ in prices, sensitivities or deadlines have the same jobs.
+All draws are integers, one stream per column, named by the recipe's seed and the column alone: recipes with the same
+seed that differ in prices, sensitivities or deadlines have the same jobs.
 """
 
 from __future__ import annotations
@@ -87,7 +87,6 @@ _SUMMARIES = {
 
 
 def recipes() -> tuple[Form, ...]:
-    """The kinds of recipes by the names that files and the command line have for them, with their keys."""
     return (*make_forms(KEYS, _SUMMARIES, _read), make_named_form(names()))
 
 
@@ -115,7 +114,6 @@ def _stream(found: Values, column: str) -> Stream:
 
 
 def _generate(recipe: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe of one of these kinds."""
     found, kind = _read(recipe), recipe["kind"]
     name = found["name"] or _make_name(kind, found)
     used = [k for k, count in enumerate(found["gpus"]) if count]

@@ -1,11 +1,8 @@
-"""The data of problem tenants, in integers: ticks, micro-dollars per tick, percent; costs in 1/100 micro-dollar.
+"""The data of family `tenants`, in integers: ticks, micro-dollars per tick, percent; costs in 1/100 micro-dollar.
 
-A job that ends at tick C on a GPU of type k costs
+A job that ends at tick C on a GPU of type k costs, with cs its sensitivity to cost in percent,
 
-    100 late_penalty max(0, C - deadline) + (100 - cs) theta (C - release) + cs price_k run_k,
-
-with cs its tenant's sensitivity to cost in percent: lateness, time and money. Instances are immutable and made by
-`ratiobench.instances.tenants.format.parse` alone, so everything that exists has been validated.
+    100 late_penalty max(0, C - deadline) + (100 - cs) theta (C - release) + cs price_k run_k.
 """
 
 from __future__ import annotations
@@ -25,18 +22,11 @@ from ratiobench.instances.io.errors import make_printable
 
 @dataclass(frozen=True, slots=True)
 class GpuType:
-    """GPUs of one type.
-
-    Parameters
-    ----------
-    name : of the type.
-    count : how many.
-    price : micro-dollars per tick of one GPU.
-    """
+    """GPUs of one type."""
 
     name: str
     count: int
-    price: int
+    price: int  # micro-dollars per tick of one GPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,31 +77,19 @@ class Public:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """An instance: n jobs in order of release, m GPUs of K types.
+    """n jobs in order of release, m GPUs of K types."""
 
-    Parameters
-    ----------
-    name, origin : label and provenance; not part of the identity (hash).
-    tick_seconds : length of a tick.
-    gpu_types : K types.
-    theta, late_penalty : micro-dollars per tick.
-    release, deadline, cost_sensitivity : (n,) see `Job`.
-    run : (n, K) ticks, at least 1.
-    tenants, kinds, iterations : (n,) labels, which no algorithm reads.
-    cache : derived figures of the format's code; not part of the identity.
-    """
-
-    name: str
+    name: str  # name, origin, cache: not part of the identity (hash)
     origin: Mapping[str, Any]
     tick_seconds: int
     gpu_types: tuple[GpuType, ...]
-    theta: int
+    theta: int  # theta, late_penalty: micro-dollars per tick
     late_penalty: int
-    release: IntArray
+    release: IntArray  # release, deadline, cost_sensitivity: (n,) see `Job`
     deadline: IntArray
     cost_sensitivity: IntArray
-    run: IntArray
-    tenants: tuple[str, ...]
+    run: IntArray  # (n, K) ticks, at least 1
+    tenants: tuple[str, ...]  # tenants, kinds, iterations: (n,) labels, which no algorithm reads
     kinds: tuple[str, ...]
     iterations: IntArray
     cache: dict[str, str] = field(default_factory=dict, repr=False)
@@ -129,12 +107,10 @@ class Instance:
 
     @property
     def jobs(self) -> int:
-        """n, the number of jobs."""
         return len(self.release)
 
     @property
     def gpus(self) -> int:
-        """m, the number of GPUs."""
         return sum(kind.count for kind in self.gpu_types)
 
     @property
@@ -147,7 +123,6 @@ class Instance:
         return Public(self.gpu_types, self.theta, self.late_penalty, self.gpu_type, seed)
 
     def job(self, j: int) -> Job:
-        """Job j, from 0, as an online algorithm sees it on arrival."""
         release, deadline, cs = (int(column[j]) for column in (self.release, self.deadline, self.cost_sensitivity))
         return Job(j, release, deadline, cs, tuple(self.run[j].tolist()))
 
@@ -164,7 +139,7 @@ Solution = tuple[Start | None, ...]
 
 
 def service_rate(instance: Instance) -> Fraction:
-    """Jobs per tick that all GPUs finish when they are busy: the sum over GPUs of 1 / mean run; 0 without jobs."""
+    """Jobs per tick that all GPUs finish when they are busy; 0 without jobs."""
     if not instance.jobs:
         return Fraction(0)
     totals = instance.run.sum(axis=0).tolist()
@@ -173,10 +148,7 @@ def service_rate(instance: Instance) -> Fraction:
 
 
 def describe(instance: Instance) -> Mapping[str, Any]:
-    """Size and load of the instance (rounded; nothing is decided by them).
-
-    ``load`` is the rate of releases over `service_rate`; None where all jobs are released at once.
-    """
+    """Figures to show, rounded; ``load``: the rate of releases over `service_rate`, None if all come at once."""
     span = int(instance.release[-1] - instance.release[0]) if instance.jobs else 0
     return {
         "jobs": instance.jobs,

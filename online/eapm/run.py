@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from ratiobench.formulations.eapm.check import check
 from ratiobench.instances.eapm.format import FORMAT, document, parse
 from ratiobench.instances.eapm.model import Decision, Instance, User, freeze
 from ratiobench.online import run as runs
-from ratiobench.online.answers import refusal
 from ratiobench.online.eapm.protocol import View, plain
 from ratiobench.online.eapm.registry import REGISTRY
-from ratiobench.online.outcome import OnlineRun, Violation
-from ratiobench.online.referee.simulator import Log, Question, RuleViolation, decisions_of
+from ratiobench.online.outcome import Violation
+from ratiobench.online.referee.simulator import Log, Question, RuleViolation, copy_answer, decisions_of
 from ratiobench.online.run import Environment, Judgement
 
 
 class Simulator:
-    """The loads, the profit, and the rules, for one run on one instance."""
+    """The loads, the profit, and the rules; shares nothing with `check`, which verifies the whole solution again."""
 
     noun = "user"
 
@@ -35,13 +35,12 @@ class Simulator:
         self._profit = 0
 
     def questions(self, batch: bool) -> Iterator[Question]:
-        """User by user; there are no batches, for nothing arrives together."""
         for i, (kind, tasks, price) in enumerate(self._users):
             user = User(i, tasks, price, *self._shown[kind])
             yield Question([i], [user], View(freeze(self._load), self._profit))
 
     def take(self, event: str, index: int | None, answer: Any) -> Decision:
-        """Copy an answer, check it and book it; Foul names the equation that it breaks."""
+        """Rules are named by the equations, (5) and (7)."""
         assert index is not None
         decision = self.copied(event, index, answer)
         kind, tasks, price = self._users[index]
@@ -60,34 +59,24 @@ class Simulator:
         return decision
 
     def copied(self, event: str, index: int | None, answer: Any) -> Decision:
-        """The answer as a tuple of plain integers; Foul if it is none."""
-        try:
-            return plain(answer)
-        except (TypeError, ValueError) as error:
-            raise RuleViolation("protocol", index, refusal(answer, "list of integers", error)) from None
+        return copy_answer(plain, "list of integers", index, answer)
 
 
 class EapmEnvironment(Environment[Instance]):
-    """The loads of the machines, user by user."""
-
     registry = REGISTRY
 
     def arrivals(self, instance: Instance) -> int:
-        """Users."""
         return instance.users
 
     def table(self, instance: Instance, seed: str) -> Simulator:
-        """The loads; nothing is drawn."""
         return Simulator(instance)
 
     def first_half(self, instance: Instance) -> Instance:
-        """The first half of the users, at least one, as an instance of its own."""
         data = document(instance)
         data["users"] = data["users"][: (instance.users + 1) // 2]
         return parse(data, "the first half")
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
-        """Profit rate, by `ratiobench.formulations.eapm.check`."""
         solution = tuple(decisions_of(log, instance.users))
         verdict = check(instance, solution)
         # Where a foul has ended the run, the verifier misses the users after it: a consequence, not another foul.
@@ -96,7 +85,6 @@ class EapmEnvironment(Environment[Instance]):
         return Judgement(solution, found, value, verdict.placed)
 
     def small(self) -> Instance:
-        """Two machines, two types of task, four users."""
         return parse(
             {
                 "format": FORMAT,
@@ -114,8 +102,4 @@ class EapmEnvironment(Environment[Instance]):
 
 
 ENVIRONMENT = EapmEnvironment()
-
-
-def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
-    """One run of the algorithm under the referee; parameters and errors as `ratiobench.online.run.run`."""
-    return runs.run(ENVIRONMENT, instance, text, prior=prior)
+run = partial(runs.run, ENVIRONMENT)

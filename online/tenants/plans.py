@@ -1,7 +1,7 @@
-"""The waiting jobs as tables of integers, and the kernels that all policies share: append, insert, improve.
+"""The waiting jobs as tables of integers, and what all policies share: a planner, and kernels.
 
 A plan is a queue of waiting jobs per GPU: `queue` (m, w) places in the tables, of which the first `length` (m,) count.
-Costs are those of the family's statement, 1/100 micro-dollar. Of equals the lower GPU is taken, then the earlier place.
+Of equals the lower GPU is taken, then the earlier place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GREEDY, LEAST_LOADED, FASTEST, CHEAPEST = range(4)
 
 
 class Plan(NamedTuple):
-    """Queues as kernels take them: (m,) kind and first free tick of every GPU, (m, w) jobs, (m,) how many."""
+    """(m,) kind and first free tick of every GPU, (m, w) jobs, (m,) how many."""
 
     kind: Any
     free: Any
@@ -33,7 +33,6 @@ class Plan(NamedTuple):
 
 
 def tables_of(public: Public, jobs: Sequence[Job]) -> Jobs:
-    """The tables of some jobs."""
     price = np.array([kind.price for kind in public.gpu_types], dtype=np.int64)
     rows = np.array([(job.release, job.deadline, job.cost_sensitivity) for job in jobs], dtype=np.int64).reshape(-1, 3)
     run = np.array([job.run for job in jobs], dtype=np.int64).reshape(-1, len(price))
@@ -43,27 +42,24 @@ def tables_of(public: Public, jobs: Sequence[Job]) -> Jobs:
 
 
 def empty_plan(public: Public, free: IntArray, size: int) -> Plan:
-    """No job in any queue."""
     m = len(free)
     return Plan(np.array(public.gpu_type), np.array(free), np.zeros((m, max(1, size)), np.int64), np.zeros(m, np.int64))
 
 
 def fill_plan(plan: Plan, queues: Queues, places: dict[int, int]) -> None:
-    """Put these queues of jobs, by index, into an empty plan."""
     for gpu, queue in enumerate(queues):
         plan.queue[gpu, : len(queue)] = [places[j] for j in queue]
         plan.length[gpu] = len(queue)
 
 
 def queues_of(plan: Plan, indices: Sequence[int]) -> Queues:
-    """The queues of a plan, by index."""
     rows: Iterable[tuple[list[int], int]] = zip(plan.queue.tolist(), plan.length.tolist(), strict=True)
     return tuple(tuple(indices[place] for place in row[:count]) for row, count in rows)
 
 
 @inner_allocating
 def append(jobs, plan, price, rule, order):  # type: ignore[no-untyped-def]
-    """The jobs of the order, one by one, to the tail of a queue by the rule, then by cost, then by GPU."""
+    """The jobs of the order to the tail of a queue by the rule, then by cost, then by GPU."""
     m = len(plan.kind)
     tail = plan.free.copy()
     for g in range(m):
@@ -137,7 +133,6 @@ def best_place(jobs, plan, first, begin, j):  # type: ignore[no-untyped-def]
 
 @inner_allocating
 def insert(jobs, plan, order):  # type: ignore[no-untyped-def]
-    """Each job of the order where it costs least."""
     first = np.zeros(len(plan.kind), np.int64)
     for j in order:
         gpu, place, _ = best_place(jobs, plan, first, plan.free, j)
@@ -175,7 +170,7 @@ def improve(jobs, plan, passes):  # type: ignore[no-untyped-def]
 
 @compiled
 def arrange(jobs, plan, price, rule, order, passes):  # type: ignore[no-untyped-def]
-    """Add the jobs of the order to the plan: `rule` says to which tail, below 0 to their best places; then improve."""
+    """Add the jobs of the order: `rule` says to which tail, below 0 to their best places; then improve."""
     if rule < 0:
         insert(jobs, plan, order)
     else:
@@ -185,17 +180,15 @@ def arrange(jobs, plan, price, rule, order, passes):  # type: ignore[no-untyped-
 
 
 class Planner(ABC):
-    """A policy that makes new queues at every release."""
+    """A policy that is asked once a tick and makes new queues."""
 
     arithmetic = "integer"
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Nothing is known of the jobs."""
         self.public = public
         self.price: IntArray = np.array([kind.price for kind in public.gpu_types], dtype=np.int64)
 
     def decide_batch(self, jobs: Sequence[Job], view: View) -> Sequence[Queues | None]:
-        """One answer for all that are released in this tick."""
         tables = tables_of(self.public, view.waiting)
         plan = empty_plan(self.public, view.free, len(view.waiting))
         places = {job.index: place for place, job in enumerate(view.waiting)}
@@ -206,11 +199,3 @@ class Planner(ABC):
     @abstractmethod
     def plan(self, jobs: Jobs, plan: Plan, view: View, places: dict[int, int], new: IntArray) -> None:
         """Put every waiting job into the empty plan; `new`: the places of those that are released now."""
-
-    def add(self, jobs: Jobs, plan: Plan, rule: int, order: IntArray, passes: int = 0) -> None:
-        """`ratiobench.online.tenants.plans.arrange`."""
-        arrange(jobs, plan, self.price, rule, order, passes)
-
-    def keep(self, plan: Plan, view: View, places: dict[int, int]) -> None:
-        """The queues that there are."""
-        fill_plan(plan, view.queues, places)

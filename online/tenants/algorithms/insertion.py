@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ratiobench.formulations.tenants.tables import Jobs
 from ratiobench.instances.tenants.model import IntArray
-from ratiobench.online.tenants.plans import Plan, Planner
+from ratiobench.online.tenants.plans import Plan, Planner, arrange, fill_plan
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import Entry, register
 
@@ -13,15 +13,12 @@ BEST_PLACE = -1
 
 
 class Insertion(Planner):
-    """Each new job, in order of arrival, at the place of least extra cost; then, up to `passes`, single jobs move."""
-
     def __init__(self, passes: int) -> None:
         self._passes = passes
 
     def plan(self, jobs: Jobs, plan: Plan, view: View, places: dict[int, int], new: IntArray) -> None:
-        """Into the queues that there are."""
-        self.keep(plan, view, places)
-        self.add(jobs, plan, BEST_PLACE, new, self._passes)
+        fill_plan(plan, view.queues, places)
+        arrange(jobs, plan, self.price, BEST_PLACE, new, self._passes)
 
 
 register(Entry("insertion", "each new job at the place of a queue where it costs least", "1", {},

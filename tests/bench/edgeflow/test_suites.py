@@ -9,10 +9,9 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.edgeflow.claims import CLAIMS, audit, find_met_in_cloud
-from ratiobench.bench.edgeflow.evaluation import MEASURES, explain_loss, measures
+from ratiobench.bench.edgeflow.evaluation import MEASURES, REASONS, STEPS, explain_loss, measures, timeline
 from ratiobench.bench.edgeflow.explanation import explain, gantt
 from ratiobench.bench.edgeflow.suites import ALGORITHMS, OPTIONS, PUBLISHED_RATIOS, published_group, suites
-from ratiobench.bench.edgeflow.timeline import REASONS, STEPS, timeline
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.theory.claim import Case

@@ -72,7 +72,8 @@ def test_the_check_names_the_equation_that_a_spoiled_solution_breaks(data: st.Da
 def test_the_check_counts_decisions() -> None:
     """One too few and one too many break (5)."""
     instance = made(1, 2, types=2, machines=2)
-    whole = split(aggregate_users(instance), search.place_cheapest(aggregate_users(instance)))
+    problem = aggregate_users(instance)
+    whole = split(problem, problem.place_on(problem.cost.argmin(axis=1)))
     for solution in (whole[:1], (*whole, whole[0])):
         report = check(instance, solution)
         assert [each.rule for each in report.violations] == ["5"]

@@ -1,6 +1,7 @@
 """Tenants offline: exact methods against brute force, the dual bound, local search, models, and solve."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import permutations, product
 from math import comb, factorial
 from typing import Any
@@ -16,7 +17,7 @@ from ratiobench.formulations.tenants import models, subsets
 from ratiobench.formulations.tenants import solve as solving
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import HORIZON_LIMIT, Prices
-from ratiobench.formulations.tenants.local_search import Search
+from ratiobench.formulations.tenants.local_search import Search, anneal, rebuild
 from ratiobench.formulations.tenants.solve import export, formulations, solve
 from ratiobench.formulations.tenants.subsets import (
     JOBS_LIMIT,
@@ -258,8 +259,8 @@ def test_local_search_is_deterministic_and_keeps_every_job() -> None:
     begun = search.build_list_schedule(np.argsort(problem.deadline, kind="stable"))
     costs = [check(problem.instance, solution_of(problem, begun)).cost]
     for found in (
-        search.rebuild_schedule(begun, 1, 300, 10, 1.0, 1e-3),
-        search.anneal_schedule(begun, 1, 20_000, 0.1, 1e-3),
+        search.cool(partial(rebuild, 10), begun, 1, 300, 1.0, 1e-3),
+        search.cool(anneal, begun, 1, 20_000, 0.1, 1e-3),
     ):
         report = check(problem.instance, solution_of(problem, found))
         assert report.valid

@@ -471,7 +471,7 @@ def outcome(instance: Instance, placed: list[tuple[int, ...]]) -> tuple[int, int
 def test_the_anchors_are_what_the_two_placements_cost_and_take(recipe: dict[str, Any]) -> None:
     """E_min and MS_greedy exactly; the even split in fractions is near the one in whole tasks."""
     instance = generate(recipe)
-    known = find_anchors(instance)
+    known = find_anchors(instance, instance.cost)
     paid = int(instance.price.sum())
     profit, makespan = outcome(instance, cheapest(instance))
     assert (paid - profit, makespan) == (known.least_cost, known.greedy_ms)
@@ -489,7 +489,7 @@ def test_the_anchors_are_what_the_two_placements_cost_and_take(recipe: dict[str,
 def test_free_energy_has_no_energy_ratio() -> None:
     """Where the cheapest placement costs nothing the ratio of costs and the mean gamma are undefined."""
     instance = named("free_energy")
-    assert find_anchors(instance).energy is None
+    assert find_anchors(instance, instance.cost).energy is None
     assert describe(instance)["price"] is None
     assert anchors_of([[2, 4]], [[3, 5]], [6]).energy == Fraction(8, 6)
     assert anchors_of([[2, 4]], [[3, 5]], [6]).span == 1
