@@ -283,7 +283,7 @@ def test_declared_constants_have_sources(instance: Instance, tmp_path: Path, mon
     write(instance, tmp_path / "same.json")
 
     def found(options: str, prior: Instance | None = None) -> tuple[str, Source, str]:
-        (constant,) = run(instance, path + options, prior).constants
+        (constant,) = run(instance, path + options, prior=prior).constants
         return str(constant.value), constant.source, constant.detail
 
     assert found("") == ("6", Source.ORACLE, "counted")
