@@ -58,12 +58,6 @@ def charnes_cooper(problem: AggregateProblem, plain: bool = False) -> LinearMode
     return rows.model("charnes_cooper", np.concatenate([-spent.ravel(), [paid]]), [*_names(problem, "y"), "t"])
 
 
-def shares_from(problem: AggregateProblem, values: FloatArray) -> FloatArray:
-    """(K, m) fractional totals of a solution of the scaled LP, times a factor common to a type."""
-    types, machines = problem.etc.shape
-    return np.asarray(values[: types * machines].reshape(types, machines))
-
-
 def price_model(problem: AggregateProblem) -> LinearModel:
     """The dual of the scaled Charnes-Cooper LP: columns w_j, the machines' prices, then v_k; for a surplus above 0.
 

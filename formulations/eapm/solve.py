@@ -151,7 +151,9 @@ class _Run(SolveInterval[Fraction]):
                 self.prove(bounds.price_bound(self.problem, direction), Proof.LAGRANGIAN)
         relaxed = self._solve("highs", models.charnes_cooper(self.problem), None)
         if relaxed.values is not None:
-            totals = search.round_shares(self.problem, models.shares_from(self.problem, relaxed.values))
+            totals = search.round_shares(
+                self.problem, relaxed.values[: self.problem.etc.size].reshape(self.problem.etc.shape)
+            )
             self.place(search.descend(self.problem, totals), "rounding")
         if proposed.values is None or relaxed.values is None:
             self.weigh()
@@ -217,14 +219,8 @@ class _Run(SolveInterval[Fraction]):
         """None for a bound that was dropped as wrong."""
         if self.price is None or self.solution is None or self.price.upper < self.lower:
             return None
-        return Certificate(
-            instance=content_hash(self.problem.instance),
-            scale=self.price.scale,
-            prices=self.price.prices,
-            upper=self.price.upper,
-            lower=self.lower,
-            decisions=self.solution,
-        )
+        instance, price = content_hash(self.problem.instance), self.price
+        return Certificate(instance, price.scale, price.prices, price.upper, self.lower, self.solution)
 
 
 def formulations() -> list[tuple[str, str]]:

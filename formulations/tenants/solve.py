@@ -206,13 +206,8 @@ class _Run(SolveInterval[int]):
         """None for a bound that was dropped as wrong."""
         if self.prices.bound > -self.lower:
             return None
-        return Certificate(
-            instance=content_hash(self.instance),
-            prices=tuple(self.prices.pi.tolist()),
-            lower=self.prices.bound,
-            upper=-self.lower,
-            decisions=self._solution(),
-        )
+        prices, bound = tuple(self.prices.pi.tolist()), self.prices.bound
+        return Certificate(content_hash(self.instance), prices, bound, -self.lower, self._solution())
 
 
 def formulations() -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Rules that append: new jobs to the tails of the queues, or all waiting jobs in an order of their own."""
+"""Rules that insert, and rules that append: new jobs to the queues, or all waiting jobs in an order of their own."""
 
 from __future__ import annotations
 
@@ -14,14 +14,19 @@ from ratiobench.online.tenants.plans import CHEAPEST, FASTEST, GREEDY, LEAST_LOA
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import Entry, register
 
+PASSES = 30  # Most passes over the waiting jobs at one release
+BEST_PLACE = -1
 
-class Tails(Planner):
-    def __init__(self, rule: int) -> None:
-        self._rule = rule
+
+class NewJobs(Planner):
+    """Each new job into the queues that there are by a rule of `arrange`, then moves in so many passes."""
+
+    def __init__(self, rule: int, passes: int = 0) -> None:
+        self._rule, self._passes = rule, passes
 
     def plan(self, jobs: Jobs, plan: Plan, view: View, places: dict[int, int], new: IntArray) -> None:
         fill_plan(plan, view.queues, places)
-        arrange(jobs, plan, self.price, self._rule, new, 0)
+        arrange(jobs, plan, self.price, self._rule, new, self._passes)
 
 
 Order = Callable[[Jobs], IntArray]
@@ -61,7 +66,7 @@ class RandomLists(Planner):
 
 
 def _tails(name: str, summary: str, rule: int) -> None:
-    register(Entry(name, summary, "1", {}, lambda options: Tails(rule)))
+    register(Entry(name, summary, "1", {}, lambda options: NewJobs(rule)))
 
 
 def _sorted(name: str, summary: str, order: Order) -> None:
@@ -69,6 +74,10 @@ def _sorted(name: str, summary: str, order: Order) -> None:
                    lambda options: SortedLists(order)))  # fmt: skip
 
 
+register(Entry("insertion", "each new job at the place of a queue where it costs least", "1", {},
+               lambda options: NewJobs(BEST_PLACE)))  # fmt: skip
+register(Entry("replan", f"insertion, then moves of single waiting jobs, at most {PASSES} passes", "1", {},
+               lambda options: NewJobs(BEST_PLACE, PASSES)))  # fmt: skip
 _tails("greedy", "each new job on the tail where it costs least", GREEDY)
 _tails("least-loaded", "each new job on the tail that is free first", LEAST_LOADED)
 _tails("fastest", "each new job on the tail where it ends first", FASTEST)

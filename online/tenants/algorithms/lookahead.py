@@ -52,7 +52,7 @@ from ratiobench.formulations.kernels import compiled, inner, inner_allocating
 from ratiobench.formulations.tenants.tables import Jobs, cost_at, put, take
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.tenants.model import IntArray, Job, Public
-from ratiobench.online.tenants.algorithms.insertion import BEST_PLACE, PASSES
+from ratiobench.online.tenants.algorithms.lists import BEST_PLACE, PASSES
 from ratiobench.online.tenants.plans import NEVER, Plan, Planner, arrange, best_place, fill_plan, tables_of, tail_cost
 from ratiobench.online.tenants.protocol import Queues, View
 from ratiobench.online.tenants.registry import Entry, register
