@@ -97,6 +97,25 @@ def _as_json(value: Any) -> Any:
     return [_as_json(each) for each in value] if isinstance(value, tuple) else value
 
 
+def check_certificate(
+    files: CertificateFiles[Held],
+    content_hash: Callable[[Any], str],
+    prove: Callable[[Any, Held], None],
+    instance: Any,
+    data: Any,
+    source: str,
+) -> Verdict[Held]:
+    """Check a decoded certificate; `prove` raises CertificateError at the first number that is not as recomputed."""
+    certificate, written_seal = files.parse(data, source)
+    try:
+        require(certificate.instance == content_hash(instance), "the certificate is about another instance")  # type: ignore[attr-defined]
+        prove(instance, certificate)
+        require(files.seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
+    except CertificateError as wrong:
+        return Verdict(False, str(wrong), certificate)
+    return Verdict(True, "", certificate)
+
+
 def run_checker(
     parse_instance: Callable[[Any, str], Any], verify: Callable[[Any, Any, str], Verdict[Any]], words: Sequence[str]
 ) -> int:

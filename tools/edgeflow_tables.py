@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ratiobench.instances.edgeflow.tables import CELL, DATA, DAY, PUBLISHED, SHORTEST, SLOT, WIDEST
+from ratiobench.instances.edgeflow.model import DAY
+from ratiobench.instances.edgeflow.tables import CELL, DATA, PUBLISHED, SHORTEST, SLOT, WIDEST
 
 LOGS = {
     "pai": ("pai/gpu_tasks_sample.csv.gz", "start_time", "duration_s", "gpus_total"),

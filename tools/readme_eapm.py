@@ -11,9 +11,8 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-from ratiobench.bench.eapm.suites import READINGS
+from ratiobench.bench.eapm.suites import GAMMAS, READINGS, TABLE1
 from ratiobench.bench.results.ratios import format_decimal
-from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.online.eapm.registry import parse
 from tools.readme_tables import ROOT, figure_data, figures, make_table, write_tables
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 
+from ratiobench.bench.edgeflow.evaluation import timeline
 from ratiobench.bench.edgeflow.suites import (
     _SERVERS,
     _TIGHT,
@@ -25,17 +26,17 @@ from ratiobench.bench.edgeflow.suites import (
     ALGORITHMS,
     BASELINES,
     OPTIONS,
+    PUBLISHED_RATIOS,
     READINGS,
     STALLS,
+    TIMES,
     published_group,
     tightness,
 )
-from ratiobench.bench.edgeflow.timeline import timeline
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.report.timeline import draw_timeline
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.instances.edgeflow.generate import generate
-from ratiobench.instances.edgeflow.paper import PUBLISHED_RATIOS, TIMES
 from ratiobench.online.edgeflow.run import run
 from tools.readme_tables import ROOT, figures, make_table, write_tables
 

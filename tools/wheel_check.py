@@ -82,7 +82,7 @@ def main() -> None:
         (folder / "cell.py").write_text(f"{notebook}\nprint(found.frame().to_csv())\n", encoding="utf-8")
         package = Path(where.strip()).parents[1]
         copy_kernels(package)
-        shipped = "from ratiobench.instances.eapm.named import path; print(path('greedy_ties').read_text())"
+        shipped = "from ratiobench.instances.eapm.generate import path; print(path('greedy_ties').read_text())"
         (folder / "users.json").write_text(run(folder, "-c", shipped), encoding="utf-8")
         for words, what in (
             (["cell.py"], "own:Shy"),

@@ -1,7 +1,6 @@
 """The second paper's claims about its online algorithm, checked on one run in exact arithmetic.
 
-The paper can be read in several ways (`ratiobench.online.eapm.algorithms.printed`); every reading's runs are asked, and
-each verdict names the reading that it is about.
+Runs of every reading of the paper are checked; each verdict names its reading.
 """
 
 from __future__ import annotations
@@ -10,17 +9,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
+from ratiobench.bench.family.source import read_sources
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
 from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.eapm.model import Instance, IntArray, User, freeze, profit_rate
 from ratiobench.online.eapm import registry
-from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.eapm.run import run
 
 AUDITS = "2"  # Version of all checks. Raise it with every claim that is added and every check whose outcome changes.
 NOTATION = (
@@ -49,7 +50,6 @@ def _reading(algorithm: str) -> str | None:
 
 
 def _another(case: Case[Instance]) -> str:
-    """Why a claim about the printed rule says nothing of a run; empty where it does."""
     return f"{ANOTHER}`online` as printed" if _reading(case.run.algorithm) is None else ""
 
 
@@ -67,7 +67,6 @@ def _counted(count: str, what: str, case: Case[Instance]) -> Check:
 
 
 def _best_of_three(case: Case[Instance]) -> Check:
-    """Greedy and Average are run beside it."""
     instance, run, _ = case
     bags = zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True)
     if any(price <= tasks * int(instance.cost[kind].min()) for kind, tasks, price in bags):
@@ -77,19 +76,13 @@ def _best_of_three(case: Case[Instance]) -> Check:
     return replace(compare_sides(max(values.values()), run.welfare, "max(Greedy, Average) <= Online"), figures=values)
 
 
-@keep_by_content(content_hash, 16)
-def _play(instance: Instance, algorithm: str) -> OnlineRun:
-    """Another algorithm's run on an instance."""
-    from ratiobench.online.eapm.run import run
-
-    return run(instance, algorithm)
+_play = keep_by_content(content_hash, 16)(run)
 
 
 def _best_step(case: Case[Instance]) -> Check:
     """Step by step against the best placement; the first step that falls short is the witness.
 
-    Where no placement of a bag leaves a profit there is no best one (a longer makespan makes a loss look better); such
-    steps are passed over.
+    If no placement of a bag leaves a profit there is no best one (a longer makespan makes a loss look better).
     """
     instance, run, _ = case
     from ratiobench.online.eapm.algorithms.exact_step import LIMIT, best_step
@@ -117,15 +110,13 @@ def _best_step(case: Case[Instance]) -> Check:
 
 
 class Placement(NamedTuple):
-    """What a run has once a bag is placed."""
-
     profit: int  # micro-units so far
     busy: int  # ms until which the last machine is busy
     rate: Fraction  # units per second
 
 
 def place_bag(load: IntArray, user: User, shares: IntArray, worth: int) -> Placement:
-    """The placement of so many tasks on each machine; `worth`: the profit so far and what the user pays."""
+    """So many tasks on each machine; `worth`: the profit so far and what the user pays."""
     profit, busy = worth - int(shares @ user.cost), int((load + shares * user.etc_ms).max())
     return Placement(profit, busy, profit_rate(profit, busy))
 
@@ -203,3 +194,4 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
 )
 THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
 audit = THEORY.audit
+SOURCES = read_sources(Path(__file__).with_name("sources.toml"))

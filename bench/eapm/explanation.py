@@ -1,4 +1,4 @@
-"""A run on a small instance of EAPM, user by user: loads, placements, the profit rate after each, what was taken."""
+"""A run on a small instance of EAPM, user by user: loads, placements, the profit rate after each."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ import numpy as np
 from ratiobench.bench.eapm.claims import CLAIMS, place_bag
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.family.explanation import (
+    Explanation,
+    Figure,
+    Grid,
+    Listing,
+    Moment,
+    Sentence,
+    Square,
+    explain_run,
+)
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.eapm.model import Instance, IntArray, User, freeze
-from ratiobench.instances.eapm.solution import Decision, Solution
+from ratiobench.instances.eapm.model import Decision, Instance, IntArray, Solution, User, freeze
 from ratiobench.online.eapm.algorithms.exact_step import LIMIT, best_step
 from ratiobench.online.outcome import OnlineRun
 
 
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:
-    """The run user by user; `reference` is the interval on OPT, `check` the claim at the end."""
-    opt: Sentence = ["OPT = ", reference.upper]
-    if reference.lower != reference.upper:
-        opt = ["OPT in [", reference.lower, ", ", reference.upper, "]"]
-    found = "" if reference.lower == reference.upper else " or more"
-    remarks: list[Sentence] = [
-        ["Profit rate: profit so far (prices less energy) over the time until which the last machine is busy. The best "
-         "placement is that of the user alone, after those before it; no user that comes is known."]
-    ]  # fmt: skip
-    remarks += [[f"INVALID: {violation}"] for violation in run.violations]
-    return Explanation(
-        instance=instance.name,
-        about=str(instance.origin.get("about", "")),
-        algorithm=run.label,
-        result=[*opt, ", ALG = ", run.welfare, " units/s"],
+    opt = "OPT" if reference.lower == reference.upper else "OPT or more"
+    return explain_run(
+        instance,
+        run,
+        reference,
+        " units/s",
+        "Profit rate: profit so far (prices less energy) over the time until which the last machine is busy. The best "
+        "placement is that of the user alone, after those before it; no user that comes is known.",
         tables=[_users(instance), _machines(instance)],
-        remarks=remarks,
         moments=_moments(instance, run.decisions),
-        outcome=[_placed(instance, run.decisions, "ALG"), _placed(instance, reference.solution, f"OPT{found}")],
+        outcome=[_placed(instance, run.decisions, "ALG"), _placed(instance, reference.solution, opt)],
         ending=find_claim(CLAIMS, check.name).end_explanation(check, "Where the argument fails"),
     )
 
@@ -69,7 +69,6 @@ def _moments(instance: Instance, decisions: Solution) -> list[Moment]:
 
 
 def _moment(instance: Instance, user: User, load: IntArray, profit: int, taken: Decision) -> Moment:
-    """One user: how the machines stood, what could be done, what was done."""
     rows = [(name, [Square(int(busy), None, share > 0)]) for name, busy, share in
             zip(instance.machines, load.tolist(), taken, strict=True)]  # fmt: skip
     grid = Grid("Busy until, ms", "machine", ["ms"], rows)
@@ -92,7 +91,7 @@ def _moment(instance: Instance, user: User, load: IntArray, profit: int, taken: 
 
 
 def _ways(user: User, load: IntArray, profit: int, taken: Decision) -> tuple[dict[str, Decision], list[Sentence]]:
-    """The placement that was made, and others to compare: the best one now, all on the cheapest, evenly."""
+    """The placement that was made, and others to compare."""
     machines = len(load)
     even = tuple(user.tasks // machines + (j < user.tasks % machines) for j in range(machines))
     cheapest = int(user.energy_uj.argmin())
@@ -113,7 +112,6 @@ def _ways(user: User, load: IntArray, profit: int, taken: Decision) -> tuple[dic
 
 
 def _placed(instance: Instance, solution: Solution, title: str) -> Grid:
-    """How many tasks of each user run on each machine, and until when it is busy."""
     load: IntArray = np.zeros(len(instance.machines), np.int64)
     columns = []
     for i, shares in enumerate(solution):

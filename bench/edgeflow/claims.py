@@ -1,7 +1,6 @@
 """Claims of the papers on EdgeFlow and ElasticFlow, checked on one run against the certified interval on OPT.
 
-The bound is on what any scheduler could have met that knew everything beforehand, so it is a proof. Four checks also
-play the same policy without edge servers, or another policy on the same jobs.
+Four checks also play the same policy without edge servers, or another policy on the same jobs.
 """
 
 from __future__ import annotations
@@ -9,8 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
+from ratiobench.bench.family.source import read_sources
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
 from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.edgeflow.check import check
@@ -18,6 +19,7 @@ from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.edgeflow.format import content_hash
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.online.edgeflow import registry
+from ratiobench.online.edgeflow.run import run
 from ratiobench.online.outcome import OnlineRun
 
 AUDITS = "4"  # Version of all checks. Raise it with every claim that is added and every check whose outcome changes.
@@ -38,10 +40,6 @@ WITNESSES = 8  # Jobs of a witness that are named
 # Whose runs a claim is about: empty, or why it does not apply.
 
 
-def _head(run: OnlineRun) -> str:
-    return str(registry.parse(run.algorithm).head)
-
-
 def _uses_edge(run: OnlineRun) -> bool:
     spec = registry.parse(run.algorithm)
     return spec.head not in BASELINES or spec.options.get("edge", "none") != "none"
@@ -52,7 +50,8 @@ def _baseline(case: Case[Instance]) -> str:
 
 
 def _elasticflow(case: Case[Instance]) -> str:
-    return "" if _head(case.run) == "elasticflow" and not _uses_edge(case.run) else f"{ANOTHER}`elasticflow`"
+    head = registry.parse(case.run.algorithm).head
+    return "" if head == "elasticflow" and not _uses_edge(case.run) else f"{ANOTHER}`elasticflow`"
 
 
 def _admission(case: Case[Instance]) -> str:
@@ -69,7 +68,6 @@ def _on_edge(case: Case[Instance]) -> str:
 
 
 def _room(case: Case[Instance]) -> Check:
-    """A verified schedule shows that there is room, the bound that there is none."""
     _, run, reference = case
     left = MARGIN * run.admitted
     found = compare_sides(left, reference.upper, "1.1 met <= upper end of OPT", sure=left <= reference.lower)
@@ -77,22 +75,21 @@ def _room(case: Case[Instance]) -> Check:
 
 
 def _worth(case: Case[Instance]) -> Check:
-    """What this policy meets without the servers is no more than the best without them."""
     instance, run, reference = case
-    without = count_met_without_edge(instance, run.algorithm)
+    without = _without(instance, run.algorithm).admitted
     reason = "1.1 times what the policy meets without edge servers <= upper end of OPT with them"
     found = compare_sides(MARGIN * without, reference.upper, reason, sure=False)
     return replace(found, figures={"at_most": int(reference.upper) - without, "without": without})
 
 
 def _helps(case: Case[Instance]) -> Check:
-    """The same policy, once more without servers."""
     instance, run, _ = case
     without = _without(instance, run.algorithm)
     found = compare_sides(without.admitted, run.admitted, "met without edge servers <= met with them")
     if found.status is Verdict.HOLDS:
         return found
-    lost = _difference(instance, without, run)
+    one, other = check(instance, without.decisions).met, check(instance, run.decisions).met
+    lost = [i for i in range(instance.jobs) if one[i] and not other[i]][:WITNESSES]
     moved = sorted({i for i, pieces in enumerate(run.decisions) if any(piece.place for piece in pieces)})
     return replace(found, witness={"met_only_without": lost, "ran_on_the_edge": moved[:WITNESSES]})
 
@@ -136,27 +133,11 @@ def find_met_in_cloud(instance: Instance, reference: SolveReport) -> tuple[bool,
     return tuple(met[i] and not any(p.place for p in pieces) for i, pieces in enumerate(reference.solution))
 
 
-def _difference(instance: Instance, more: OnlineRun, less: OnlineRun) -> list[int]:
-    """The first jobs that one run meets and the other does not."""
-    one, other = check(instance, more.decisions).met, check(instance, less.decisions).met
-    return [i for i in range(instance.jobs) if one[i] and not other[i]][:WITNESSES]
-
-
-def count_met_without_edge(instance: Instance, algorithm: str) -> int:
-    """How many jobs the policy meets where there are no edge servers."""
-    return _without(instance, algorithm).admitted
-
-
 def _without(instance: Instance, algorithm: str) -> OnlineRun:
     return _play(replace(instance, edge=(), cache={}), algorithm)
 
 
-@keep_by_content(content_hash, 16)
-def _play(instance: Instance, algorithm: str) -> OnlineRun:
-    """Another policy's run on an instance."""
-    from ratiobench.online.edgeflow.run import run
-
-    return run(instance, algorithm)
+_play = keep_by_content(content_hash, 16)(run)
 
 
 _EDGEFLOW = "EdgeFlow, section 5.3"
@@ -245,3 +226,4 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
 )
 THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
 audit = THEORY.audit
+SOURCES = read_sources(Path(__file__).with_name("sources.toml"))

@@ -20,6 +20,7 @@ from ratiobench.instances.edgeflow.format import FORMAT, parse
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import RandomNumbers
+from ratiobench.online.edgeflow.run import run
 
 RIVALS = ("afs", "edf")  # Their runs take the place of OPT in `for_good` until OPT is known
 # The claims that can be searched for, and whose runs are looked at
@@ -29,7 +30,7 @@ SEARCHED: Mapping[str, str] = {
 
 
 def draw_document(draws: RandomNumbers, jobs: int, seconds: int, gpus: int) -> Document:
-    """A random instance with at most so many jobs, seconds and GPUs; most jobs can be met when they are alone."""
+    """A random instance; most jobs can be met when they are alone."""
 
     def chance(one_in: int) -> bool:
         return draws.draw_between(1, one_in) == 1
@@ -67,32 +68,6 @@ def draw_document(draws: RandomNumbers, jobs: int, seconds: int, gpus: int) -> D
     }  # fmt: skip
 
 
-def _smaller(document: Document) -> Iterator[Document]:
-    """Documents with something less: jobs, windows, models, shares, then single numbers."""
-
-    def change(path: tuple[Any, ...], less: int | None) -> Document:
-        """The document with a smaller number at a place, or without what stands there (None)."""
-        other = copy.deepcopy(document)
-        place: Any = other
-        for key in path[:-1]:
-            place = place[key]
-        if less is None:
-            del place[path[-1]]
-        else:
-            place[path[-1]] = less
-            other["jobs"].sort(key=lambda job: job["submit"])
-        return other
-
-    for part in ("jobs", "edge", "models"):
-        yield from (change((part, k), None) for k in range(len(document[part])))
-    for k, model in enumerate(document["models"]):
-        yield from (change(("models", k, "speed", j), None) for j in range(len(model["speed"])))
-    for path, value in list(_numbers(document, ())):
-        for less in dict.fromkeys((0, 1, value // 2, value - 1)):
-            if 0 <= less < value:
-                yield change(path, less)
-
-
 def _numbers(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], int]]:
     """Every number with its path, but for the GPUs of a node, which change nothing here."""
     if isinstance(value, int):
@@ -104,8 +79,6 @@ def _numbers(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...
 
 
 class _Problem(SearchProblem[Document]):
-    """A claim on random instances of elastic jobs."""
-
     state_format, shrinking, is_exact = "ratiobench/edgeflow-hunt/2", 4000, False
 
     def __init__(self, claim: Claim[Case[Instance]], algorithm: str) -> None:
@@ -120,7 +93,28 @@ class _Problem(SearchProblem[Document]):
         return draw_document(draws, limits.tasks, limits.largest, limits.nodes or self.nodes)
 
     def smaller(self, candidate: Document) -> Iterator[Document]:
-        return _smaller(candidate)
+        """Documents with something less: jobs, windows, models, shares, then single numbers."""
+
+        def change(path: tuple[Any, ...], less: int | None) -> Document:
+            other = copy.deepcopy(candidate)
+            place: Any = other
+            for key in path[:-1]:
+                place = place[key]
+            if less is None:
+                del place[path[-1]]
+            else:
+                place[path[-1]] = less
+                other["jobs"].sort(key=lambda job: job["submit"])
+            return other
+
+        for part in ("jobs", "edge", "models"):
+            yield from (change((part, k), None) for k in range(len(candidate[part])))
+        for k, model in enumerate(candidate["models"]):
+            yield from (change(("models", k, "speed", j), None) for j in range(len(model["speed"])))
+        for path, value in list(_numbers(candidate, ())):
+            for less in dict.fromkeys((0, 1, value // 2, value - 1)):
+                if 0 <= less < value:
+                    yield change(path, less)
 
     def size(self, candidate: Document) -> tuple[int, ...]:
         return len(candidate["jobs"]), sum(value for _, value in _numbers(candidate, ()))
@@ -133,9 +127,6 @@ class _Problem(SearchProblem[Document]):
         return parse(candidate | {"name": name, "origin": origin})
 
     def measure(self, candidate: Document, floor: Fraction = Fraction(-1)) -> Measure | None:
-        """Against rivals' runs in the place of OPT."""
-        from ratiobench.online.edgeflow.run import run
-
         try:
             instance = parse(candidate)
         except InputError:
@@ -155,7 +146,6 @@ class _Problem(SearchProblem[Document]):
 
     def check(self, instance: Instance) -> Check:
         from ratiobench.formulations.edgeflow.solve import solve
-        from ratiobench.online.edgeflow.run import run
 
         return self.claim.check_run(Case(instance, run(instance, self.algorithm), solve(instance)))
 

@@ -1,17 +1,139 @@
-"""What the family adds to `evaluate`: tiny instances, shipped policies, and which jobs a run misses that OPT meets."""
+"""Exact figures about a run, its time line, and what the family adds to `evaluate`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
-from ratiobench.bench.edgeflow.measures import find_stalls
-from ratiobench.bench.family.capabilities import EvaluationSupport, Loss, LossReport, SizeRange
+from ratiobench.bench.family.capabilities import (
+    EvaluationSupport,
+    Loss,
+    LossReport,
+    Refusal,
+    SizeRange,
+    Timeline,
+    TimeSeries,
+)
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.show import clock_text
 from ratiobench.formulations.edgeflow.check import check, join_pieces
-from ratiobench.instances.edgeflow.model import CLOUD, Instance
-from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import CLOUD, DAY, Instance, Job, Model, Piece, Solution, is_hopeless, span
 from ratiobench.instances.edgeflow.tables import arrivals
 from ratiobench.instances.io.seeds import Stream
+from ratiobench.online.outcome import OnlineRun
+
+PLACES = 240  # A time line has at most so many times, but for one that is not whole
+STEPS = (1, 10, 60, 300, 600, 1800, 3600, 10_800, 43_200, DAY)
+HOPELESS, NEVER, LATE = "cannot be met", "never ran", "ran and missed"
+REASONS = {
+    HOPELESS: "its deadline is too early even with the whole cloud and an edge server to itself",
+    NEVER: "declined, or never given a GPU or a server before its deadline",
+    LATE: "given GPUs or a server, but too few or too late",
+}
+
+
+def timeline(instance: Instance, run: OnlineRun) -> Timeline:
+    end = max([span(instance), *(piece.end for pieces in run.decisions for piece in pieces), 1])
+    step = next((each for each in STEPS if -(-end // each) <= PLACES), -(-end // PLACES))
+    count = -(-end // step)
+    met = check(instance, run.decisions).met
+    jobs = [instance.job(i) for i in range(instance.jobs)]
+    cloud = _use(
+        ((p.start, p.end, p.gpus) for pieces in run.decisions for p in pieces if p.place == CLOUD), step, count
+    )
+    edge = _use(((p.start, p.end, 1) for pieces in run.decisions for p in pieces if p.place != CLOUD), step, count)
+    most = max((window.servers for window in instance.edge), default=0)
+    loads = [TimeSeries("cloud GPUs", [Fraction(each, step * instance.gpus) for each in cloud])]
+    if most:
+        there = _use(((w.start, w.end, w.servers) for w in instance.edge), step, count)
+        loads += [
+            TimeSeries("edge servers", [Fraction(each, step * most) for each in edge]),
+            TimeSeries("edge servers idle", [Fraction(each, step * most) for each in there]),
+        ]
+    refused = []
+    for job, done, pieces in zip(jobs, met, run.decisions, strict=True):
+        if not done:
+            reason = HOPELESS if is_hopeless(instance, job) else LATE if pieces else NEVER
+            about = f"{instance.models[job.model].name}, {job.deadline - job.submit:,} s to its deadline"
+            refused.append(Refusal(job.index, job.submit // step + 1, reason, about))
+    admitted = [0] * count
+    for job, done in zip(jobs, met, strict=True):
+        admitted[job.submit // step] += done
+    return Timeline(
+        unit=_unit(step), times=range(1, count + 1), loads=loads, prices={}, admitted=admitted, refused=refused,
+        reasons=REASONS, clock=[clock_text(k * step) for k in range(count)],
+        clock_title="time since the instance began",
+        asked=[Fraction(each, step * instance.gpus) for each in _use(_asked(instance, jobs), step, count)],
+    )  # fmt: skip
+
+
+def _use(spans: Iterable[tuple[int, int, int]], step: int, count: int) -> list[int]:
+    """The amount times the seconds in each step, of (from, to, amount)."""
+    found = [0] * count
+    for start, end, amount in spans:
+        for k in range(start // step, min(count, -(-end // step))):
+            found[k] += amount * (min(end, (k + 1) * step) - max(start, k * step))
+    return found
+
+
+def _asked(instance: Instance, jobs: Sequence[Job]) -> Iterable[tuple[int, int, int]]:
+    """What the jobs that can be met would use if each ran at once, with the least share that meets it."""
+    for job in jobs:
+        model = instance.models[job.model]
+        window = job.deadline - job.submit - model.overhead_s
+        for gpus, speed in model.useful(instance.gpus):
+            if window > 0 and speed * window >= job.work:
+                yield job.submit, job.submit + model.overhead_s + -(-job.work // speed), gpus
+                break
+
+
+def _unit(step: int) -> str:
+    for size, word in ((DAY, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
+        if step % size == 0:
+            return word if step == size else f"{step // size}-{word} slot"
+    raise AssertionError(step)
+
+
+MEASURES = ("satisfied", "moves", "crossings", "stalled_s", "gpu_use", "well_used")
+
+
+def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -> Mapping[str, Fraction | None]:
+    """Exact figures by name; stalled_s: seconds per job in which it stands still because it starts or moves."""
+    found = check(instance, run.decisions)
+    first = int(instance.submit.min()) if instance.jobs else 0
+    whole = instance.gpus * (span(instance) - first)
+    stalls = crossings = use = met_use = 0
+    for i, pieces in enumerate(run.decisions):
+        runs = join_pieces(pieces)
+        crossings += sum(one.place != other.place for one, other in pairwise(runs))
+        stalls += sum(each for _, each in find_stalls(instance.models[int(instance.model[i])], runs))
+        mine = sum(p.gpus * max(0, min(p.end, span(instance)) - p.start) for p in runs if p.place == CLOUD)
+        use += mine
+        met_use += found.met[i] * mine
+
+    def part(count: int, of: int) -> Fraction | None:
+        return Fraction(count, of) if of else None
+
+    return {
+        "satisfied": part(found.value or 0, instance.jobs),
+        "moves": part(found.moves, instance.jobs),
+        "crossings": part(crossings, instance.jobs),
+        "stalled_s": part(stalls, instance.jobs),
+        "gpu_use": part(use, whole),
+        "well_used": part(met_use, use),
+    }
+
+
+def find_stalls(model: Model, runs: Sequence[Piece]) -> Iterator[tuple[Piece, int]]:
+    """Each piece with the seconds in which the job stands still; no piece continues another."""
+    before: Piece | None = None
+    for piece in runs:
+        stall = model.overhead_s + model.edge_overhead_s * (before is not None and before.place != piece.place)
+        yield piece, min(stall, piece.end - piece.start)
+        before = piece
+
 
 _CLUSTERS = ("pai", "philly", "helios")
 
@@ -41,7 +163,6 @@ def draw_day(recipe: Mapping[str, Any], stream: Stream) -> Mapping[str, Any]:
 
 
 def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> LossReport:
-    """Which jobs the run misses that the best known solution meets, and what GPU time the missed jobs used."""
     met, best_met = check(instance, decisions).met, check(instance, best).met
     missed = [i for i in range(instance.jobs) if best_met[i] and not met[i]]
     extra = [i for i in range(instance.jobs) if met[i] and not best_met[i]]
@@ -79,7 +200,6 @@ def _gpu_seconds(pieces: Sequence[Piece]) -> int:
 
 
 def _missed(instance: Instance, i: int, decisions: Solution, best: Sequence[Piece], met: Sequence[bool]) -> Loss:
-    """A job whose deadline the run misses and the best known solution meets."""
     job = instance.job(i)
     done = min(1.0, _progress(instance, i, decisions[i]) / max(1, job.work))
     first, best_first = (pieces[0].start if pieces else None for pieces in (decisions[i], best))

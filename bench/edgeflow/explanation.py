@@ -6,39 +6,32 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ratiobench.bench.edgeflow.claims import CLAIMS
-from ratiobench.bench.edgeflow.measures import find_stalls
+from ratiobench.bench.edgeflow.evaluation import find_stalls
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Square, explain_run
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.edgeflow.check import check as verify
 from ratiobench.formulations.edgeflow.check import join_pieces
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.edgeflow.model import EDGE, Instance
-from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import EDGE, Instance, Piece, Solution
 from ratiobench.online.outcome import OnlineRun
 
 
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:
-    """The run from change to change; `reference` is the interval on OPT, `check` the claim at the end."""
-    same = reference.lower == reference.upper
-    opt: Sentence = ["OPT = ", reference.upper] if same else ["OPT in [", reference.lower, ", ", reference.upper, "]"]
-    remarks: list[Sentence] = [
-        ["A square says on how many GPUs a job runs, `e` on an edge server, `-` that it waits; a "
-         "job that has just started or moved stands still for its stall."]
-    ]  # fmt: skip
-    remarks += [[f"INVALID: {violation}"] for violation in run.violations]
-    return Explanation(
-        instance=instance.name,
-        about=str(instance.origin.get("about", "")),
-        algorithm=run.label,
-        result=[*opt, ", ALG = ", run.welfare, " jobs met"],
+    opt = "OPT" if reference.lower == reference.upper else "OPT or less"
+    return explain_run(
+        instance,
+        run,
+        reference,
+        " jobs met",
+        "A square says on how many GPUs a job runs, `e` on an edge server, `-` that it waits; a job that has just "
+        "started or moved stands still for its stall.",
         tables=[_jobs(instance, run.decisions), _models(instance), _windows(instance)],
-        remarks=remarks,
         moments=_moments(instance, run.decisions),
         outcome=[
             gantt(instance, run.decisions, "ALG"),
-            *([gantt(instance, reference.solution, "OPT" if same else "OPT or less")] if reference.solution else []),
+            *([gantt(instance, reference.solution, opt)] if reference.solution else []),
         ],
         ending=find_claim(CLAIMS, check.name).end_explanation(check),
     )
@@ -58,7 +51,6 @@ def _jobs(instance: Instance, solution: Solution) -> Listing:
 
 
 def _models(instance: Instance) -> Listing:
-    """What each model makes per second."""
     rows: list[list[Figure]] = []
     for model in instance.models:
         stalls: list[Figure] = [model.overhead_s, model.edge_overhead_s]
@@ -77,7 +69,6 @@ def _windows(instance: Instance) -> Listing:
 
 
 def list_changes(instance: Instance, solution: Solution) -> list[int]:
-    """The seconds at which anything begins or ends, in order."""
     seconds = {0, *instance.submit.tolist(), *instance.deadline.tolist()}
     seconds |= {x for window in instance.edge for x in (window.start, window.end)}
     seconds |= {x for pieces in solution for piece in pieces for x in (piece.start, piece.end)}
@@ -105,7 +96,6 @@ def _square(pieces: Sequence[Piece], job: int, second: int, there: bool) -> Squa
 
 
 def _moments(instance: Instance, solution: Solution) -> list[Moment]:
-    """What happens in each second in which a share changes or a job comes."""
     found = verify(instance, solution)
     runs = [join_pieces(pieces) for pieces in solution]
     moments = []
@@ -131,21 +121,13 @@ def _moments(instance: Instance, solution: Solution) -> list[Moment]:
             continue
         lines = [f"job {i} {_place(piece)}{f', still for {stall} s' if stall else ''}" for i, piece, stall in begun]
         lines += [f"job {i} stops" for i in ended if found.ends[i] != second]
-        moments.append(
-            Moment(
-                heading=f"Second {second}",
-                said=["; ".join(happened) or "the policy wakes"],
-                grids=[],
-                candidates=None,
-                notes=[],
-                decision=["; ".join(lines) or "nothing changes"],
-            )
-        )
+        text, decision = "; ".join(happened) or "the policy wakes", "; ".join(lines) or "nothing changes"
+        moments.append(Moment(f"Second {second}", [text], [], None, [], [decision]))
     return moments
 
 
 def _idle(instance: Instance, second: int) -> list[int]:
-    """How many servers there are from a second on in which that changes; empty where it does not."""
+    """How many servers there are from a second on in which that changes; empty if it does not."""
     starting = [window.servers for window in instance.edge if window.start == second]
     return starting or [0 for window in instance.edge if window.end == second]
 

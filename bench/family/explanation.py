@@ -10,11 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ratiobench.bench.family.checks import Verdict
     from ratiobench.bench.family.source import Source
+    from ratiobench.formulations.report import SolveReport
+    from ratiobench.online.outcome import OnlineRun
 
 Figure = int | Fraction | str | None  # An exact number, or words; None: there is none
 Sentence = Sequence[int | Fraction | str]  # A sentence in pieces: words as they stand, and exact numbers between them
@@ -92,6 +94,23 @@ class Explanation:
     ending: Conclusion | None  # the claim; None where none was asked for and the family's own is about other algorithms
     sources: Sequence[Source] = ()  # the papers that it names
     signs: Sequence[tuple[str, str]] = ()  # (sign, meaning) of the family
+
+
+def explain_run(
+    instance: Any, run: OnlineRun, reference: SolveReport, unit: str, note: str, **parts: Any
+) -> Explanation:
+    """An explanation with what all families say of a run; `parts`: its other fields."""
+    opt: Sentence = ["OPT = ", reference.upper]
+    if reference.lower != reference.upper:
+        opt = ["OPT in [", reference.lower, ", ", reference.upper, "]"]
+    return Explanation(
+        instance=instance.name,
+        about=str(instance.origin.get("about", "")),
+        algorithm=run.label,
+        result=[*opt, ", ALG = ", run.welfare, unit],
+        remarks=[[note], *([f"INVALID: {violation}"] for violation in run.violations)],
+        **parts,
+    )
 
 
 _SIGN = r"[A-Za-z]+\d*|\d+"  # A word of a sign, or of a text that uses it

@@ -1,7 +1,6 @@
-"""Claims of the patent about its search, and conditions for them, checked on one run against the interval on OPT.
+"""Claims of the patent about its search, checked on one run against the certified interval on OPT.
 
-The schedule at the upper end of the interval is verified, so "a cheaper deployment exists" is shown by it; the lower
-end is proved, so "nothing is cheaper" is, too. Some checks play another reading, or another policy, beside the run.
+Some checks play another reading, or another policy, beside the run.
 """
 
 from __future__ import annotations
@@ -10,17 +9,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
+from ratiobench.bench.family.source import read_sources
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
 from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.tenants.tables import queues_of, tables
 from ratiobench.instances.tenants.format import content_hash
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.solution import Solution
+from ratiobench.instances.tenants.model import Instance, Solution
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.tenants import registry
 from ratiobench.online.tenants.algorithms.patent import HEURISTICS, Means
+from ratiobench.online.tenants.run import run
 
 AUDITS = "1"  # Version of all checks. Raise it with every claim that is added and every check whose outcome changes.
 NOTATION = (
@@ -38,16 +39,12 @@ RIVAL = "edf"  # Whom the search is held against with other prices
 # Whose runs a claim is about: empty, or why it does not apply.
 
 
-def _head(run: OnlineRun) -> str:
-    return str(registry.parse(run.algorithm).head)
-
-
 def _options(run: OnlineRun) -> dict[str, str]:
     return dict(registry.parse(run.algorithm).options)
 
 
 def _search(case: Case[Instance]) -> str:
-    if _head(case.run) != "patent":
+    if registry.parse(case.run.algorithm).head != "patent":
         return f"{ANOTHER}`patent`"
     return "" if case.instance.jobs else "there is no job"
 
@@ -90,8 +87,8 @@ def _moved(ours: Solution, theirs: Solution) -> list[list[int]]:
 def _admissible(case: Case[Instance]) -> Check:
     """Along a verified schedule: the last jobs of its queues, against what they cost there.
 
-    With all other jobs placed as in that schedule, these cost no more than they do in it. So h may not be above that,
-    for any choice of how many last jobs of every queue: the choice that is worst for h is the best of every queue.
+    With all other jobs placed as in it these cost no more, so h may not be above that for any choice of how many last
+    jobs of every queue; the choice that is worst for h is the worst of every queue.
     """
     instance, run, reference = case
     public, jobs = instance.public(), [instance.job(j) for j in range(instance.jobs)]
@@ -115,8 +112,6 @@ def _admissible(case: Case[Instance]) -> Check:
 
 
 def _against(other: Callable[[OnlineRun], str], what: str) -> Callable[[Case[Instance]], Check]:
-    """cost <= that of another algorithm, played beside it."""
-
     def check(case: Case[Instance]) -> Check:
         instance, run, _ = case
         rival = _play(instance, other(run))
@@ -126,8 +121,6 @@ def _against(other: Callable[[OnlineRun], str], what: str) -> Callable[[Case[Ins
 
 
 def _named(**changed: str) -> Callable[[OnlineRun], str]:
-    """The run's algorithm with some options changed."""
-
     def name(run: OnlineRun) -> str:
         return "patent:" + ",".join(f"{key}={value}" for key, value in (_options(run) | changed).items())
 
@@ -152,12 +145,7 @@ def _order(case: Case[Instance]) -> Check:
     return replace(found, witness={"changes_at": turned}) if turned else found
 
 
-@keep_by_content(content_hash, 64)
-def _play(instance: Instance, algorithm: str) -> OnlineRun:
-    """Another policy's run on an instance."""
-    from ratiobench.online.tenants.run import run
-
-    return run(instance, algorithm)
+_play = keep_by_content(content_hash, 64)(run)
 
 
 _CLAIM = "the patent's claim 7; its text is lost, `patent` reads it as a beam or best-first search by F"
@@ -228,3 +216,4 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
 )
 THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
 audit = THEORY.audit
+SOURCES = read_sources(Path(__file__).with_name("sources.toml"))

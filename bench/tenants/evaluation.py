@@ -1,13 +1,39 @@
-"""What the family adds to `evaluate`: tiny instances, shipped policies, and which jobs cost more than in OPT."""
+"""Exact figures about a run, and what the family adds to `evaluate`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from ratiobench.bench.family.capabilities import EvaluationSupport, Loss, LossReport, SizeRange
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.solution import Solution, Start
+from ratiobench.bench.family.checks import Check
+from ratiobench.formulations.tenants.check import check
+from ratiobench.instances.tenants.model import Instance, Solution, Start
+from ratiobench.online.outcome import OnlineRun
+
+MEASURES = ("met", "lateness", "flow", "money", "spread", "balanced")
+ROUND = 10**6
+
+
+def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -> Mapping[str, Fraction | None]:
+    """Exact figures by name, but for the last two, which are rounded; money: dollars of GPU time per job."""
+    found = check(instance, run.decisions)
+
+    def each(total: int, unit: int = 1) -> Fraction | None:
+        return Fraction(total, unit * instance.jobs) if instance.jobs else None
+
+    mean = found.cost / instance.gpus
+    spread = Fraction(round(found.spread / mean * ROUND), ROUND) if found.cost else None
+    return {
+        "met": each(found.met),
+        "lateness": each(found.lateness),
+        "flow": each(found.flow),
+        "money": each(found.money, 10**6),
+        "spread": spread,
+        "balanced": None if spread is None else 1 + spread / instance.gpus,
+    }
+
 
 _TRACES = ("pai", "philly", "helios")
 
@@ -26,7 +52,6 @@ def tiny_recipe(seed: int, number: int) -> Mapping[str, Any]:
 
 
 def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> LossReport:
-    """Job by job what the run costs more than the best known solution, and by what: lateness, time or money."""
     losses, parts, gains = [], {"lateness": 0, "time": 0, "money": 0}, 0
     for j, (ours, other) in enumerate(zip(decisions, best, strict=True)):
         if ours is None or other is None:
@@ -50,7 +75,6 @@ def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> Los
 
 
 def _parts(instance: Instance, j: int, start: Start) -> dict[str, int]:
-    """Lateness, time and money of a job, 1/100 micro-dollar."""
     kind = int(instance.gpu_type[start.gpu])
     run, sensitivity = int(instance.run[j][kind]), int(instance.cost_sensitivity[j])
     end = start.tick + run
@@ -62,7 +86,6 @@ def _parts(instance: Instance, j: int, start: Start) -> dict[str, int]:
 
 
 def _dearer(instance: Instance, j: int, decisions: Solution, ours: Start, other: Start) -> Loss:
-    """A job that costs more than in the best known solution."""
     cost, best_cost = _parts(instance, j, ours), _parts(instance, j, other)
     more = sum(cost.values()) - sum(best_cost.values())
 

@@ -6,34 +6,25 @@ from itertools import pairwise
 
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Square, explain_run
 from ratiobench.bench.tenants.claims import CLAIMS
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.solution import Solution
+from ratiobench.instances.tenants.model import Instance, Solution
 from ratiobench.online.outcome import OnlineRun
 
 
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:
-    """The run from change to change; `reference` is the interval on OPT, `check` the claim at the end."""
-    same = reference.lower == reference.upper
-    opt: Sentence = ["OPT = ", reference.upper] if same else ["OPT in [", reference.lower, ", ", reference.upper, "]"]
-    remarks: list[Sentence] = [["A square says which job runs on the GPU."]]
-    remarks += [[f"INVALID: {violation}"] for violation in run.violations]
-    theirs = reference.solution
-    return Explanation(
-        instance=instance.name,
-        about=str(instance.origin.get("about", "")),
-        algorithm=run.label,
-        result=[*opt, ", ALG = ", run.welfare, ", in 1/100 micro-dollar"],
+    theirs, opt = reference.solution, "OPT" if reference.lower == reference.upper else "OPT or more"
+    return explain_run(
+        instance,
+        run,
+        reference,
+        ", in 1/100 micro-dollar",
+        "A square says which job runs on the GPU.",
         tables=[_types(instance), _jobs(instance, run.decisions, theirs)],
-        remarks=remarks,
         moments=_moments(instance, run.decisions),
-        outcome=[
-            gantt(instance, run.decisions, "ALG"),
-            *([] if theirs is None else [gantt(instance, theirs, "OPT" if same else "OPT or more")]),
-        ],
+        outcome=[gantt(instance, run.decisions, "ALG"), *([] if theirs is None else [gantt(instance, theirs, opt)])],
         ending=find_claim(CLAIMS, check.name).end_explanation(check),
     )
 
@@ -45,7 +36,6 @@ def _types(instance: Instance) -> Listing:
 
 
 def _jobs(instance: Instance, ours: Solution, theirs: Solution | None) -> Listing:
-    """Who comes, and what each costs here and in OPT."""
     names = [kind.name for kind in instance.gpu_types]
     rows: list[list[Figure]] = []
     for j in range(instance.jobs):
@@ -87,7 +77,6 @@ def gantt(instance: Instance, solution: Solution, title: str) -> Grid:
 
 
 def _moments(instance: Instance, solution: Solution) -> list[Moment]:
-    """What happens in each tick in which a job is released, starts or ends."""
     spans = _spans(instance, solution)
     ticks = sorted({*instance.release.tolist(), *(x for start, end, _, _ in spans for x in (start, end))})
     moments = []

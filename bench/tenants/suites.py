@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
-from ratiobench.instances.tenants.named import expected, names
+from ratiobench.instances.tenants.generate import expected, names
 
 HEURISTICS = ("ratio", "ratio-money", "slack", "slack-late", "least", "zero")  # The readings of h
 SIMPLE = ("greedy", "edf", "fifo", "wspt", "least-loaded", "fastest", "cheapest", "random")
@@ -16,7 +16,6 @@ SEEDS = range(1, 31)
 
 
 def name_patent(**options: str) -> str:
-    """The patent's search with these options, the others at their defaults."""
     defaults = {"search": "beam", "width": "100", "h": "ratio", "load": "yes"}
     chosen = [f"{key}={value}" for key, value in sorted(options.items()) if value != defaults.get(key)]
     return f"patent:{','.join(chosen)}" if chosen else "patent"
@@ -173,5 +172,4 @@ def _named() -> Suite:
 
 @lru_cache(maxsize=1)
 def suites() -> tuple[Suite, ...]:
-    """All suites of the family."""
     return (_small(), _batch(), _online(), _wishes(), _params(), _named())

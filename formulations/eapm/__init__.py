@@ -1,1 +1,1 @@
-"""OPT of EAPM: a fractional objective over integers, its bounds, and the exact verification of solutions."""
+"""OPT of family `eapm`: bounds, formulations, certificates."""

@@ -1,7 +1,6 @@
 """EAPM with the users of one type summed: what is common to bounds, searches and formulations.
 
-Offline only how many tasks of a type run on a machine counts: cost and times are the same for all users of a type, and
-totals split back into whole bags in any order. So K used types and m machines give K x m numbers, whatever n is.
+Cost and times are the same for all users of a type, and totals split back into whole bags in any order.
 """
 
 from __future__ import annotations
@@ -11,16 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from ratiobench.instances.eapm.model import Instance, IntArray, freeze, profit_rate
-from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.eapm.model import Instance, IntArray, Solution, freeze, profit_rate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AggregateProblem:
-    """The offline problem: place the tasks of K used types on m machines.
-
-    The format's limits keep all sums of costs, prices and times within 2^62: sums in int64 are exact.
-    """
+    """Place the tasks of K used types on m machines; the format's limits keep all sums exact in int64."""
 
     instance: Instance  # where it comes from
     kinds: IntArray  # (K,) the types that some user brings, ascending
@@ -43,8 +38,13 @@ class AggregateProblem:
         """Profit (micro-units) and makespan (ms) of (K, m) totals, exactly."""
         return self.price - int((totals * self.cost).sum()), int((totals * self.etc).sum(axis=0).max())
 
+    def place_on(self, machine: IntArray) -> IntArray:
+        """(K, m) totals with every type on one machine."""
+        totals = np.zeros(self.etc.shape, dtype=np.int64)
+        totals[np.arange(len(machine)), machine] = self.tasks
+        return totals
+
     def value(self, totals: IntArray) -> Fraction:
-        """The objective (4) of (K, m) totals, units of money per second."""
         return profit_rate(*self.figures(totals))
 
 
@@ -65,7 +65,7 @@ def aggregate_users(instance: Instance) -> AggregateProblem:
 
 
 def split(problem: AggregateProblem, totals: IntArray) -> Solution:
-    """A solution with these totals: the users of a type, in order of arrival, fill its machines one after the other."""
+    """A solution with these totals: the users of a type fill its machines one after the other."""
     left = {int(kind): row.tolist() for kind, row in zip(problem.kinds, totals, strict=True)}
     first = dict.fromkeys(left, 0)
     decisions = []
@@ -84,7 +84,6 @@ def split(problem: AggregateProblem, totals: IntArray) -> Solution:
 
 
 def totals_of(problem: AggregateProblem, solution: Solution) -> IntArray:
-    """(K, m) totals of a valid solution."""
     totals = np.zeros(problem.etc.shape, dtype=np.int64)
     row = {int(kind): k for k, kind in enumerate(problem.kinds)}
     for kind, decision in zip(problem.instance.kind.tolist(), solution, strict=True):

@@ -1,26 +1,12 @@
-"""Upper bounds on OPT in exact arithmetic: machine prices, and OPT itself where no solution makes a profit.
+"""Upper bounds on OPT in exact arithmetic: machine prices, and OPT itself if no solution makes a profit.
 
-Notation: P all that is paid, C(x) the energy's cost, L_j(x) the load of machine j, MS(x) the largest load, A_k the
-tasks of type k, c_kj and e_kj the cost and the time of one of them. OPT is the largest (P - C(x)) / MS(x), here in
-micro-units per ms.
+P is all that is paid, A_k the tasks of type k, c_kj and e_kj the cost and the time of one of them; `verify` has proofs.
 
-**Profit.** Let w_j >= 0 be prices of a millisecond on machine j, W their sum. Since sum_j w_j L_j <= W MS for every x,
+**Profit.** Prices w_j prove OPT <= sum_j w_j if D(w) = sum_k A_k min_j (c_kj + w_j e_kj) >= P. Along a ray t w, D is
+concave and piecewise linear: Newton's method finds the least t exactly, because every step changes a cheapest machine.
 
-    C(x) + W MS(x) >= sum_k A_k min_j (c_kj + w_j e_kj) =: D(w),
-
-so D(w) >= P gives P - C(x) <= W MS(x) for all x: OPT <= W. Along a ray t w the function D is concave, piecewise linear
-and rises without end when all w_j > 0, so the least t with D(t w) >= P exists as soon as D(0) < P. Newton's method
-finds it exactly: a tangent lies above a concave function, so every step comes from below, each step changes the
-cheapest machine of some type, and there are finitely many such choices.
-
-**Loss.** When D(0) > P every solution loses, W would have to be negative, and the inequality above is lost: a longer
-makespan then helps. But for mu > 0 the function C(x) - mu MS(x) is the least over l of C(x) - mu L_l(x), and the
-minimum of each of these over x places every type on its own, in whole numbers:
-
-    min_x C(x) - mu MS(x) = min_l sum_k A_k min(min_j c_kj, c_kl - mu e_kl) =: F(mu).
-
-So OPT <= -mu if and only if F(mu) >= P. Dinkelbach's method on this closed form ends at OPT itself: each step attains
-a strictly larger rate, of finitely many. When D(0) = P, the solutions without a loss have rate 0 = OPT.
+**Loss.** If D(0) > P, OPT <= -mu iff F(mu) = min_l sum_k A_k min(min_j c_kj, c_kl - mu e_kl) >= P, and Dinkelbach's
+method on F ends at OPT itself. If D(0) = P, OPT = 0.
 """
 
 from __future__ import annotations
@@ -28,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -49,10 +35,7 @@ class Bound:
 
 
 def price_bound(problem: AggregateProblem, direction: Sequence[int]) -> Bound:
-    """The least bound that prices in this direction prove, for a problem with a surplus above 0.
-
-    `direction`: (m,) positive integers.
-    """
+    """The least bound that prices in this direction, (m,) positive integers, prove; the surplus is above 0."""
     scale, prices = _within_limit(least_multiple(problem, direction), direction)
     return Bound(scale, prices, Fraction(sum(prices), 1000 * scale))
 
@@ -75,14 +58,14 @@ def least_multiple(problem: AggregateProblem, direction: Sequence[int]) -> Fract
 
 
 def _first_least(whole: Any, slope: Any) -> IntArray:
-    """Per row the position of the least entry; of equal ones, the one with the least slope, so that Newton advances."""
+    """Per row the position of the least entry; of equal ones, with the least slope, so that Newton advances."""
     least = whole == whole.min(axis=1)[:, None]
     steepest = slope.max() + 1
     return np.asarray(np.where(least, slope, steepest).argmin(axis=1), dtype=np.int64)
 
 
 def _within_limit(multiple: Fraction, direction: Sequence[int]) -> tuple[int, tuple[int, ...]]:
-    """Scale and prices: exact where both fit into the limit, else rounded up (higher prices prove a bound too)."""
+    """Scale and prices: exact if both fit into the limit, else rounded up (higher prices prove a bound too)."""
     exact = [multiple.numerator * int(w) for w in direction]
     divisor = gcd(multiple.denominator, *exact)
     if max(max(exact), multiple.denominator) <= PRICE_LIMIT * divisor:
@@ -96,7 +79,7 @@ def _within_limit(multiple: Fraction, direction: Sequence[int]) -> tuple[int, tu
 
 
 def round_weights(weights: Sequence[float], bits: int = 50) -> list[int]:
-    """Positive integers in about the proportion of these weights; all ones where they make no sense."""
+    """Positive integers in about the proportion of these weights; all ones if they make no sense."""
     top = max(weights, default=0.0)
     if not (0.0 < top < float("inf")) or any(w != w for w in weights):
         return [1] * len(weights)
@@ -104,20 +87,16 @@ def round_weights(weights: Sequence[float], bits: int = 50) -> list[int]:
 
 
 def round_weights_simply(weights: Sequence[float], most: int = 1000) -> list[int]:
-    """Small positive integers near the weights' proportions: what the prices of small data often are exactly."""
+    """Small positive integers near the weights' proportions: often the exact prices of small data."""
     whole = round_weights(weights)
     top = max(whole)
     parts = [Fraction(w, top).limit_denominator(most) for w in whole]
-    common = 1
-    for part in parts:
-        common = common * part.denominator // gcd(common, part.denominator)
-        if common > 10**9:
-            return whole
-    return [max(1, int(part * common)) for part in parts]
+    common = lcm(*(part.denominator for part in parts))
+    return whole if common > 10**9 else [max(1, int(part * common)) for part in parts]
 
 
 def trivial_bound(problem: AggregateProblem) -> Bound:
-    """The bound of equal prices: no solver, no search. Only for a surplus of 0 or more."""
+    """The bound of equal prices, for a surplus of 0 or more."""
     if problem.surplus == 0:
         return Bound(1, (0,) * problem.etc.shape[1], Fraction(0))
     return price_bound(problem, [1] * problem.etc.shape[1])
@@ -126,11 +105,11 @@ def trivial_bound(problem: AggregateProblem) -> Bound:
 def shortest_makespan(problem: AggregateProblem, direction: Sequence[int], rate: Fraction) -> int:
     """A lower bound, in ms, on the makespan of every solution whose rate is at least `rate` > 0, micro-units per ms.
 
-    For such a solution profit >= rate MS, so for theta >= 0 and v_j >= 0 of sum 1 + theta rate
+    Its profit is at least rate MS, so for theta >= 0 and v_j >= 0 of sum 1 + theta rate
 
         MS >= sum_j v_j L_j + theta (C - P) >= sum_k A_k min_j (theta c_kj + v_j e_kj) - theta P.
 
-    Every theta gives a bound; a few are tried, with v in the direction given.
+    A few theta are tried, with v in the direction given.
     """
     tasks, cost, etc = (part.astype(object) for part in (problem.tasks, problem.cost, problem.etc))
     whole, p, q = sum(direction), rate.numerator, rate.denominator
@@ -145,11 +124,11 @@ def shortest_makespan(problem: AggregateProblem, direction: Sequence[int], rate:
 
 
 def best_loss(problem: AggregateProblem) -> tuple[IntArray, Bound]:
-    """The optimum, totals and bound, of a problem whose surplus is negative: see the module's text."""
+    """The optimum, totals and bound, of a problem whose surplus is negative."""
     tasks, cost, etc = (part.astype(object) for part in (problem.tasks, problem.cost, problem.etc))
     cheapest = problem.cheapest.astype(object)
     home = problem.cost.argmin(axis=1)
-    totals = _placed(problem, home)
+    totals = problem.place_on(home)
     while True:
         profit, makespan = problem.figures(totals)
         # Multiplied by the makespan, mu = -profit / makespan becomes an integer.
@@ -158,11 +137,4 @@ def best_loss(problem: AggregateProblem) -> tuple[IntArray, Bound]:
         last = int(least.argmin())
         if least[last] >= makespan * problem.price:
             return totals, Bound(1, (), Fraction(profit, 1000 * makespan))
-        totals = _placed(problem, np.where((longer[:, last] < makespan * cheapest).astype(bool), last, home))
-
-
-def _placed(problem: AggregateProblem, machine: IntArray) -> IntArray:
-    """(K, m) totals with every type on one machine."""
-    totals = np.zeros(problem.etc.shape, dtype=np.int64)
-    totals[np.arange(len(machine)), machine] = problem.tasks
-    return totals
+        totals = problem.place_on(np.where((longer[:, last] < makespan * cheapest).astype(bool), last, home))

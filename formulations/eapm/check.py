@@ -1,7 +1,4 @@
-"""Exact verification of a solution of EAPM against (5)-(7), in Python integers, from the data alone.
-
-It shares nothing with the formulations, the algorithms or their arithmetic, so that it can judge them all.
-"""
+"""Exact verification of a solution against (5)-(7), in Python integers; shares nothing with what it judges."""
 
 from __future__ import annotations
 
@@ -11,15 +8,12 @@ from numbers import Integral
 from typing import Any
 
 from ratiobench.formulations.violations import ConstraintViolation
-from ratiobench.instances.eapm.model import Instance
-from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.eapm.model import Instance, Solution
 from ratiobench.instances.io.errors import shorten
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What the exact verification found."""
-
     valid: bool  # no constraint is violated
     violations: tuple[ConstraintViolation, ...]
     profit: int  # sum of all prices less `energy_cost`, micro-units
@@ -29,7 +23,6 @@ class CheckReport:
     placed: int  # number of users whose bag is placed as (5) and (7) ask
 
     def document(self) -> dict[str, Any]:
-        """The report as the command `check` shows it."""
         return {
             "valid": self.valid,
             "welfare": self.value,
@@ -42,11 +35,7 @@ class CheckReport:
 
 
 def check(instance: Instance, solution: Solution) -> CheckReport:
-    """Verify a solution and compute its profit rate, exactly.
-
-    Constraints are named as in the paper: (5) every bag is placed whole, (7) one non-negative integer share per user
-    and machine. No solution breaks (6): it says what the makespan is.
-    """
+    """Verify a solution and compute its profit rate, exactly; (6) only says what the makespan is."""
     machines = len(instance.machines)
     breaches: list[ConstraintViolation] = []
     if len(solution) != instance.users:

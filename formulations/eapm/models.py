@@ -1,9 +1,7 @@
 """EAPM as linear models for solvers, users of one type summed: Charnes-Cooper's LP, its dual, Dinkelbach's MILP.
 
-What solvers answer is only ever proposed: totals are rounded and verified, prices are made exact, elsewhere.
-
-Solvers get numbers near 1: the models that are solved are scaled, and leave out what every solution must pay (the
-cheapest cost of every task). The models that are exported are the same in plain units: tasks, seconds, units of money.
+Models that are solved are scaled to numbers near 1 and leave out what every solution must pay (the cheapest cost of
+every task); exported ones are in tasks, seconds, units of money. Answers are only proposals.
 """
 
 from __future__ import annotations
@@ -40,9 +38,8 @@ def _horizon(problem: AggregateProblem) -> float:
 def charnes_cooper(problem: AggregateProblem, plain: bool = False) -> LinearModel:
     """The LP relaxation of (4)-(7) with y = x/MS and t = 1/MS: columns y_k_j by type and machine, then t.
 
-    Plain: y tasks and t makespans per second, the objective the profit rate in units of money per second. Else y is the
-    share of the type's tasks, both times a makespan of the right size, the objective a multiple of the rate.
-    Where every solution loses its optimum is 0, at y = t = 0.
+    Plain: y tasks and t makespans per second. Else y is the share of the type's tasks, both times a makespan of the
+    right size. If every solution loses, its optimum is 0, at y = t = 0.
     """
     types, machines = problem.etc.shape
     unit = 1000.0 if plain else _horizon(problem)
@@ -61,17 +58,10 @@ def charnes_cooper(problem: AggregateProblem, plain: bool = False) -> LinearMode
     return rows.model("charnes_cooper", np.concatenate([-spent.ravel(), [paid]]), [*_names(problem, "y"), "t"])
 
 
-def shares_from(problem: AggregateProblem, values: FloatArray) -> FloatArray:
-    """(K, m) fractional totals of a solution of the scaled Charnes-Cooper LP, times a factor common to a type."""
-    types, machines = problem.etc.shape
-    return np.asarray(values[: types * machines].reshape(types, machines))
-
-
 def price_model(problem: AggregateProblem) -> LinearModel:
     """The dual of the scaled Charnes-Cooper LP: columns w_j, the machines' prices, then v_k; for a surplus above 0.
 
-    Minimise sum w over v_k <= c_kj + w_j e_kj, sum v >= 1, where c and e are cost above the cheapest and time of all
-    tasks of the type.
+    Minimise sum w over v_k <= c_kj + w_j e_kj, sum v >= 1, c the cost above the cheapest and e the time of all tasks.
     """
     types, machines = problem.etc.shape
     share = problem.tasks.astype(np.float64)[:, None]
@@ -89,15 +79,13 @@ def price_model(problem: AggregateProblem) -> LinearModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateModel:
-    """Dinkelbach's MILP at one rate, and how to read it."""
-
     # maximises, in `unit` ms, (surplus - cost above the cheapest) / rate - makespan, less the constant surplus / rate.
     model: LinearModel
     unit: float  # milliseconds
     constant: float  # surplus / rate in `unit` ms, to be added to the objective
 
     def excess(self, bound: float, absolute: float, relative: float) -> Fraction:
-        """(B - 0) of the text: by how many ms of makespan, at the rate, no solution does better; rounded safely up."""
+        """By how many ms of makespan, at the rate, no solution does better; rounded safely up."""
         slack = Fraction(absolute) + Fraction(relative) * Fraction(abs(bound) + self.constant)
         return max(Fraction(0), Fraction(bound) + Fraction(self.constant) + slack) * Fraction(self.unit)
 
@@ -122,9 +110,8 @@ def make_rate_model(problem: AggregateProblem, rate: Fraction) -> RateModel:
 def make_plain_rate_model(problem: AggregateProblem, rate: Fraction) -> LinearModel:
     """Dinkelbach's MILP at any rate (micro-units per ms) in plain units, for other solvers.
 
-    Maximises profit - rate * MS in units of money over x_k_j (tasks) and MS (seconds), the prices being the cost of a
-    column `paid` that is fixed at 1; the rate is OPT if and only if the optimum is 0. Where the rate is negative a long
-    makespan earns, and binaries `last_j` name a machine whose load bounds it.
+    Maximises profit - rate * MS; the prices are the cost of a column `paid` that is fixed at 1. At a negative rate a
+    long makespan earns, and binaries `last_j` name a machine whose load bounds it.
     """
     types, machines = problem.etc.shape
     seconds = problem.etc / 1000.0
@@ -163,6 +150,5 @@ def _placing(problem: AggregateProblem, time: FloatArray) -> RowBuilder:
 
 
 def vector_of(problem: AggregateProblem, totals: IntArray, unit: float) -> FloatArray:
-    """The columns of `make_rate_model`'s model that say these totals."""
     _, makespan = problem.figures(totals)
     return np.concatenate([totals.ravel().astype(np.float64), [makespan / unit]])

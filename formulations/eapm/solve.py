@@ -1,7 +1,7 @@
-"""OPT of an instance, or an interval on it: bounds, heuristics, a formulation and a backend, put together.
+"""OPT of an instance, or an interval on it, in units of money per second.
 
-`lower` is always the profit rate of a solution that `check` has verified; `upper` is the least of the bounds that were
-proved, each exact or rounded safely. Whatever happens to a backend, the interval stands.
+`lower` is the profit rate of a solution that `check` has verified, `upper` the least proved bound, whatever happens to
+a backend.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.eapm import bounds, models, search
 from ratiobench.formulations.eapm.aggregate import AggregateProblem, aggregate_users, split, totals_of
 from ratiobench.formulations.eapm.bounds import Bound
-from ratiobench.formulations.eapm.certificate import Certificate
 from ratiobench.formulations.eapm.check import check
-from ratiobench.formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
-from ratiobench.formulations.eapm.weights import weights
+from ratiobench.formulations.eapm.search import WAYS_LIMIT, enumerate_optimum, ways
+from ratiobench.formulations.eapm.verify import Certificate
 from ratiobench.formulations.engine import (
     Clock,
     SolveInterval,
@@ -33,8 +32,7 @@ from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.report import Proof, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.eapm.format import content_hash, loads
-from ratiobench.instances.eapm.model import Instance, IntArray
-from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.eapm.model import Instance, IntArray, Solution
 
 VERSION = "1"  # Version of everything that can change a report's figures; part of the key of stored results
 
@@ -61,11 +59,7 @@ def solve(
     start: Solution | None = None,
     certified: bool = False,
 ) -> SolveReport:
-    """OPT of EAPM or a certified interval on it, in units of money per second.
-
-    `formulation`, `backend`: names (`formulations()`), or ``auto`` to choose by size; `effort`: units of work, at least
-    1; the same figures on any machine; a larger one never gives a wider interval.
-    """
+    """OPT, or a certified interval on it; parameters as of `SolveSettings`."""
     check_settings(effort, gap, seconds)
     clock = Clock()
     problem = aggregate_users(instance)
@@ -79,7 +73,9 @@ def solve(
     if name == ENUMERATION:
         run.close(ENUMERATION, Proof.ENUMERATION, partial(enumerate_optimum, instance))
     if problem.surplus < 0:
-        run.loss()
+        totals, bound = bounds.best_loss(problem)
+        run.place(totals, "closed form")
+        run.prove(bound, Proof.LAGRANGIAN)
     else:
         run.simply()
         if problem.surplus > 0 and (certified or not run.done()):
@@ -105,8 +101,6 @@ def _choose(problem: AggregateProblem, formulation: str, backend: str) -> tuple[
 
 
 class _Run(SolveInterval[Fraction]):
-    """An interval on the profit rate, and the steps that narrow it."""
-
     def __init__(
         self, problem: AggregateProblem, solver: str, clock: Clock, gap: float = 0.0, seconds: float | None = None
     ) -> None:
@@ -137,22 +131,15 @@ class _Run(SolveInterval[Fraction]):
         profit, _ = self.problem.figures(totals_of(self.problem, self.solution))
         return self.gap * max(0, profit) / max(1, self.problem.surplus) / 2
 
-    def loss(self) -> None:
-        totals, bound = bounds.best_loss(self.problem)
-        self.place(totals, "closed form")
-        self.prove(bound, Proof.LAGRANGIAN)
-
     def simply(self) -> None:
-        """The bound of equal prices, and solutions from simple rules."""
         self.prove(bounds.trivial_bound(self.problem), Proof.TRIVIAL)
-        self.place(search.place_cheapest(self.problem), "cheapest")
+        self.place(self.problem.place_on(self.problem.cost.argmin(axis=1)), "cheapest")
         self.place(search.balance_loads(self.problem), "even")
 
     def weigh(self) -> None:
-        """A bound and a solution from prices that are found without a solver."""
-        found = weights(self.problem)
-        self.prove(bounds.price_bound(self.problem, bounds.round_weights(found.prices.tolist())), Proof.LAGRANGIAN)
-        totals = search.round_shares(self.problem, found.shares)
+        prices, shares = search.weights(self.problem)
+        self.prove(bounds.price_bound(self.problem, bounds.round_weights(prices.tolist())), Proof.LAGRANGIAN)
+        totals = search.round_shares(self.problem, shares)
         self.place(search.descend(self.problem, totals, search.choose_chunk(self.problem)), "weights")
 
     def relax(self) -> None:
@@ -164,7 +151,9 @@ class _Run(SolveInterval[Fraction]):
                 self.prove(bounds.price_bound(self.problem, direction), Proof.LAGRANGIAN)
         relaxed = self._solve("highs", models.charnes_cooper(self.problem), None)
         if relaxed.values is not None:
-            totals = search.round_shares(self.problem, models.shares_from(self.problem, relaxed.values))
+            totals = search.round_shares(
+                self.problem, relaxed.values[: self.problem.etc.size].reshape(self.problem.etc.shape)
+            )
             self.place(search.descend(self.problem, totals), "rounding")
         if proposed.values is None or relaxed.values is None:
             self.weigh()
@@ -181,7 +170,7 @@ class _Run(SolveInterval[Fraction]):
     def dinkelbach(self, effort: int) -> None:
         """Rounds of Dinkelbach's method, with more work after every power of two up to the effort.
 
-        So the rounds of a smaller effort are the first ones of a larger one, which can only improve on them.
+        So the rounds of a smaller effort are the first ones of a larger one.
         """
         if self.problem.etc.size > models.COLUMNS_LIMIT or self.lower <= 0:
             return
@@ -201,7 +190,7 @@ class _Run(SolveInterval[Fraction]):
             stage *= 2
 
     def _round(self, work: int) -> BackendResult:
-        """max profit - rate * makespan at the attained rate: a better solution, or a proof of how good this one is."""
+        """A better solution at the attained rate, or a proof of how good this one is."""
         assert self.solution is not None
         rate = 1000 * self.lower
         held = models.make_rate_model(self.problem, rate)
@@ -227,21 +216,14 @@ class _Run(SolveInterval[Fraction]):
         return result
 
     def certificate(self) -> Certificate | None:
-        """What proves the best solution and the best priced bound; one that was dropped as wrong proves nothing."""
+        """None for a bound that was dropped as wrong."""
         if self.price is None or self.solution is None or self.price.upper < self.lower:
             return None
-        return Certificate(
-            instance=content_hash(self.problem.instance),
-            scale=self.price.scale,
-            prices=self.price.prices,
-            upper=self.price.upper,
-            lower=self.lower,
-            decisions=self.solution,
-        )
+        instance, price = content_hash(self.problem.instance), self.price
+        return Certificate(instance, price.scale, price.prices, price.upper, self.lower, self.solution)
 
 
 def formulations() -> list[tuple[str, str]]:
-    """Name and summary of every formulation, with the backends that it goes with."""
     summaries = {
         DINKELBACH: "integer programs at a fixed rate, users of one type summed, until the rate no longer rises",
         CHARNES_COOPER: "the linear relaxation's bound, and a rounded solution",
@@ -256,16 +238,14 @@ _TINY = """{"format": "ratiobench/eapm/1", "name": "warm", "energy_price": 1, "m
 
 
 def warm() -> None:
-    """Start the default solver's worker by a use of it."""
     solve(loads(_TINY), formulation=DINKELBACH)
 
 
 def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
-    """A model as MPS or LP text, for any other solver, in tasks, seconds and units of money.
+    """A model as MPS or LP text, in tasks, seconds and units of money.
 
-    ``charnes-cooper`` is the linear relaxation, whose optimum is its bound on OPT. ``dinkelbach`` is the program of the
-    last round, at the rate that `solve` attains: the rate is OPT if and only if the optimum is 0, and a positive
-    optimum comes with a better solution. The MPS text minimises the negated objective (`LinearModel.mps` says why).
+    ``dinkelbach`` is the program of the last round, at the rate that `solve` attains: that is OPT if and only if its
+    optimum is 0.
     """
     name = choose_export(kind, formulation, DINKELBACH, (DINKELBACH, CHARNES_COOPER))
     problem = aggregate_users(instance)

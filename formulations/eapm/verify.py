@@ -1,36 +1,65 @@
-"""The checker of certificates: both ends of an interval on OPT, recomputed from the instance's data alone.
+"""The checker of certificates `ratiobench/eapm-certificate/1`; it shares no code with what makes them.
 
-It shares no code with what found them: of this project it uses the readers of instance and certificate files, beyond
-that Python's integers and fractions. Short, exact and easy to read is the point.
-
-User i has a_i tasks; one of them costs c_ij and takes e_ij milliseconds on machine j. P is all that is paid, C(x) what
-a solution x costs, L_j(x) its loads, MS(x) = max_j L_j(x) > 0. OPT is the largest (P - C(x)) / MS(x).
-
-Upper end, not negative. For prices w_j >= 0 of sum W, every x has sum_j w_j L_j(x) <= W MS(x), and therefore
+P is all that is paid, C(x) what a solution x costs, MS(x) > 0 its largest load L_j(x); OPT is the largest
+(P - C(x)) / MS(x). For prices w_j >= 0 of sum W every x has sum_j w_j L_j(x) <= W MS(x), and therefore
 
     C(x) + W MS(x) >= sum_ij x_ij (c_ij + w_j e_ij) >= sum_i a_i min_j (c_ij + w_j e_ij).
 
-Where the right side is at least P, no x has P - C(x) above W MS(x): OPT <= W.
-
-Upper end -u, negative; no prices are needed. MS(x) is the load of some machine k, so C(x) - u MS(x) is at least
-
-    min_k sum_i a_i min(min_j c_ij, c_ik - u e_ik).
-
-Where this is at least P, no x has P - C(x) above -u MS(x): OPT <= -u.
+If the right side is at least P, OPT <= W. A negative end -u needs no prices: MS(x) is the load of some machine k, so
+C(x) - u MS(x) >= min_k sum_i a_i min(min_j c_ij, c_ik - u e_ik); if that is at least P, OPT <= -u.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
-from ratiobench.formulations.checksums import CertificateError, Verdict, require, run_checker
-from ratiobench.formulations.eapm.certificate import Certificate, parse, seal
+from msgspec import Meta
+
+from ratiobench.formulations.checksums import CertificateFiles, Verdict, check_certificate, require, run_checker
 from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.eapm.format import parse as parse_instance
-from ratiobench.instances.eapm.model import Instance
-from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.eapm.model import Instance, Solution
+from ratiobench.instances.io.documents import Digest
+from ratiobench.instances.io.errors import InputError, shorten
+
+FORMAT = "ratiobench/eapm-certificate/1"
+PRICE_LIMIT = 2**62
+RATE_DIGITS = 40  # Most digits of a rate's numerator and denominator
+
+Price = Annotated[int, Meta(ge=-PRICE_LIMIT, le=PRICE_LIMIT)]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A claim lower <= OPT <= upper about one instance, with what proves it."""
+
+    instance: Digest  # of its content
+    scale: Annotated[int, Meta(ge=1, le=PRICE_LIMIT)]  # prices are in 1/scale micro-units of money per millisecond
+    prices: tuple[Price, ...]  # one per machine; none where OPT is negative and `upper` proves itself
+    upper: Fraction  # upper, lower: units of money per second, as claimed
+    lower: Fraction
+    decisions: Solution  # the solution whose profit rate is `lower`
+
+
+def _read_rate(_: Any, value: Any) -> Fraction:
+    """A rate written as "p/q" in lowest terms, the only way to write it."""
+    digits = rf"[0-9]{{1,{RATE_DIGITS}}}"
+    if isinstance(value, str) and re.fullmatch(f"-?{digits}/{digits}", value):
+        top, _, bottom = value.partition("/")
+        if int(bottom) > 0:
+            rate = Fraction(int(top), int(bottom))
+            if f"{rate.numerator}/{rate.denominator}" == value:
+                return rate
+    raise InputError("", "", f'{shorten(value)} is not a fraction "p/q" in lowest terms')
+
+
+FILES = CertificateFiles(Certificate, FORMAT, _read_rate)
+document, seal, parse, read, write = FILES.document, FILES.seal, FILES.parse, FILES.read, FILES.write
+
 
 # What a valid certificate proves, and how
 PROVES = (
@@ -40,22 +69,19 @@ PROVES = (
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
-    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal."""
-    certificate, written_seal = parse(data, source)
-    try:
-        require(certificate.instance == content_hash(instance), "the certificate is about another instance")
-        lower = rate(instance, certificate.decisions)
-        require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the solution's rate is {lower}")
-        require_upper(instance, certificate)
-        require(lower <= certificate.upper, f"lower {lower} is above upper {certificate.upper}")
-        require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
-    except CertificateError as wrong:
-        return Verdict(False, str(wrong), certificate)
-    return Verdict(True, "", certificate)
+    """Recompute every number of a decoded certificate document from the instance."""
+    return check_certificate(FILES, content_hash, _prove, instance, data, source)
+
+
+def _prove(instance: Instance, certificate: Certificate) -> None:
+    lower = rate(instance, certificate.decisions)
+    require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the solution's rate is {lower}")
+    require_upper(instance, certificate)
+    require(lower <= certificate.upper, f"lower {lower} is above upper {certificate.upper}")
 
 
 def rate(instance: Instance, decisions: Solution) -> Fraction:
-    """Objective (4) of a solution in units of money per second; Wrong names the first constraint that it breaks."""
+    """Objective (4) of a solution, units of money per second; CertificateError names the first rule that it breaks."""
     require(len(decisions) == instance.users, f"{len(decisions)} decisions for {instance.users} users")
     load, spent = [0] * len(instance.machines), 0
     for i, decision in enumerate(decisions):
@@ -78,7 +104,7 @@ def _rows(instance: Instance, kind: int) -> tuple[list[int], list[int]]:
 
 
 def require_upper(instance: Instance, certificate: Certificate) -> None:
-    """Wrong unless the certificate's prices, or its negative rate, prove OPT <= upper."""
+    """CertificateError unless the certificate's prices, or its negative rate, prove OPT <= upper."""
     scale, prices, upper = certificate.scale, certificate.prices, certificate.upper
     machines = len(instance.machines)
     tasks: dict[int, int] = {}

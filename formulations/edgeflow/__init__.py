@@ -1,1 +1,1 @@
-"""OPT of edgeflow, the most deadlines that can be met: bounds, schedules, and the exact verification of both."""
+"""OPT of family `edgeflow`: bounds, schedules, exact models, certificates."""

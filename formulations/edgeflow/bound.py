@@ -4,9 +4,8 @@ For prices lam, mu >= 0, constant on the cells of a grid, no schedule meets more
 
     sum_k (G lam_k + E_k mu_k) len_k + sum_i max(0, 1 - g_i),
 
-g_i being at most what any schedule costs that meets job i (`ratiobench.formulations.edgeflow.pricing`): what is used of
-GPUs and servers is worth at most the first sum. Prices are sought in doubles by a deflected subgradient method; the
-bound is computed from integers.
+g_i being at most what any schedule costs that meets job i (`pricing`); `verify` has the proof. Prices are sought in
+doubles by a deflected subgradient method; the bound is computed from integers.
 """
 
 from __future__ import annotations
@@ -30,8 +29,6 @@ CLIP = 3.0  # A cell whose use is this many times what there is, or more, counts
 
 @dataclass(slots=True, eq=False)
 class Prices:
-    """What a search for prices found."""
-
     grid: Grid
     lam: FloatArray  # lam, mu: (K,) per GPU second and per edge second, jobs
     mu: FloatArray
@@ -62,11 +59,7 @@ def unit_price(problem: Problem) -> float:
 def descend(
     problem: Problem, prices: Prices, rounds: int, first: float, last: float, over: Callable[[], bool] = lambda: False
 ) -> Prices:
-    """Rounds of a deflected subgradient method from these prices; the best ones found.
-
-    `first`, `last`: steps, in `unit_price`, for a cell of which twice as much is used as there is; in between they fall
-    geometrically.
-    """
+    """The best prices of these rounds; the step, in `unit_price`, falls from `first` to `last` geometrically."""
     grid, length = prices.grid, prices.grid.length
     cells, jobs, servers = grid.cells, problem.jobs, grid.servers.astype(np.float64)
     lam, mu, value = prices.lam.copy(), prices.mu.copy(), prices.value.copy()
@@ -95,8 +88,6 @@ def descend(
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Integer prices and what they prove."""
-
     points: tuple[int, ...]  # of the grid
     lam: tuple[int, ...]  # lam, mu: per cell, in 1/SCALE jobs per second
     mu: tuple[int, ...]
@@ -105,12 +96,10 @@ class Proof:
 
     @property
     def upper(self) -> int:
-        """Jobs."""
         return self.total // SCALE
 
 
 def prove(problem: Problem, prices: Prices) -> Proof:
-    """The bound at these prices, rounded to integers, computed from integers."""
     grid = prices.grid
     points = tuple(grid.points.tolist())
     lam = tuple(round(price * SCALE) for price in prices.lam.tolist())
@@ -129,7 +118,7 @@ def prove(problem: Problem, prices: Prices) -> Proof:
 
 
 def excess_of(problem: Problem, grid: Grid, i: int, lam: Sequence[int], mu: Sequence[int], worth: int) -> int:
-    """max(0, 1 - g_i) in 1/SCALE jobs, rounded up, where all of the job's work is worth so much."""
+    """max(0, 1 - g_i) in 1/SCALE jobs, rounded up."""
     modes = range(int(problem.mode_start[i]), int(problem.mode_start[i + 1]))
     if not modes:
         return 0

@@ -1,7 +1,4 @@
-"""Exact verification of a schedule against the rules of family `edgeflow`, in Python integers, from the data alone.
-
-It shares nothing with the referee, the formulations or their arithmetic, so that it can judge them all.
-"""
+"""Exact verification of a schedule, in Python integers, from the data alone; shares nothing with what it judges."""
 
 from __future__ import annotations
 
@@ -12,15 +9,12 @@ from numbers import Integral
 from typing import Any
 
 from ratiobench.formulations.violations import ConstraintViolation
-from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance, Model, Window
-from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance, Model, Piece, Solution, Window
 from ratiobench.instances.io.errors import shorten
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What the exact verification found."""
-
     valid: bool  # no rule is broken
     violations: tuple[ConstraintViolation, ...]  # every broken rule found
     value: int | None  # the objective, how many jobs are met; None when the schedule is not valid
@@ -33,7 +27,6 @@ class CheckReport:
     edge_seconds: int
 
     def document(self) -> dict[str, Any]:
-        """The report as the command `check` shows it."""
         return {
             "valid": self.valid,
             "met": self.value,
@@ -45,7 +38,7 @@ class CheckReport:
 
 
 def check(instance: Instance, solution: Solution) -> CheckReport:
-    """Verify a schedule and count the jobs that it meets, exactly; section 3 of the family's description."""
+    """Verify a schedule and count the jobs that it meets, exactly."""
     breaches: list[ConstraintViolation] = []
     if len(solution) != instance.jobs:
         breaches.append(ConstraintViolation("1", None, f"{len(solution)} decisions for {instance.jobs} jobs"))
@@ -79,10 +72,7 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
 
 
 def join_pieces(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces with each one that continues the one before (same place, same GPUs, no gap) made one with it.
-
-    So a stall that is not over when a piece ends goes on in the piece that continues it.
-    """
+    """The pieces, each that continues the one before (same place and GPUs, no gap) made one with it."""
     runs: list[Piece] = []
     for piece in pieces:
         if runs and (runs[-1].end, *runs[-1][2:]) == (piece.start, *piece[2:]):
@@ -109,7 +99,7 @@ def finish(model: Model, work: int, runs: Sequence[Piece]) -> int | None:
 
 
 def _broken(instance: Instance, model: Model, submit: int, raw: Any) -> tuple[str, str] | None:
-    """The first rule that a job's pieces break by themselves, and how; None if none."""
+    """The first rule that a job's pieces break by themselves, and how."""
     last = submit
     for j, piece in enumerate(raw):
         if len(piece) != 4 or not all(isinstance(x, Integral) and not isinstance(x, bool) for x in piece):
@@ -128,19 +118,15 @@ def _broken(instance: Instance, model: Model, submit: int, raw: Any) -> tuple[st
             if gpus != 1 or model.edge_speed == 0:
                 why = "one GPU is what runs there" if model.edge_speed else f"{shorten(model.name)} does not fit there"
                 return "2", f"piece {j} runs on an edge server on {gpus} GPUs, {why}"
-            if not _inside(instance.edge, start, end):
+            if not any(window.start <= start and end <= window.end for window in instance.edge):
                 return "3", f"piece {j} runs on an edge server from {start} to {end}, not within one window"
         else:
             return "2", f"piece {j} runs at place {place}, not 0 (cloud) or 1 (edge)"
     return None
 
 
-def _inside(windows: Sequence[Window], start: int, end: int) -> bool:
-    return any(window.start <= start and end <= window.end for window in windows)
-
-
 def _crowded(gpus: int, windows: Sequence[Window], pieces: Sequence[Piece]) -> list[ConstraintViolation]:
-    """Where more GPUs or edge servers are in use than there are: the first second of each."""
+    """The first seconds in which more GPUs, and more edge servers, are in use than there are."""
     found = []
     change: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     for piece in pieces:

@@ -1,7 +1,5 @@
-"""The fluid relaxation on the grid of events as linear programs: its primal, for bounds and for other solvers, and its
-dual, for prices.
+"""The fluid relaxation on the grid of events: its primal, for bounds and for other solvers, and its dual, for prices.
 
-Between neighbouring events a schedule uses each mode for some average share of the time, whatever it changes inside.
 Of job i let x_ikm be the share of cell k (of what of it lies in the job's window) in mode m, z_i whether it is met:
 
     max sum z,   sum_km speed_m len_ik x_ikm >= (work_i + overhead_i slowest_i) z_i,   sum_m x_ikm <= z_i,
@@ -38,7 +36,6 @@ class _Uses(NamedTuple):
 
 
 def columns(problem: Problem, grid: Grid) -> int:
-    """At most how many columns a model has."""
     modes = np.diff(problem.mode_start)
     return int(((grid.last - grid.first) * (modes + 1)).sum()) + 2 * grid.cells + 2 * problem.jobs
 
@@ -69,7 +66,7 @@ def _uses(problem: Problem, grid: Grid) -> _Uses:
 
 
 def primal(problem: Problem, grid: Grid, whole: bool) -> LinearModel:
-    """Columns x_i_k_m (m: its number of GPUs, 0 the edge), then z_i, binary if `whole`, of the jobs that can be met."""
+    """Columns x_i_k_m (m: its number of GPUs, 0 the edge), then z_i, binary if `whole`, of jobs that can be met."""
     u = _uses(problem, grid)
     n, uses, each = len(u.able), len(u.job), np.arange(len(u.job))
     span = u.pair_span[u.pair]
@@ -95,8 +92,7 @@ def primal(problem: Problem, grid: Grid, whole: bool) -> LinearModel:
 def dual(problem: Problem, grid: Grid) -> LinearModel:
     """The dual: columns lam_k and mu_k, what all of cell k's GPUs and servers cost, then u_i, s_i and b_i_k.
 
-    Minimise what all costs plus sum s over s_i >= 1 - u_i + sum_k b_ik and b_ik >= what a mode earns less what it costs
-    in the cell.
+    Minimise all costs plus sum s, s_i >= 1 - u_i + sum_k b_ik, b_ik >= what a mode earns less its cost in the cell.
     """
     u = _uses(problem, grid)
     n, uses, pairs, cells = len(u.able), len(u.job), len(u.pair_job), grid.cells

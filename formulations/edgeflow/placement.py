@@ -1,7 +1,7 @@
 """Schedules in whole seconds: jobs placed where the prices say, in what others leave, and ruin and recreate.
 
-The free GPUs and servers are step functions of time. A job is placed by the dynamic programme of the dual bound over
-the steps in its window: at the value of a milli-iteration at which its work is just done, and then cut to the second.
+A job is placed by the dynamic programme of the dual bound over the steps of free GPUs and servers in its window: at the
+value of a milli-iteration at which its work is just done, and then cut to the second.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from ratiobench.formulations.edgeflow.problem import Grid, Problem
 from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
 from ratiobench.formulations.linear import BoolArray, FloatArray
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.edgeflow.model import CLOUD, EDGE
-from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Piece, Solution
 
 PIECES = 40  # Most pieces of a job; a schedule with more is not taken
 LINES = 30  # Most schedules that are looked at to place one job
@@ -28,12 +27,10 @@ BEGIN, END, MODE = range(3)  # What a piece is: seconds, and the number of a mod
 
 
 class PartialSchedule(NamedTuple):
-    """A schedule in the making, and what it leaves.
-
-    `at`, `room`, `servers`, `lam`, `mu`: (most+1,) where a step begins, free GPUs and servers in it, prices.
-    """
+    """A schedule in the making, and what it leaves in each step."""
 
     size: IntArray  # (1,) how many steps there are
+    # at, free_gpus, servers, lam, mu: (most+1,) where a step begins, what is free in it, prices.
     at: IntArray
     free_gpus: IntArray
     servers: IntArray
@@ -47,7 +44,7 @@ class PartialSchedule(NamedTuple):
 
 
 def empty_schedule(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray, seed: int) -> PartialSchedule:
-    """Nothing placed, at prices on a grid; a GPU second is never free, so that none is wasted."""
+    """Nothing placed; a GPU second is never free, so that none is wasted."""
     jobs, cells = problem.jobs, grid.cells
     most = 2 * cells + 8 * jobs + 20 * PIECES
 
@@ -72,15 +69,12 @@ def empty_schedule(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray
 
 
 class BestSchedule(NamedTuple):
-    """The best schedule: (1,) how many jobs are met, (n,) how many pieces, (n, PIECES, 3) the pieces."""
-
     met: IntArray
     many: IntArray
     pieces: IntArray
 
 
 def worst_schedule(problem: Problem) -> BestSchedule:
-    """Worse than any schedule."""
     jobs = problem.jobs
     return BestSchedule(np.array([-1]), np.zeros(jobs, np.int64), np.zeros((jobs, PIECES, 3), np.int64))
 
@@ -106,7 +100,6 @@ def best_of_solution(problem: Problem, solution: Solution, met: Sequence[bool]) 
 
 
 def solution_of(problem: Problem, best: BestSchedule) -> Solution:
-    """The best schedule as a solution."""
     found = []
     for i in range(problem.jobs):
         runs = []
@@ -119,20 +112,18 @@ def solution_of(problem: Problem, best: BestSchedule) -> Solution:
 
 @inlined
 def draw_uniform(seed):  # type: ignore[no-untyped-def]
-    """A double in (0, 1): Lehmer's generator, whose numbers fit in 62 bits."""
+    """A double in (0, 1): Lehmer's generator."""
     seed[0] = seed[0] * 48271 % 2147483647
     return seed[0] / 2147483647.0
 
 
 @inlined
 def windows_overlap(problem, i, j):  # type: ignore[no-untyped-def]
-    """Do the windows of two jobs meet?"""
     return problem.submit[i] < problem.deadline[j] and problem.deadline[i] > problem.submit[j]
 
 
 @inlined
 def set_piece(pieces, j, begin, end, mode):  # type: ignore[no-untyped-def]
-    """Write one of a job's pieces."""
     pieces[j, BEGIN] = begin
     pieces[j, END] = end
     pieces[j, MODE] = mode
@@ -140,7 +131,6 @@ def set_piece(pieces, j, begin, end, mode):  # type: ignore[no-untyped-def]
 
 @inner
 def copy_pieces(to, source, count):  # type: ignore[no-untyped-def]
-    """The first pieces of a job."""
     for j in range(count):
         for x in range(3):
             to[j, x] = source[j, x]
@@ -148,7 +138,6 @@ def copy_pieces(to, source, count):  # type: ignore[no-untyped-def]
 
 @inner
 def step_at(board, second):  # type: ignore[no-untyped-def]
-    """The step that holds the second."""
     low = 0
     high = board.size[0]
     while high - low > 1:
@@ -158,6 +147,14 @@ def step_at(board, second):  # type: ignore[no-untyped-def]
         else:
             high = middle
     return low
+
+
+@inlined
+def copy_step(board, to, source):  # type: ignore[no-untyped-def]
+    board.free_gpus[to] = board.free_gpus[source]
+    board.servers[to] = board.servers[source]
+    board.lam[to] = board.lam[source]
+    board.mu[to] = board.mu[source]
 
 
 @inner
@@ -171,15 +168,9 @@ def split_at(board, second):  # type: ignore[no-untyped-def]
         return size
     for x in range(size, k, -1):
         board.at[x + 1] = board.at[x]
-        board.free_gpus[x + 1] = board.free_gpus[x]
-        board.servers[x + 1] = board.servers[x]
-        board.lam[x + 1] = board.lam[x]
-        board.mu[x + 1] = board.mu[x]
+        copy_step(board, x + 1, x)
     board.at[k + 1] = second
-    board.free_gpus[k + 1] = board.free_gpus[k]
-    board.servers[k + 1] = board.servers[k]
-    board.lam[k + 1] = board.lam[k]
-    board.mu[k + 1] = board.mu[k]
+    copy_step(board, k + 1, k)
     board.size[0] = size + 1
     return k + 1
 
@@ -198,17 +189,14 @@ def join_steps(board):  # type: ignore[no-untyped-def]
         ):
             best += 1
             board.at[best] = board.at[k]
-            board.free_gpus[best] = board.free_gpus[k]
-            board.servers[best] = board.servers[k]
-            board.lam[best] = board.lam[k]
-            board.mu[best] = board.mu[k]
+            copy_step(board, best, k)
     board.at[best + 1] = board.at[size]
     board.size[0] = best + 1
 
 
 @inner
 def charge(problem, board, i, sign):  # type: ignore[no-untyped-def]
-    """Take (1) or give back (-1) what the job's pieces use; returns what that costs."""
+    """Take (1) or give back (-1) what the job's pieces use; returns its cost."""
     cost = 0.0
     for j in range(board.many[i]):
         gpus = problem.mode_gpus[problem.mode_start[i] + board.pieces[i, j, MODE]]
@@ -234,14 +222,13 @@ def remove(problem, board, i):  # type: ignore[no-untyped-def]
 
 @inner
 def restore(problem, board, i):  # type: ignore[no-untyped-def]
-    """Put the job back where its written pieces are."""
     board.spent[i] = charge(problem, board, i, 1)
     board.placed[i] = True
 
 
 @inner
 def progress_of(problem, i, runs, count):  # type: ignore[no-untyped-def]
-    """The work that the runs do, in integers, as the rules say."""
+    """The work that the runs do, in integers."""
     done = 0
     before = -1
     for j in range(count):
@@ -265,7 +252,7 @@ def step_of(board, runs, j, late):  # type: ignore[no-untyped-def]
 
 @inner
 def lower_run(problem, board, i, runs, count, excess):  # type: ignore[no-untyped-def]
-    """Let one run do its end or its beginning on fewer GPUs, where that saves most; returns how many runs there are."""
+    """One run does its end or beginning on fewer GPUs, where that saves most; returns the number of runs."""
     stall = problem.overhead[i]
     most = 0.0
     which = -1
@@ -307,7 +294,7 @@ def lower_run(problem, board, i, runs, count, excess):  # type: ignore[no-untype
 
 @inner
 def cut_runs(problem, board, i, runs, count):  # type: ignore[no-untyped-def]
-    """Shorten the runs, the dearest second first, while the work stays done; returns how many are left."""
+    """Shorten the runs, the dearest second first, while the work stays done; returns the number of runs."""
     work = problem.work[i]
     if draw_uniform(board.seed) < LOWERED:
         for _ in range(4):
@@ -440,7 +427,6 @@ def place(problem, board, i, came, free, net, done, chosen, runs):  # type: igno
 
 @inner
 def keep_best(board, now, best):  # type: ignore[no-untyped-def]
-    """Write down the pieces of the jobs that are placed, `now` of them."""
     best.met[0] = now
     for i in range(len(best.many)):
         best.many[i] = board.many[i] if board.placed[i] else 0
@@ -449,7 +435,6 @@ def keep_best(board, now, best):  # type: ignore[no-untyped-def]
 
 @compiled
 def put_back(problem, board, best):  # type: ignore[no-untyped-def]
-    """Make the board hold the best schedule again."""
     for i in range(len(best.many)):
         if board.placed[i]:
             remove(problem, board, i)
@@ -463,10 +448,7 @@ def put_back(problem, board, best):  # type: ignore[no-untyped-def]
 
 @compiled
 def search(problem, board, order, rank, low, high, whole, heat, share, most, tried, best):  # type: ignore[no-untyped-def]
-    """Insert jobs in an order, then do rounds of ruin and recreate; returns how many jobs are met.
-
-    `rank`: (n,) what a job costs by the bound: cheap ones are tried early.
-    """
+    """Insert jobs in an order, then do rounds of ruin and recreate; returns the number of jobs met."""
     jobs = len(rank)
     longest = len(board.at)
     widest = 1

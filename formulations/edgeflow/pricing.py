@@ -1,15 +1,13 @@
 """The least that a job costs at given prices, stalls and whole shares included: the kernels of the dual bound.
 
-At prices lam per GPU second and mu per edge second, constant on cells, and at a value u of a milli-iteration, a
-schedule of a job is worth u times its progress less its cost. The best one is found by a dynamic programme over the
-cells whose states are the modes: to go on, or to start, which loses the progress of a stall. That modes change between
-cells only is no restriction: within a cell all is linear in how long each mode is used. So
+At a value u of a milli-iteration, a dynamic programme over the cells finds the schedule with the largest u progress -
+cost; its states are the modes: to go on, or to start, which loses the progress of a stall. Modes change between cells
+only, because within a cell all is linear. With W the work,
 
     g(u) = u W - max over schedules (u progress - cost)
 
-is at most the cost of any schedule that does the work W, whatever u is. g is concave, and its largest value is sought
-by intersecting the lines of two schedules: one that does the work, one that does not. What a change of side adds to a
-stall is left out, which lowers g; a run that ends within its stall makes no progress and is no better than a pause.
+is at most the cost of any schedule that does W. g is concave; its largest value is sought by intersecting the lines of
+two schedules, one that does the work and one that does not. What a change of side adds to a stall is left out.
 """
 
 from __future__ import annotations
@@ -23,13 +21,7 @@ EXACT = 1e-12  # A line that is above the known ones by less than this is not a 
 
 @inner
 def best_at(value, low, high, first, last, points, spare, servers, lam, mu, gpus, speed, stall, came, free, net, done):  # type: ignore[no-untyped-def]
-    """The best schedule at the value of a milli-iteration: what it is worth, and its progress.
-
-    `low`, `high`: the job's window; first, last : the cells that it meets; `spare`, `servers`: (K,) GPUs and edge
-    servers that are there for the job; `came`: (cells, modes) out: whether the mode's run goes on from the cell before;
-    `free`: (cells,) out: the mode whose run is best after the cell, -1 where that is a pause; `net`, `done`: (modes,)
-    scratch.
-    """
+    """The best schedule at the value of a milli-iteration: what it is worth, and its progress."""
     modes = len(gpus)
     for m in range(modes):
         net[m] = -np.inf
@@ -63,7 +55,7 @@ def best_at(value, low, high, first, last, points, spare, servers, lam, mu, gpus
 
 @inner
 def trace(cells, came, free, chosen):  # type: ignore[no-untyped-def]
-    """Follow the best schedule back: the mode of every cell, -1 for a pause."""
+    """The mode of every cell in the best schedule, -1 for a pause."""
     mode = -1
     for at in range(cells - 1, -1, -1):
         if mode < 0:
@@ -77,9 +69,7 @@ def trace(cells, came, free, chosen):  # type: ignore[no-untyped-def]
 def price_jobs(problem, points, servers, first, last, lam, mu, lines, value, cost, gpu_use, edge_use):  # type: ignore[no-untyped-def]
     """g of every job at a value close to the best one; returns the sum of max(0, 1 - g).
 
-    `value`: (n,) in: where to begin, 0 for nowhere; out: the values of g; `cost`: (n,) out: g, infinite where a job has
-    no modes; a job that costs 1 or more is left as soon as that is clear; `gpu_use`, `edge_use`: (K,) out: GPU and edge
-    seconds that the jobs use, a derivative of the sum.
+    A job that costs 1 or more is left as soon as that is clear. `gpu_use`, `edge_use` are a derivative of the sum.
     """
     jobs = len(value)
     cells = len(lam)
@@ -87,8 +77,8 @@ def price_jobs(problem, points, servers, first, last, lam, mu, lines, value, cos
     for i in range(jobs):
         most = max(most, problem.mode_start[i + 1] - problem.mode_start[i])
     spare = np.full(cells, problem.gpus)
-    came = np.zeros((cells, most), np.bool_)
-    free = np.zeros(cells, np.int64)
+    came = np.zeros((cells, most), np.bool_)  # whether the mode's run goes on from the cell before
+    free = np.zeros(cells, np.int64)  # the mode whose run is best after the cell, -1 for a pause
     net = np.zeros(most)
     done = np.zeros(most)
     # The schedules of the last lines to the left and to the right, and of the best value.

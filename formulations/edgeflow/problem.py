@@ -12,7 +12,7 @@ from ratiobench.instances.edgeflow.model import Instance
 
 
 class Problem(NamedTuple):
-    """The jobs and their modes: ways to run, each a useful share of the cloud, or an edge server."""
+    """The jobs and their modes: each a useful share of the cloud, or an edge server."""
 
     gpus: int  # G
     # submit, deadline, work, overhead, crossing: (n,) of the jobs; seconds, milli-iterations, and seconds that a start
@@ -33,7 +33,6 @@ class Problem(NamedTuple):
 
     @property
     def jobs(self) -> int:
-        """n."""
         return len(self.work)
 
     @property
@@ -43,7 +42,7 @@ class Problem(NamedTuple):
 
 
 def problem_of(instance: Instance) -> Problem:
-    """The arrays of an instance; one that its fastest mode cannot finish in its window less a start gets no mode."""
+    """The arrays of an instance; a job that its fastest mode cannot finish in its window less a start has no mode."""
     start, gpus, speed = [0], [], []  # type: list[int], list[int], list[int]
     ways: list[list[tuple[int, int]]] = []
     for model in instance.models:
@@ -60,24 +59,10 @@ def problem_of(instance: Instance) -> Problem:
             speed += [each for _, each in modes]
         start.append(len(gpus))
     models = [instance.models[k] for k in instance.model.tolist()]
-
-    def ints(values: object) -> IntArray:
-        return np.array(values, dtype=np.int64)
-
-    return Problem(
-        instance.gpus,
-        ints(instance.submit),
-        ints(instance.deadline),
-        ints(instance.work),
-        ints([model.overhead_s for model in models]),
-        ints([model.edge_overhead_s for model in models]),
-        ints(start),
-        ints(gpus),
-        ints(speed),
-        ints([w.start for w in instance.edge]),
-        ints([w.end for w in instance.edge]),
-        ints([w.servers for w in instance.edge]),
-    )
+    stalls = [model.overhead_s for model in models], [model.edge_overhead_s for model in models]
+    edge = [w.start for w in instance.edge], [w.end for w in instance.edge], [w.servers for w in instance.edge]
+    columns = (instance.submit, instance.deadline, instance.work, *stalls, start, gpus, speed, *edge)
+    return Problem(instance.gpus, *(np.array(column, dtype=np.int64) for column in columns))
 
 
 class Grid(NamedTuple):
@@ -90,17 +75,15 @@ class Grid(NamedTuple):
 
     @property
     def cells(self) -> int:
-        """K."""
         return len(self.servers)
 
     @property
     def length(self) -> FloatArray:
-        """(K,) seconds."""
         return np.diff(self.points).astype(np.float64)
 
 
 def grid_of(problem: Problem, cells: int | None = None) -> Grid:
-    """The grid of events: submits, deadlines, changes of the edge, of the jobs that can be met."""
+    """The grid of submits, deadlines and changes of the edge, of the jobs that can be met."""
     able = np.diff(problem.mode_start) > 0
     events = np.sort(np.concatenate([problem.submit[able], problem.deadline[able]]))
     if not len(events):
@@ -126,5 +109,5 @@ def make_grid(problem: Problem, points: IntArray) -> Grid:
 
 
 def refine_prices(prices: FloatArray, coarse: Grid, fine: Grid) -> FloatArray:
-    """Prices on a grid whose points are among those of a finer one, on that one."""
+    """Prices on a finer grid, which has all points of the coarse one."""
     return prices[np.searchsorted(coarse.points, fine.points[:-1], "right") - 1]

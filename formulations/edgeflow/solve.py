@@ -1,8 +1,7 @@
-"""The most jobs that can be met, or an interval on it: prices, schedules, a formulation and a backend, put together.
+"""The most jobs that can be met, or an interval on it.
 
-`lower` is always the value of a schedule that `check` has verified; `upper` is the least of the bounds that were
-proved, each exact or rounded safely. Whatever happens to a backend, the interval stands. Effort is counted in rounds;
-what a larger effort does begins with what a smaller one does.
+`lower` is the value of a schedule that `check` has verified, `upper` the least proved bound, whatever happens to a
+backend. Effort is counted in rounds; what a larger effort does begins with what a smaller one does.
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ import numpy as np
 from ratiobench.formulations.edgeflow import bound, models, slots
 from ratiobench.formulations.edgeflow.bound import SCALE, Prices
 from ratiobench.formulations.edgeflow.bound import Proof as Proved
-from ratiobench.formulations.edgeflow.certificate import Certificate
 from ratiobench.formulations.edgeflow.check import check
-from ratiobench.formulations.edgeflow.enumerate import STATES_LIMIT, enumerate_optimum
 from ratiobench.formulations.edgeflow.placement import (
     best_of_solution,
     empty_schedule,
@@ -28,6 +25,8 @@ from ratiobench.formulations.edgeflow.placement import (
     worst_schedule,
 )
 from ratiobench.formulations.edgeflow.problem import Problem, grid_of, problem_of, refine_prices
+from ratiobench.formulations.edgeflow.slots import STATES_LIMIT, enumerate_optimum
+from ratiobench.formulations.edgeflow.verify import Certificate
 from ratiobench.formulations.engine import (
     Clock,
     SolveInterval,
@@ -41,8 +40,7 @@ from ratiobench.formulations.kernels import load_numba
 from ratiobench.formulations.report import Proof, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.edgeflow.format import content_hash, loads
-from ratiobench.instances.edgeflow.model import Instance
-from ratiobench.instances.edgeflow.solution import Solution
+from ratiobench.instances.edgeflow.model import Instance, Solution
 
 VERSION = "2"  # Version of everything that can change a report's figures; part of the key of stored results
 
@@ -77,11 +75,7 @@ def solve(
     start: Solution | None = None,
     certified: bool = False,
 ) -> SolveReport:
-    """How many deadlines can be met, or a certified interval on it.
-
-    `formulation`, `backend`: names (`formulations()`), or ``auto`` to choose by size; `effort`: units of work, at least
-    1; the same figures on any machine; a larger one never gives a wider interval.
-    """
+    """The number of deadlines that can be met, or a certified interval on it; parameters as of `SolveSettings`."""
     check_settings(effort, gap, seconds)
     clock = Clock()
     name, solver = _choose(instance, formulation, backend)
@@ -119,8 +113,6 @@ def _choose(instance: Instance, formulation: str, backend: str) -> tuple[str, st
 
 
 class _Run(SolveInterval[int]):
-    """An interval on the number of met jobs, and the steps that narrow it."""
-
     def __init__(
         self, instance: Instance, solver: str, clock: Clock, gap: float = 0.0, seconds: float | None = None
     ) -> None:
@@ -132,7 +124,7 @@ class _Run(SolveInterval[int]):
         self.bound(self.problem.alone, Proof.TRIVIAL)
 
     def price(self, by_solver: bool) -> None:
-        """Prices: by a subgradient method, from coarse to fine, or by the linear program; proved in integers."""
+        """Prices by a subgradient method, from coarse to fine, or by the linear program; proved in integers."""
         problem, fine = self.problem, grid_of(self.problem)
         prices = bound.begin(problem, grid_of(problem, COARSE) if fine.cells > 2 * COARSE else fine)
         self._prove(bound.begin(problem, fine))
@@ -179,7 +171,7 @@ class _Run(SolveInterval[int]):
         return size <= models.COLUMNS_LIMIT
 
     def insert(self) -> None:
-        """Every job where it costs least, cheap ones first; the search goes on from there or from a better start."""
+        """Every job where it costs least, cheap ones first, beside or in place of the best schedule so far."""
         problem, prices = self.problem, self.prices
         able = np.diff(problem.mode_start) > 0
         self.rank = np.where(able, prices.cost + 0.01, np.inf)
@@ -212,7 +204,6 @@ class _Run(SolveInterval[int]):
             self.offer(solution_of(self.problem, self.best_schedule), "search")
 
     def improve(self, block: int) -> None:
-        """A block of ruin and recreate, from the best schedule on."""
         jobs = max(1, self.problem.jobs)
         rounds = max(FEWEST, min(STEPS // jobs, FEWEST * jobs))
         nobody = np.zeros(0, dtype=np.int64)
@@ -224,7 +215,6 @@ class _Run(SolveInterval[int]):
             self._search(nobody, low, min(rounds, low + CHUNK), rounds)
 
     def slots(self) -> None:
-        """The exact model of CP-SAT."""
         if not slots.fits(self.instance):
             most = f"{slots.MOST_JOBS} jobs, {slots.MOST_SECONDS} seconds and {slots.MOST_GPUS} GPUs"
             self.notes.append(f"{SLOTS}: only up to {most}")
@@ -256,7 +246,6 @@ class _Run(SolveInterval[int]):
             self._search(self._by_rank(rank), 0, 0, 1)
 
     def certificate(self) -> Certificate | None:
-        """What proves the best schedule and the best priced bound."""
         if self.proved is None or self.solution is None or self.proved.upper < self.lower:
             return None
         return Certificate(
@@ -273,7 +262,6 @@ class _Run(SolveInterval[int]):
 
 
 def formulations() -> list[tuple[str, str]]:
-    """Name and summary of every formulation, with the backends that it goes with."""
     tiny = f"{slots.MOST_JOBS} jobs, {slots.MOST_SECONDS} s and {slots.MOST_GPUS} GPUs"
     summaries = {
         DUAL: "prices of GPU and edge seconds, stalls included, and ruin and recreate; any size",
@@ -293,16 +281,11 @@ _TINY = """{"format": "ratiobench/edgeflow/1", "name": "warm", "cloud": {"gpus":
 
 
 def warm() -> None:
-    """Compile the kernels by a use of them."""
     solve(loads(_TINY), formulation=DUAL)
 
 
 def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
-    """The fluid relaxation as MPS or LP text, for any other solver.
-
-    ``lp`` has fractional jobs: its optimum, rounded down, bounds OPT. ``mip``, the default, has whole ones. The MPS
-    text minimises the negated objective (`LinearModel.mps` says why).
-    """
+    """The fluid relaxation as MPS or LP text; ``lp`` has fractional jobs, ``mip``, the default, whole ones."""
     name = choose_export(kind, formulation, MIP, (LP, MIP))
     problem = problem_of(instance)
     grid = grid_of(problem)

@@ -1,33 +1,55 @@
-"""The checker of certificates: both ends of an interval on OPT, recomputed from the instance's data alone.
+"""The checker of certificates `ratiobench/edgeflow-certificate/1`; it shares no code with what makes them.
 
-It shares no code with what found them: of this project it uses the readers of instance and certificate files, beyond
-that Python's integers. Short, exact and easy to read is the point.
+Let a GPU second of cell k cost lam_k, an edge second mu_k, and job i's work W_i be worth w_i. Its run of x seconds at
+speed s earns at most w_i s (x - overhead) / W_i; the most that job i can earn less its cost, N_i, is found cell by cell
+(a change within a cell is never better than one at its ends, and what a change of side adds makes N_i larger). A
+schedule that meets job i earns w_i, so it costs at least w_i - N_i; all schedules cost at most what everything costs,
 
-Upper end. Let every GPU second of cell k cost lam_k and every second of an edge server mu_k, and let job i's work W_i
-be worth w_i. A schedule of job i that runs x seconds, stall included, without a change at speed s earns at most
-w_i s (x - overhead) / W_i. So the best that job i can do for itself, N_i = max (earned - spent), is found cell by cell:
-a run goes on, or begins and loses what `overhead` seconds earn. (To change within a cell is never better than at one of
-its ends, since all is linear there; what a change of side adds is left out, which makes N_i larger.) A schedule that
-meets job i earns w_i, so it spends at least w_i - N_i. All that is spent is at most what everything costs,
+    S = sum_k length_k (G lam_k + servers_k mu_k).
 
-    S = sum_k length_k (G lam_k + servers_k mu_k),
-
-so the number of jobs met is at most S + sum over them of (1 - w_i + N_i) <= S + sum_i max(0, 1 - w_i + N_i). A job that
-its fastest speed cannot finish in its window less one overhead counts 0; edge servers that it never meets are none.
+So at most S + sum_i max(0, 1 - w_i + N_i) jobs are met; one that its fastest speed cannot finish counts 0.
 """
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
-from ratiobench.formulations.checksums import CertificateError, Verdict, require, run_checker
-from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
+from msgspec import Meta
+
+from ratiobench.formulations.checksums import CertificateFiles, Verdict, check_certificate, require, run_checker
 from ratiobench.instances.edgeflow.format import content_hash
 from ratiobench.instances.edgeflow.format import parse as parse_instance
-from ratiobench.instances.edgeflow.model import Instance, Job, Model
-from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import Instance, Job, Model, Piece, Solution
+from ratiobench.instances.io.documents import Digest, Number, Signed
+
+FORMAT = "ratiobench/edgeflow-certificate/1"
+PRICE_LIMIT = 2**62
+
+Price = Annotated[int, Meta(ge=0, le=PRICE_LIMIT)]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A claim lower <= OPT <= upper about one instance, with what proves it."""
+
+    instance: Digest  # of its content
+    scale: Annotated[int, Meta(ge=1, le=PRICE_LIMIT)]  # prices and worths are in 1/scale jobs
+    points: tuple[Signed, ...]  # seconds, ascending: prices are constant from each one to the next
+    # gpu_prices, edge_prices: one less than points: of a second of a GPU, and of an edge server.
+    gpu_prices: tuple[Price, ...]
+    edge_prices: tuple[Price, ...]
+    worths: tuple[Price, ...]  # per job, of its whole work
+    upper: Number  # upper, lower: jobs, as claimed
+    lower: Number
+    decisions: Solution  # the schedule that meets `lower` jobs
+
+
+FILES = CertificateFiles(Certificate, FORMAT)
+document, seal, parse, read, write = FILES.document, FILES.seal, FILES.parse, FILES.read, FILES.write
+
 
 # What a valid certificate proves, and how
 PROVES = (
@@ -37,23 +59,20 @@ PROVES = (
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
-    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal."""
-    certificate, written_seal = parse(data, source)
-    try:
-        require(certificate.instance == content_hash(instance), "the certificate is about another instance")
-        lower = met(instance, certificate.decisions)
-        require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the schedule meets {lower}")
-        upper = most(instance, certificate)
-        require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the prices prove {upper}")
-        require(lower <= upper, f"lower {lower} is above upper {upper}")
-        require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
-    except CertificateError as wrong:
-        return Verdict(False, str(wrong), certificate)
-    return Verdict(True, "", certificate)
+    """Recompute every number of a decoded certificate document from the instance."""
+    return check_certificate(FILES, content_hash, _prove, instance, data, source)
+
+
+def _prove(instance: Instance, certificate: Certificate) -> None:
+    lower = met(instance, certificate.decisions)
+    require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the schedule meets {lower}")
+    upper = most(instance, certificate)
+    require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the prices prove {upper}")
+    require(lower <= upper, f"lower {lower} is above upper {upper}")
 
 
 def met(instance: Instance, decisions: Solution) -> int:
-    """How many jobs a schedule meets; Wrong names the first rule that it breaks."""
+    """How many jobs a schedule meets; CertificateError names the first rule that it breaks."""
     require(len(decisions) == instance.jobs, f"{len(decisions)} decisions for {instance.jobs} jobs")
     found = 0
     change: dict[int, list[int]] = {}
@@ -97,7 +116,7 @@ def _speed(instance: Instance, model: Model, i: int, piece: Piece) -> int:
 
 
 def most(instance: Instance, certificate: Certificate) -> int:
-    """The number of jobs that the certificate's prices prove to be the most that can be met."""
+    """The most jobs that can be met, as the certificate's prices prove it."""
     points, scale = certificate.points, certificate.scale
     lam, mu = certificate.gpu_prices, certificate.edge_prices
     require(len(lam) == len(mu) == len(points) - 1, f"prices: {len(lam)} and {len(mu)} for {len(points)} points")

@@ -1,1 +1,1 @@
-"""OPT of tenants: bounds from prices of jobs, searches for schedules, exact methods for few jobs, exact checks."""
+"""OPT of family `tenants`: bounds, local search, exact methods, certificates."""

@@ -1,7 +1,4 @@
-"""Exact verification of a solution of tenants, in Python integers, from the data alone.
-
-It shares nothing with the bounds, the searches or their arithmetic, so that it can judge them all.
-"""
+"""Exact verification of a solution, in Python integers, from the data alone; shares nothing with what it judges."""
 
 from __future__ import annotations
 
@@ -13,14 +10,11 @@ from typing import Any
 
 from ratiobench.formulations.violations import ConstraintViolation
 from ratiobench.instances.io.errors import shorten
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.solution import Solution
+from ratiobench.instances.tenants.model import Instance, Solution
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What the exact verification found."""
-
     violations: tuple[ConstraintViolation, ...]
     cost: int  # of the jobs that start on a GPU there is, 1/100 micro-dollar
     # lateness, flow, money: the sums of ticks of lateness, of ticks from release to end, and of micro-dollars.
@@ -34,7 +28,6 @@ class CheckReport:
 
     @property
     def valid(self) -> bool:
-        """No constraint is violated."""
         return not self.violations
 
     @property
@@ -45,7 +38,6 @@ class CheckReport:
         return sqrt(squares) / m
 
     def document(self) -> dict[str, Any]:
-        """The report as the command `check` shows it."""
         return {
             "valid": self.valid,
             "welfare": self.value,
@@ -59,11 +51,7 @@ class CheckReport:
 
 
 def check(instance: Instance, solution: Solution) -> CheckReport:
-    """Verify a solution and compute its cost, exactly.
-
-    Constraints: ``every job`` starts once, on a ``gpu`` that there is, not before its ``release``, and no two jobs
-    ``overlap`` on one GPU.
-    """
+    """Verify a solution and compute its cost, exactly."""
     kinds = [(k, kind.price) for k, kind in enumerate(instance.gpu_types) for _ in range(kind.count)]
     breaches: list[ConstraintViolation] = []
     if len(solution) != instance.jobs:

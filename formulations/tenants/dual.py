@@ -1,16 +1,12 @@
 """The dual bound: a price for every job, and the best that one GPU of each type can do at these prices.
 
-Let pi_j >= 0 be paid for every time that job j is run. A GPU of type k then does best from tick t on with
+At prices pi_j >= 0 a GPU of type k does best from tick t on with
 
     V_k(t) = min( V_k(t + 1), min over j released by t of cost_jk(t) - pi_j + V_k(t + run_jk) ),
 
-V_k = 0 where nothing pays any more, so that sum_j pi_j + sum_k count_k V_k(0) <= OPT (weak duality: what a schedule
-runs on a GPU is one of the sequences looked at). Sequences that run a job twice in a row, idle between or not, are
-left out: no schedule does so. For that the best and the best with another first job are kept. Starts after which a job
-would end beyond the horizon are left out, too: some best schedule ends by then.
-
-Subgradient ascent on pi: steps of Polyak's length towards the best schedule's cost, along a deflected direction. Prices
-are rounded down to integers before they are judged: every bound is exact.
+so that sum_j pi_j + sum_k count_k V_k(0) <= OPT (`verify` has the proof). Sequences that run a job twice in a row are
+left out: so the best and the best with another first job are kept. Subgradient ascent on pi: steps of Polyak's length
+towards the best schedule's cost, along a deflected direction. Prices are rounded down before they are judged.
 """
 
 from __future__ import annotations
@@ -48,7 +44,6 @@ def last_starts(run, release, deadline, late, weight, money, horizon, pi, last):
 
 @inner
 def follow(size, run, copies, used, first, start):  # type: ignore[no-untyped-def]
-    """Count the jobs of the best sequence."""
     t = np.int64(0)
     before = np.int64(-1)
     while t < size:
@@ -63,10 +58,7 @@ def follow(size, run, copies, used, first, start):  # type: ignore[no-untyped-de
 
 @compiled
 def one_gpu(run, release, deadline, late, weight, money, horizon, pi, copies, used):  # type: ignore[no-untyped-def]
-    """V(0) of one type; the jobs of a best sequence are counted `copies` times in `used`.
-
-    By tick: the best value, its first job and when that starts, and the same of the best with another first job.
-    """
+    """V(0) of one type; the jobs of a best sequence are counted `copies` times in `used`."""
     n = len(pi)
     last = np.empty(n, np.int64)
     last_starts(run, release, deadline, late, weight, money, horizon, pi, last)
@@ -136,7 +128,7 @@ def one_gpu(run, release, deadline, late, weight, money, horizon, pi, copies, us
 
 @compiled
 def step(pi, direction, used, mix, length):  # type: ignore[no-untyped-def]
-    """Move the prices along the mixed direction by `length` / |direction|^2; False where there is none."""
+    """Move the prices along the mixed direction by `length` / |direction|^2; False if there is none."""
     square = 0.0
     along = 0.0
     for j in range(len(pi)):
@@ -154,8 +146,7 @@ def step(pi, direction, used, mix, length):  # type: ignore[no-untyped-def]
 class Prices:
     """Prices of all jobs that rise towards the best bound they prove.
 
-    `pi`, `bound`: the best prices so far, and what they prove: at first every job's least cost, and their sum;
-    `rounds`: how often prices were judged.
+    `pi`, `bound`: the best prices so far and what they prove; `rounds`: how often prices were judged.
     """
 
     def __init__(self, problem: Tables) -> None:
@@ -177,7 +168,7 @@ class Prices:
         return np.asarray(np.minimum(cost.min(axis=1, initial=LARGEST), LARGEST // ticks))
 
     def judge(self, pi: IntArray) -> int:
-        """The bound of these prices; how often each job is run in the best sequences of all GPUs is kept."""
+        """The bound of these prices; `_used` counts each job in the best sequences of all GPUs."""
         p = self.problem
         self._used[:] = 0
         self.rounds += 1
@@ -190,7 +181,7 @@ class Prices:
     def ascend(
         self, target: int, rounds: int, mix: float, scale: float, done: Callable[[], bool] = lambda: False
     ) -> None:
-        """So many rounds of subgradient ascent from the best prices, less where they meet the target."""
+        """Subgradient ascent from the best prices, until they meet the target."""
         first = self.rounds == 0
         pi = self.pi.astype(np.float64) * (1.5 if first else 1.0)
         direction, stalled = np.zeros(len(pi)), 0

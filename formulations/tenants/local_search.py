@@ -1,16 +1,15 @@
-"""The upper end: schedules by ruin and recreate, then by single moves; worse ones are accepted while it is warm.
+"""The upper end: schedules by ruin and recreate, then by single moves, in integers: the same on any machine.
 
-`rebuild` takes the jobs of a stretch of time out of a few queues, and inserts them again one by one where they cost
-least, in an order of several (slack induction by string removals, Christiaens and Vanden Berghe 2020). `anneal` moves
-single jobs, swaps pairs and exchanges the tails of two queues, some million times a second. Both accept what costs at
-most temperature x (-ln u) more. All arithmetic is on integers: the same schedules on any machine.
+`rebuild` takes the jobs of a stretch of time out of a few queues, and inserts them one by one where they cost least
+(slack induction by string removals, Christiaens and Vanden Berghe 2020). `anneal` moves single jobs, swaps pairs and
+exchanges tails. Both accept what costs at most temperature x (-ln u) more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal, localcontext
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +26,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 class Plan(NamedTuple):
-    """A schedule: (m,) kinds and lengths, (m, n) jobs, ends and costs by place, (n, 2) GPU and place of every job."""
+    """(m,) kinds and lengths, (m, n) jobs, ends and costs by place, (n, 2) GPU and place of every job."""
 
     kind: Any
     length: Any
@@ -39,13 +38,12 @@ class Plan(NamedTuple):
 
 @inlined
 def _ready(plan, g, p):  # type: ignore[no-untyped-def]
-    """When the queue's place p may start."""
     return plan.end[g, p - 1] if p > 0 else np.int64(0)
 
 
 @inner
 def _refresh(plan, jobs, g, first):  # type: ignore[no-untyped-def]
-    """Ends and costs of a queue from a place on, and where its jobs stand; the sum of the costs."""
+    """Ends, costs and places of a queue from a place on; the sum of the costs."""
     t = _ready(plan, g, first)
     k = plan.kind[g]
     total = np.int64(0)
@@ -62,7 +60,7 @@ def _refresh(plan, jobs, g, first):  # type: ignore[no-untyped-def]
 
 @inner
 def _tail(plan, jobs, g, p, t, stop):  # type: ignore[no-untyped-def]
-    """What a queue costs more from place p on when that may start at t; given up above `stop`."""
+    """What a queue costs more from place p on if that may start at t; given up above `stop`."""
     more = np.int64(0)
     k = plan.kind[g]
     for y in range(p, plan.length[g]):
@@ -78,7 +76,7 @@ def _tail(plan, jobs, g, p, t, stop):  # type: ignore[no-untyped-def]
 
 @inner
 def _reorder(plan, jobs, a, p, q, swapped, stop):  # type: ignore[no-untyped-def]
-    """Two places of a queue swap their jobs, or the job at p goes to q; what it costs more, done up to `stop`."""
+    """Two places of a queue swap their jobs, or the job at p goes to q; its extra cost, done up to `stop`."""
     first = min(p, q)
     last = max(p, q)
     t = _ready(plan, a, first)
@@ -107,7 +105,7 @@ def _reorder(plan, jobs, a, p, q, swapped, stop):  # type: ignore[no-untyped-def
 
 @inner
 def _exchange(plan, jobs, a, p, x, b, q, y, stop):  # type: ignore[no-untyped-def]
-    """x jobs from place p of queue a and y from place q of queue b change queues; what it costs more, up to `stop`."""
+    """x jobs from place p of queue a and y from place q of queue b change queues; their extra cost, up to `stop`."""
     t = _ready(plan, a, p)
     u = _ready(plan, b, q)
     whole = p + x == plan.length[a] and q + y == plan.length[b]
@@ -147,7 +145,6 @@ def _exchange(plan, jobs, a, p, x, b, q, y, stop):  # type: ignore[no-untyped-de
 
 @inner
 def _hand_over(plan, a, p, count, b, q):  # type: ignore[no-untyped-def]
-    """So many jobs from place p of queue a on go to place q of queue b."""
     for i in range(plan.length[b] - 1, q - 1, -1):
         plan.queue[b, i + count] = plan.queue[b, i]
     for i in range(count):
@@ -160,7 +157,6 @@ def _hand_over(plan, a, p, count, b, q):  # type: ignore[no-untyped-def]
 
 @inner
 def _cut(plan, b, t):  # type: ignore[no-untyped-def]
-    """The first place of a queue that starts at t or later."""
     q = np.int64(0)
     while q < plan.length[b] and plan.end[b, q] <= t:
         q += 1
@@ -177,7 +173,6 @@ def _keep(plan, best_length, best_queue):  # type: ignore[no-untyped-def]
 
 @inner
 def _begin(plan, jobs, best_length, best_queue):  # type: ignore[no-untyped-def]
-    """The schedule's cost; it is the best one so far."""
     total = np.int64(0)
     for g in range(len(plan.kind)):
         total += _refresh(plan, jobs, g, 0)
@@ -233,7 +228,7 @@ def anneal(state, rounds, temperatures, logs, jobs, plan, best_length, best_queu
 
 @inner
 def _ruin(plan, jobs, state, most, out):  # type: ignore[no-untyped-def]
-    """Jobs around the start of a random one leave up to four queues, all in a row or some; how many left."""
+    """Jobs around the start of a random one leave up to four queues; how many."""
     n = len(jobs.release)
     m = len(plan.kind)
     j = draw_integer(state, n)
@@ -268,7 +263,7 @@ def _ruin(plan, jobs, state, most, out):  # type: ignore[no-untyped-def]
 
 @inner
 def _arrange(jobs, state, out, gone, key):  # type: ignore[no-untyped-def]
-    """Sort the jobs that left by a random rule: drawn, long first, short first, release, deadline, earliest end."""
+    """Sort the jobs that left by a random rule."""
     rule = draw_integer(state, 8)
     for i in range(gone):
         x = out[i]
@@ -385,7 +380,7 @@ def _logs() -> IntArray:
 
 
 def _cooling(warm: int, cold: int) -> IntArray:
-    """(COOLINGS,) temperatures from warm to cold, each in the same ratio to the one before."""
+    """(COOLINGS,) temperatures in geometric progression."""
     warm, cold = (min(max(1, x), HOTTEST) for x in (warm, cold))
     with localcontext() as context:
         context.prec = 30
@@ -397,17 +392,7 @@ def _cooling(warm: int, cold: int) -> IntArray:
     return np.array(found, dtype=np.int64)
 
 
-Stop = Callable[[], bool]
-
-
-def never_over() -> bool:
-    """No time limit."""
-    return False
-
-
 class Search:
-    """Local search on one problem."""
-
     def __init__(self, problem: Tables) -> None:
         self.problem = problem
         columns = (problem.release, problem.deadline, problem.weight, problem.run, problem.money)
@@ -417,30 +402,21 @@ class Search:
         self.shape = (problem.instance.gpus, problem.jobs + 1)
 
     def build_list_schedule(self, order: IntArray) -> list[list[int]]:
-        """The list schedule of an order of all jobs."""
         length, queue = np.zeros(self.shape[0], np.int64), np.zeros(self.shape, np.int64)
         append(order, self.jobs, self.kind, length, queue)
         return _lists(length, queue)
 
-    def rebuild_schedule(
-        self, queues: Queues, seed: int, rounds: int, most: int, warm: float, cold: float, over: Stop = never_over
+    def cool(
+        self,
+        kernel: Callable[..., Any],
+        queues: Queues,
+        seed: int,
+        rounds: int,
+        warm: float,
+        cold: float,
+        over: Callable[[], bool] | None = None,
     ) -> list[list[int]]:
-        """The best schedule of so many rounds of ruin and recreate; temperatures in mean least costs of a job.
-
-        `over` is asked now and then, whether to stop.
-        """
-        return self._cool(partial(rebuild, most), queues, seed, rounds, warm, cold, over)
-
-    def anneal_schedule(
-        self, queues: Queues, seed: int, rounds: int, warm: float, cold: float, over: Stop = never_over
-    ) -> list[list[int]]:
-        """The best schedule of so many single moves."""
-        return self._cool(anneal, queues, seed, rounds, warm, cold, over)
-
-    def _cool(
-        self, kernel: Callable[..., Any], queues: Queues, seed: int, rounds: int, warm: float, cold: float, over: Stop
-    ) -> list[list[int]]:
-        """In pieces, from one to the next with the schedule as it stands."""
+        """The best schedule of so many rounds of `rebuild` or `anneal`; temperatures in mean least costs of a job."""
         length = np.array([len(jobs) for jobs in queues], dtype=np.int64)
         queue, end, cost = (np.zeros(self.shape, np.int64) for _ in range(3))
         for g, jobs in enumerate(queues):
@@ -455,7 +431,7 @@ class Search:
             found = kernel(state, count, piece, _logs(), self.jobs, plan, best_length, best_queue)
             if found < least:
                 least, best = int(found), _lists(best_length, best_queue)
-            if over():
+            if over is not None and over():
                 break
         return best
 

@@ -8,21 +8,19 @@ import numpy as np
 
 from ratiobench.formulations.linear import LinearModel, RowBuilder
 from ratiobench.formulations.tenants.tables import Tables
-from ratiobench.instances.tenants.model import IntArray
-from ratiobench.instances.tenants.solution import Solution, Start
+from ratiobench.instances.tenants.model import IntArray, Solution, Start
 
 COLUMNS_LIMIT = 200_000  # No model is written with more starts
 
 
 class IntervalModel(NamedTuple):
-    """A CpModelProto as text, and how its variables are read: per job its end and a literal per GPU."""
+    """A CpModelProto as text, and its variables: per job its end and a literal per GPU."""
 
     text: str
     ends: tuple[int, ...]
     literals: tuple[tuple[int, ...], ...]
 
     def solution(self, problem: Tables, values: Any) -> Solution:
-        """The schedule of a solver's values."""
         kinds, found = problem.instance.gpu_type.tolist(), []
         for j, literals in enumerate(self.literals):
             gpu = max(range(len(literals)), key=lambda g: values[literals[g]])
@@ -31,7 +29,7 @@ class IntervalModel(NamedTuple):
 
 
 def intervals(problem: Tables) -> IntervalModel:
-    """Every job an optional interval on every GPU, none overlap, negated cost maximised; runs in CP-SAT's worker."""
+    """Every job an optional interval on every GPU, negated cost maximised; runs in CP-SAT's worker."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
@@ -74,7 +72,7 @@ def starts(problem: Tables) -> list[tuple[int, int, int]]:
 
 
 def time_indexed(problem: Tables, columns: list[tuple[int, int, int]]) -> LinearModel:
-    """x_jkt = 1 where job j starts at tick t on a GPU of type k; at most count_k jobs of a type run at any tick."""
+    """x_jkt = 1 if job j starts at tick t on type k; at most count_k jobs of a type run at any tick."""
     job, kind, tick = (np.array(column, dtype=np.int64) for column in zip(*columns, strict=True))
     run = problem.run[job, kind]
     end = tick + run

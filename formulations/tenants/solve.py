@@ -1,13 +1,13 @@
-"""OPT of an instance, or an interval on it: the dual bound, local search, and exact methods for few jobs.
+"""OPT of an instance, or an interval on it, in 1/100 micro-dollar.
 
-`upper` is always the cost of a schedule that `check` has verified; `lower` is the largest of the bounds that were
-proved, each in integers. Figures are in 1/100 micro-dollar.
+`upper` is the cost of a schedule that `check` has verified, `lower` the largest proved bound, in integers.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from functools import partial
 
 import numpy as np
 
@@ -24,17 +24,22 @@ from ratiobench.formulations.kernels import load_numba
 from ratiobench.formulations.report import Proof, SolveReport
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.formulations.tenants import models
-from ratiobench.formulations.tenants.certificate import Certificate
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import Prices
-from ratiobench.formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum
-from ratiobench.formulations.tenants.local_search import Search
-from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, PRICED_LIMIT, priced_optimum, subsets_optimum
+from ratiobench.formulations.tenants.local_search import Search, anneal, rebuild
+from ratiobench.formulations.tenants.subsets import (
+    JOBS_LIMIT,
+    PRICED_LIMIT,
+    WAYS_LIMIT,
+    enumerate_optimum,
+    priced_optimum,
+    subsets_optimum,
+)
 from ratiobench.formulations.tenants.tables import Queues, queues_of, solution_of, tables
+from ratiobench.formulations.tenants.verify import Certificate
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants.format import content_hash, loads
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.solution import Solution
+from ratiobench.instances.tenants.model import Instance, Solution
 
 VERSION = "2"  # Version of everything that can change a report's figures; part of the key of stored results
 
@@ -59,11 +64,7 @@ def solve(
     start: Solution | None = None,
     certified: bool = False,
 ) -> SolveReport:
-    """OPT of tenants or a certified interval on it, in 1/100 micro-dollar; the least cost is best.
-
-    `formulation`, `backend`: names (`formulations()`), or ``auto`` to choose by size; `effort`: units of work, at least
-    1; the same figures on any machine; a larger one never gives a wider interval.
-    """
+    """OPT, or a certified interval on it; the least cost is best. Parameters as of `SolveSettings`."""
     check_settings(effort, gap, seconds)
     clock = Clock()
     name, solver = _choose(instance, formulation, backend)
@@ -87,8 +88,6 @@ def solve(
 
 
 def _choose(instance: Instance, formulation: str, backend: str) -> tuple[str, str]:
-    """The formulation and the backend, by size where they are left to choose; InputError for too many jobs."""
-
     def automatic(backend: str) -> str:
         if backend in ALLOWED[CP_SAT]:
             return CP_SAT
@@ -106,8 +105,6 @@ def _negated(optimum: tuple[int, Solution | None]) -> tuple[int, Solution | None
 
 
 class _Run(SolveInterval[int]):
-    """An interval on the negated cost, and the steps that narrow it."""
-
     def __init__(self, instance: Instance, clock: Clock, gap: float = 0.0, seconds: float | None = None) -> None:
         verify = make_verify(check, instance, negated=True)
         super().__init__(verify, "negated cost", clock.began, 0, gap=gap, seconds=seconds)
@@ -122,7 +119,6 @@ class _Run(SolveInterval[int]):
         return self.seconds is not None and time.perf_counter() - self.began >= self.seconds / 2
 
     def simply(self) -> None:
-        """List schedules: by deadline, by release, by the shortest run for its weight."""
         if not self.problem.jobs:
             self.offer((), "no job")
             return
@@ -153,7 +149,7 @@ class _Run(SolveInterval[int]):
             stage *= 2
 
     def part_sets(self) -> None:
-        """Close the interval by dynamic programming over the sets of jobs that the prices leave, of not too many."""
+        """Close the interval by dynamic programming over the sets that the prices leave, if there are few jobs."""
         if not JOBS_LIMIT < self.problem.jobs <= PRICED_LIMIT or self.done():
             return
         self.close(
@@ -163,7 +159,7 @@ class _Run(SolveInterval[int]):
         )
 
     def closed(self) -> bool:
-        """Do the prices alone prove what is known of OPT, or is the time over?"""
+        """Whether the prices alone prove what is known of OPT, or the time is over."""
         return self.prices.bound >= -self.lower or self.over()
 
     def improve(self, stage: int) -> None:
@@ -179,21 +175,16 @@ class _Run(SolveInterval[int]):
         for seed, warm in enumerate(warms):
             if self.done():
                 return
-            found = search.rebuild_schedule(begun, 10 * stage + seed, rounds, MOST_REBUILT, warm, 1e-3, self.half)
+            found = search.cool(partial(rebuild, MOST_REBUILT), begun, 10 * stage + seed, rounds, warm, 1e-3, self.half)
             self.place(found, "ruin and recreate")
-            self.prove_early(stage)
+            if stage == 1 and not self.prices.rounds:  # the dual bound may be met already
+                self._ascend(500, 1.0)
         if not self.done():
             begun = queues_of(self.problem, self._solution())
-            self.place(search.anneal_schedule(begun, stage, moves, 0.1, 2e-4, self.half), "moves")
+            self.place(search.cool(anneal, begun, stage, moves, 0.1, 2e-4, self.half), "moves")
         self.count("moves", moves)
 
-    def prove_early(self, stage: int) -> None:
-        """A few rounds of the dual bound: it may be met already."""
-        if stage == 1 and not self.prices.rounds:
-            self._ascend(500, 1.0)
-
     def prove(self, stage: int) -> None:
-        """The dual bound, from the best prices so far."""
         p = self.problem
         ticks = max(1, min(p.horizon, int(p.release.max()) + int(p.run.min(axis=1).sum()) // p.instance.gpus))
         rounds = max(50, min(ROUNDS, CELLS // (p.jobs * ticks * len(p.counts)))) * stage
@@ -212,20 +203,14 @@ class _Run(SolveInterval[int]):
         return found
 
     def certificate(self) -> Certificate | None:
-        """What proves the best schedule and the best priced bound; a bound that was dropped as wrong proves nothing."""
+        """None for a bound that was dropped as wrong."""
         if self.prices.bound > -self.lower:
             return None
-        return Certificate(
-            instance=content_hash(self.instance),
-            prices=tuple(self.prices.pi.tolist()),
-            lower=self.prices.bound,
-            upper=-self.lower,
-            decisions=self._solution(),
-        )
+        prices, bound = tuple(self.prices.pi.tolist()), self.prices.bound
+        return Certificate(content_hash(self.instance), prices, bound, -self.lower, self._solution())
 
 
 def formulations() -> list[tuple[str, str]]:
-    """Name and summary of every formulation, with the backend that it goes with."""
     summaries = {
         DUAL: "prices of jobs and what one GPU does best at them, and local search",
         SUBSETS: f"exact: the best order of every set of jobs, up to {JOBS_LIMIT} jobs",
@@ -243,20 +228,19 @@ _TINY = """{"format": "ratiobench/tenants/1", "name": "warm", "tick_seconds": 60
 
 
 def warm() -> None:
-    """Compile the kernels by a use of them."""
     instance = loads(_TINY)
     run = _Run(instance, Clock())
     run.simply()
     search, begun = Search(run.problem), queues_of(run.problem, run._solution())
-    search.rebuild_schedule(begun, 0, 1, 1, 1.0, 0.1)
-    search.anneal_schedule(begun, 0, 1, 1.0, 0.1)
+    search.cool(partial(rebuild, 1), begun, 0, 1, 1.0, 0.1)
+    search.cool(anneal, begun, 0, 1, 1.0, 0.1)
     run.prices.ascend(10**6, 2, 0.3, 1.0)
     subsets_optimum(run.problem)
     priced_optimum(run.problem, run.prices.pi, 10**6)
 
 
 def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
-    """The time-indexed program as MPS or LP text, for any other solver; its optimum is OPT (negated in MPS)."""
+    """The time-indexed program as MPS or LP text; its optimum is OPT (negated in MPS)."""
     choose_export(kind, formulation, TIME_INDEXED, (TIME_INDEXED,))
     problem = tables(instance)
     if not problem.jobs:

@@ -1,25 +1,22 @@
-"""OPT of few jobs: the best order of every set on every type, and sets parted over GPUs.
+"""OPT of few jobs: the best order of every set on every type, and sets parted over GPUs; and by looking at everything.
 
-On one GPU without releases the last job of a set ends at the sum of the runs, whatever the order, so that the best
-cost of a set follows from those without one job (Held and Karp 1962): 2^n n steps. With releases the end of a set
-depends on the order, and a set keeps every pair (end, cost) that no other one dominates; to wait longer never pays.
-Sets of several GPUs by min-plus convolution: 3^n steps each.
+On one GPU the best cost of a set follows from those without one job (Held and Karp 1962); with releases a set keeps
+every pair (end, cost) that no other one dominates. Sets of several GPUs by min-plus convolution: 3^n steps each.
 
-Of more jobs, prices and a schedule leave few sets to part. At prices pi_j a GPU of type k that runs the set S costs
-c_k(S) - pi(S), at least W_k: so OPT >= sum_j pi_j + sum_k m_k W_k, and a schedule is dearer than that by the sum over
-its GPUs of c_k(S) - pi(S) - W_k. Sets for which this alone is as much as the best schedule known is dearer are in none
-that is better (reduced cost fixing). The others are joined pair by pair, as long as they are disjoint and the sum is
-less.
+Of more jobs, prices pi_j leave few sets: with W_k the least c_k(S) - pi(S), OPT >= sum_j pi_j + sum_k m_k W_k, and a
+schedule is dearer than that by the sum over its GPUs of c_k(S) - pi(S) - W_k. So a set for which this alone is as much
+as the best schedule known is dearer is in none that is better (reduced cost fixing). The others are joined.
 """
 
 from __future__ import annotations
+
+from itertools import permutations, product
 
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inlined
 from ratiobench.formulations.tenants.tables import Tables, solution_of
-from ratiobench.instances.tenants.model import IntArray
-from ratiobench.instances.tenants.solution import Solution
+from ratiobench.instances.tenants.model import Instance, IntArray, Solution, Start
 
 JOBS_LIMIT = 14  # Most jobs
 PAIRS_LIMIT = 20_000_000  # Most pairs (end, cost) of one type, where there are releases
@@ -41,8 +38,7 @@ def _copy(to, at, source, row):  # type: ignore[no-untyped-def]
 def fronts(run, release, deadline, late, weight, money, most):  # type: ignore[no-untyped-def]
     """Per set its pairs that nothing dominates, ends rising and costs falling: where they begin, and the pairs.
 
-    A pair is a row: the end, the cost, the last job, and the row of the pair before it. The last begin is 0 where there
-    are more than `most` pairs.
+    The last begin is 0 if there are more than `most` pairs.
     """
     n = len(run)
     sets = 1 << n
@@ -122,7 +118,7 @@ def convolve(one, other, part):  # type: ignore[no-untyped-def]
 
 @compiled
 def join(left, left_over, right, right_over, spare, over, part):  # type: ignore[no-untyped-def]
-    """The least excess of every union of two disjoint sets into `over`, where it is at most `spare`; the right one."""
+    """The least excess of every union of two disjoint sets into `over`, if it is at most `spare`; the right one."""
     for a in range(len(left)):
         for b in range(len(right)):
             total = left_over[a] + right_over[b]
@@ -134,7 +130,6 @@ def join(left, left_over, right, right_over, spare, over, part):  # type: ignore
 
 
 def subsets_optimum(problem: Tables) -> tuple[int, Solution]:
-    """OPT and a schedule that attains it."""
     if problem.jobs > JOBS_LIMIT:
         raise ValueError(f"{problem.jobs} jobs; at most {JOBS_LIMIT}")
     found, kinds = _all_fronts(problem), _useful(problem)
@@ -153,10 +148,7 @@ def subsets_optimum(problem: Tables) -> tuple[int, Solution]:
 
 
 def priced_optimum(problem: Tables, prices: IntArray, upper: int) -> tuple[int, Solution | None]:
-    """OPT and a schedule that attains it, or `upper` and None where no schedule costs less.
-
-    `prices`: (n,) one per job; the nearer the bound that they prove to OPT, the less work.
-    """
+    """OPT and a schedule that attains it, or `upper` and None if no schedule costs less."""
     if problem.jobs > PRICED_LIMIT:
         raise ValueError(f"{problem.jobs} jobs; at most {PRICED_LIMIT}")
     kinds = _useful(problem)
@@ -212,7 +204,6 @@ def _sorted(over: IntArray, spare: int) -> tuple[IntArray, IntArray]:
 
 
 def _parted(steps: list[Joined], chosen: int) -> list[int]:
-    """Which set of the union each GPU runs."""
     sets = []
     for _, _, part in reversed(steps[1:]):
         sets.append(int(part[chosen]))
@@ -243,7 +234,6 @@ def _useful(problem: Tables) -> list[int]:
 
 
 def _schedule(problem: Tables, found: list[Fronts], kinds: list[int], sets: list[int]) -> Solution:
-    """Every GPU with its set in the best order."""
     queues: list[list[int]] = [[] for _ in range(problem.instance.gpus)]
     free = problem.counts.cumsum().tolist()
     for kind, chosen in zip(reversed(kinds), reversed(sets), strict=True):
@@ -259,3 +249,53 @@ def _order(fronts: Fronts, chosen: int) -> list[int]:
         order.append(int(pairs[at, LAST]))
         at = int(pairs[at, BEFORE])
     return order[::-1]
+
+
+WAYS_LIMIT = 200_000  # Most pairs of an assignment and an order of all jobs that are looked at
+
+
+def ways(instance: Instance) -> int:
+    """n! m^n: an upper bound on the pairs of an assignment and an order that are looked at."""
+    found = 1
+    for j in range(1, instance.jobs + 1):
+        found *= j * instance.gpus
+        if found > WAYS_LIMIT:
+            break
+    return found
+
+
+def enumerate_optimum(instance: Instance) -> tuple[int, Solution]:
+    """OPT and a schedule by every partition of jobs and every order; shares nothing with the rest."""
+    if ways(instance) > WAYS_LIMIT:
+        raise ValueError(f"more than {WAYS_LIMIT} ways to order and place {instance.jobs} jobs")
+    public, kinds = instance.public(), instance.gpu_type.tolist()
+    jobs = [instance.job(j) for j in range(instance.jobs)]
+    known: dict[tuple[int, tuple[int, ...]], tuple[int, tuple[int, ...]]] = {}
+
+    def best_order(kind: int, members: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+        """The least cost of the members on one GPU, and the order: each as early as possible."""
+        if (kind, members) not in known:
+            found = []
+            for order in permutations(members):
+                free = cost = 0
+                for j in order:
+                    free = max(free, jobs[j].release) + jobs[j].run[kind]
+                    cost += public.cost(jobs[j], kind, free)
+                found.append((cost, order))
+            known[kind, members] = min(found)
+        return known[kind, members]
+
+    best: tuple[int, list[tuple[int, ...]]] | None = None
+    for places in product(range(len(kinds)), repeat=len(jobs)):
+        parts = [tuple(j for j, place in enumerate(places) if place == g) for g in range(len(kinds))]
+        orders = [best_order(kind, part) for kind, part in zip(kinds, parts, strict=True)]
+        if best is None or sum(cost for cost, _ in orders) < best[0]:
+            best = sum(cost for cost, _ in orders), [order for _, order in orders]
+    assert best is not None
+    starts: dict[int, Start] = {}
+    for gpu, order in enumerate(best[1]):
+        free = 0
+        for j in order:
+            start = max(free, jobs[j].release)
+            starts[j], free = Start(gpu, start), start + jobs[j].run[kinds[gpu]]
+    return best[0], tuple(starts[j] for j in range(len(jobs)))

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ratiobench.formulations.kernels import inlined, inner
-from ratiobench.instances.tenants.model import Instance, IntArray
-from ratiobench.instances.tenants.solution import Solution, Start
+from ratiobench.instances.tenants.model import Instance, IntArray, Solution, Start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +28,6 @@ class Tables:
 
     @property
     def jobs(self) -> int:
-        """n."""
         return len(self.release)
 
     @property
@@ -41,7 +39,6 @@ class Tables:
 
 
 def tables(instance: Instance) -> Tables:
-    """The tables of an instance, as arrays in C order that kernels can take."""
     price = np.array([kind.price for kind in instance.gpu_types], dtype=np.int64)
     run = np.array(instance.run)
     last = int(instance.release[-1]) if instance.jobs else 0
@@ -59,7 +56,7 @@ def tables(instance: Instance) -> Tables:
 
 
 class Jobs(NamedTuple):
-    """Jobs as kernels take them: (n,) columns, (n, K) tables, and the penalty per tick of lateness."""
+    """(n,) columns, (n, K) tables, and the penalty per tick of lateness, for kernels."""
 
     release: Any
     deadline: Any
@@ -77,7 +74,6 @@ def cost_at(jobs, j, k, end):  # type: ignore[no-untyped-def]
 
 @inner
 def put(plan, g, p, j):  # type: ignore[no-untyped-def]
-    """The job at place p of queue g."""
     for y in range(plan.length[g], p, -1):
         plan.queue[g, y] = plan.queue[g, y - 1]
     plan.queue[g, p] = j
@@ -86,7 +82,6 @@ def put(plan, g, p, j):  # type: ignore[no-untyped-def]
 
 @inner
 def take(plan, g, p):  # type: ignore[no-untyped-def]
-    """The job at place p of queue g, which leaves it."""
     j = plan.queue[g, p]
     plan.length[g] -= 1
     for y in range(p, plan.length[g]):
@@ -110,7 +105,6 @@ def solution_of(problem: Tables, queues: Queues) -> Solution:
 
 
 def queues_of(problem: Tables, solution: Solution) -> list[list[int]]:
-    """The queues of a valid solution."""
     queues: list[list[int]] = [[] for _ in range(problem.instance.gpus)]
     for j in sorted(range(len(solution)), key=lambda j: (solution[j].tick, j)):  # type: ignore[union-attr]
         queues[solution[j].gpu].append(j)  # type: ignore[union-attr]

@@ -1,30 +1,48 @@
-"""The checker of certificates: both ends of an interval on OPT, recomputed from the instance's data alone.
+"""The checker of certificates `ratiobench/tenants-certificate/1`; it shares no code with what makes them.
 
-It shares no code with what found them: of this project it uses the readers of instance and certificate files, beyond
-that Python's integers, and NumPy's where the instance is large. Short, exact and easy to read is the point.
+Pay pi_j for every time that job j is run, and let V_k(t) be the least cost less pay of what one GPU of type k runs from
+tick t on, among sequences that hold all that schedules do: jobs one after another, each after its release, ended by the
+horizon (last release + sum of longest runs: some best schedule ends by then), no job twice in a row. A schedule with
+m_k GPUs of type k pays every job once, so its cost is at least sum_j pi_j + sum_k m_k V_k(0).
 
-Lower end. Pay pi_j for every time that job j is run, and let V_k(t) be the least cost less pay of what one GPU of type
-k runs from tick t on, among sequences that hold all that schedules do: jobs one after another, each after its release,
-ended by the horizon (last release + sum of longest runs: some best schedule ends by then), no job twice in a row.
-A schedule with m_k GPUs of type k pays every job once, so its cost is at least sum_j pi_j + sum_k m_k V_k(0).
-
-V is found backwards in t. Of the sequences from t on the best is kept, with its first job, and the best with another
-first job, for those before which that job was run. A start that costs no less than it pays helps no sequence.
+V is found backwards in t. The best sequence from t on is kept with its first job, and the best with another first job.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
-from ratiobench.formulations.checksums import CertificateError, Verdict, require, run_checker
-from ratiobench.formulations.tenants.certificate import Certificate, parse, seal
+from ratiobench.formulations.checksums import CertificateFiles, Verdict, check_certificate, require, run_checker
+from ratiobench.instances.io.documents import Digest
 from ratiobench.instances.tenants.format import content_hash
 from ratiobench.instances.tenants.format import parse as parse_instance
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.solution import Solution
+from ratiobench.instances.tenants.model import Instance, Solution
+
+FORMAT = "ratiobench/tenants-certificate/1"
+PRICE_LIMIT = 2**62
+
+Price = Annotated[int, Meta(ge=-PRICE_LIMIT, le=PRICE_LIMIT)]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A claim lower <= OPT <= upper about one instance, with what proves it."""
+
+    instance: Digest  # of its content
+    prices: tuple[Price, ...]  # pi_j, one per job, 1/100 micro-dollar
+    lower: Price  # lower, upper: 1/100 micro-dollar, as claimed
+    upper: Price
+    decisions: Solution  # the schedule whose cost is `upper`
+
+
+FILES = CertificateFiles(Certificate, FORMAT)
+document, seal, parse, read, write = FILES.document, FILES.seal, FILES.parse, FILES.read, FILES.write
+
 
 # What a valid certificate proves, and how
 PROVES = (
@@ -40,23 +58,20 @@ Row = tuple[int, int, int, int, int, int]
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
-    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal."""
-    certificate, written_seal = parse(data, source)
-    try:
-        require(certificate.instance == content_hash(instance), "the certificate is about another instance")
-        upper = cost(instance, certificate.decisions)
-        require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the schedule costs {upper}")
-        lower = bound(instance, certificate.prices)
-        require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the prices prove {lower}")
-        require(lower <= upper, f"lower {lower} is above upper {upper}")
-        require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
-    except CertificateError as wrong:
-        return Verdict(False, str(wrong), certificate)
-    return Verdict(True, "", certificate)
+    """Recompute every number of a decoded certificate document from the instance."""
+    return check_certificate(FILES, content_hash, _prove, instance, data, source)
+
+
+def _prove(instance: Instance, certificate: Certificate) -> None:
+    upper = cost(instance, certificate.decisions)
+    require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the schedule costs {upper}")
+    lower = bound(instance, certificate.prices)
+    require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the prices prove {lower}")
+    require(lower <= upper, f"lower {lower} is above upper {upper}")
 
 
 def cost(instance: Instance, decisions: Solution) -> int:
-    """What a schedule costs, 1/100 micro-dollar; Wrong names the first rule that it breaks."""
+    """What a schedule costs, 1/100 micro-dollar; CertificateError names the first rule that it breaks."""
     require(len(decisions) == instance.jobs, f"{len(decisions)} decisions for {instance.jobs} jobs")
     kinds = instance.gpu_type.tolist()
     busy: dict[int, list[tuple[int, int, int]]] = {}
@@ -86,7 +101,7 @@ def _cost(instance: Instance, j: int, kind: int, end: int) -> int:
 
 
 def bound(instance: Instance, prices: tuple[int, ...]) -> int:
-    """What the prices prove; Wrong where they are none."""
+    """What the prices prove."""
     require(len(prices) == instance.jobs, f"{len(prices)} prices for {instance.jobs} jobs")
     for j, price in enumerate(prices):
         require(price >= 0, f"prices[{j}]: {price} is negative")
@@ -105,7 +120,7 @@ def bound(instance: Instance, prices: tuple[int, ...]) -> int:
 
 
 def _row(instance: Instance, j: int, kind: int, price: int, horizon: int) -> Row | None:
-    """The job on the type; None where no start pays. Costs never fall with time: the last start is found by halving."""
+    """The job on the type; None if no start pays. Costs never fall with time: the last start is found by halving."""
     release, run = int(instance.release[j]), int(instance.run[j, kind])
     low, high = release - 1, horizon - run
     while low < high:

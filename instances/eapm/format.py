@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from ratiobench.instances.eapm.model import Instance, freeze
+from ratiobench.instances.eapm.model import Instance, Solution, freeze
 from ratiobench.instances.io.documents import (
     InstanceFiles,
     Label,
@@ -19,6 +19,7 @@ from ratiobench.instances.io.documents import (
     Origin,
     Part,
     Positive,
+    SolutionFiles,
     about,
     convert,
     require_different,
@@ -72,7 +73,6 @@ class InstanceDocument(Part, frozen=True, kw_only=True):
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance."""
     top = convert(data, InstanceDocument, source)
     with name_source(source):
         _check(top)
@@ -91,7 +91,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
 
 
 def _check(top: InstanceDocument) -> None:
-    """What types cannot say: lengths, names and sums."""
+    """What types cannot say."""
     require_text("name", top.name)
     require_different("machines[]", top.machines)
     require_different("task_types[].name", [kind.name for kind in top.task_types])
@@ -119,7 +119,6 @@ def _check(top: InstanceDocument) -> None:
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document."""
     tables = zip(instance.task_types, instance.etc_ms.tolist(), instance.apc_mw.tolist(), strict=True)
     users = zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True)
     top = InstanceDocument(
@@ -136,3 +135,5 @@ def document(instance: Instance) -> dict[str, Any]:
 
 FILES = InstanceFiles(parse, document)
 read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, FILES.write, FILES.content_hash
+SOLUTIONS: SolutionFiles[Solution] = SolutionFiles(Solution)
+solution_document, parse_solution = SOLUTIONS.document, SOLUTIONS.parse

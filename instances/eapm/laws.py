@@ -23,20 +23,12 @@ _DIGITS = Context(prec=30, rounding=ROUND_HALF_EVEN)
 
 
 def normal(stream: Stream, size: int) -> IntArray:
-    """`size` standard normal draws in thousandths.
-
-    The probability of k thousandths is proportional to the density exp(-(k/1000)^2 / 2); mean and variance of this
-    law differ from 0 and 1 by less than 2^-50.
-    """
+    """Standard normal draws in thousandths; mean and variance differ from 0 and 1 by less than 2^-50."""
     return np.searchsorted(_normal_table(), stream.words(size), side="right").astype(np.int64) - REACH
 
 
 def gamma(stream: Stream, cv: Fraction, size: int) -> IntArray:
-    """`size` gamma draws in two-thousandths of the mean, with coefficient of variation `cv` in 1/50..1.
-
-    The shape is 1/cv^2. The probability of each odd number 2j + 1 is proportional to the density in the middle of the
-    thousandth j of the mean, so that mean and deviation are right to a few thousandths.
-    """
+    """Gamma draws in two-thousandths of the mean; cv in 1/50..1; right to a few thousandths."""
     return 2 * np.searchsorted(_gamma_table(cv), stream.words(size), side="right").astype(np.int64) + 1
 
 
@@ -48,7 +40,7 @@ def exponential(exponent: Fraction) -> int:
 
 @lru_cache(maxsize=8)
 def exponentials(deviation: Fraction) -> tuple[int, ...]:
-    """2^60 exp(deviation * k/1000), rounded, for k = -REACH..REACH: lognormal factors of all normal draws."""
+    """2^60 exp(deviation * k/1000), rounded, for k = -REACH..REACH."""
     with localcontext(_DIGITS):
         step = (_decimal(deviation) / 1000).exp()
         value = (_decimal(-deviation * REACH) / 1000).exp() * 2**BITS
@@ -96,7 +88,7 @@ def _gamma_table(cv: Fraction) -> NDArray[np.uint64]:
 
 
 def _powers(exponent: Decimal, limit: int) -> list[Decimal]:
-    """v^exponent for odd v below the limit (1 for even v): logarithms of the primes only, products for the rest."""
+    """v^exponent for odd v below the limit (1 for even v): logarithms of the primes only."""
     power = [Decimal(1)] * limit
     factor = list(range(limit))
     for v in range(3, limit, 2):

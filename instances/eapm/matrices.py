@@ -1,8 +1,4 @@
-"""The matrices ETC and APC of a recipe: the calibrated family `table1` and the field's two methods `cvb` and `range`.
-
-All entries are integers, milliseconds and milliwatts, made of integer draws (`instances/io/seeds.py`,
-`ratiobench.instances.eapm.laws`).
-"""
+"""The matrices ETC and APC of a recipe, in integers: the calibrated family `table1`, and methods `cvb` and `range`."""
 
 from __future__ import annotations
 
@@ -13,9 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ratiobench.instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
-from ratiobench.instances.eapm.model import IntArray
-from ratiobench.instances.eapm.paper import ENERGY, RATE, SPAN
-from ratiobench.instances.eapm.quantities import Anchors, Rows, anchors_of
+from ratiobench.instances.eapm.model import Anchors, IntArray, Rows, anchors_of
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.keys import Choice, Integer, Key, Ratio, Seed, Span, Values
 from ratiobench.instances.io.numerals import round_half_up
@@ -26,12 +20,16 @@ VERSION = 1
 
 # The size of the paper's data, enlarged by its authors from measurements of 5 task types on 9 machines
 TYPES, MACHINES = 30, 9
+# What the paper's Table 1 gives away about its matrices. Greedy and Average do not look at prices, so their rows are
+# linear in gamma: with E_min and E_avg the cost of the cheapest and of the even placement, Greedy's is
+# (gamma - 1) E_min / MS_greedy and Average's is (gamma E_min - E_avg) / MS_avg.
+ENERGY = Fraction("1.596")  # E_avg / E_min: the even placement costs so many times what the cheapest one does
+SPAN = Fraction("1.548")  # MS_greedy / MS_avg: the cheapest placement takes so many times as long as the even one
+RATE = Fraction("452.6")  # E_min / MS_greedy, units of money per second; in watts, as c = 1 unit per joule
 TOLERANCE = Fraction(3, 100)  # How far the ratios of a `table1` matrix may be from the paper's
 
 
 class Matrices(NamedTuple):
-    """(K, m) rows of milliseconds and of milliwatts, and how many draws were thrown away or kept to get them."""
-
     etc_ms: tuple[tuple[int, ...], ...]
     apc_mw: tuple[tuple[int, ...], ...]
     attempts: int = 1
@@ -49,13 +47,11 @@ class Source(NamedTuple):
     apc: tuple[Any, ...] = ()
 
     def stream(self, *column: str | int) -> Stream:
-        """The random stream of a column."""
         return Stream("ratiobench/eapm/matrices", VERSION, self.method, *self.seed, *column)
 
 
 @lru_cache(maxsize=256)
 def matrices(source: Source) -> Matrices:
-    """The matrices of a source, kept for the next recipe that shares them."""
     if source.method == "table1":
         return _draw_calibrated(source)
     etc, apc = _draw_rows(source, "etc", source.etc), _draw_rows(source, "apc", source.apc)
@@ -87,13 +83,9 @@ def _draw_calibrated(source: Source) -> Matrices:
     """30 x 9 matrices like those behind the paper's Table 1, which are not public.
 
     ETC_ij = b_i s_j exp(0.2 N), b ~ Gamma of mean 100 s and coefficient of variation 0.6, s_j = exp(0.3 z_j);
-    APC_ij = f exp(0.15 (-0.9 z_j + 0.436 N_j)) exp(0.10 N), so that fast machines draw more power. N and z are
-    standard normal.
-
-    Matrices are drawn until E_avg/E_min and MS_greedy/MS_avg, with equal bags of every type, are within 3 % of the
-    paper's (`paper.ENERGY`, `paper.SPAN`); about one draw in 45 is. The factor f is then chosen so that E_min/MS_greedy
-    is the paper's, `paper.RATE`, as nothing else in the paper fixes the absolute scale; it comes to 150 to 240 W.
-    E_min/MS_greedy is a power, so it leaves the scale of ETC open, which no profit rate depends on.
+    APC_ij = f exp(0.15 (-0.9 z_j + 0.436 N_j)) exp(0.10 N), N and z standard normal: fast machines draw more power.
+    Drawn until E_avg/E_min and MS_greedy/MS_avg, with equal bags, are within 3 % of the paper's (one in 45 is); f sets
+    E_min/MS_greedy, a power of 150 to 240 W, to the paper's. The scale of ETC stays open: no profit rate depends on it.
     """
     for attempt in itertools.count(1):
         etc, power = _draw_candidate(source, attempt)
@@ -143,7 +135,6 @@ def _find_anchors(etc: Rows, apc: Rows) -> Anchors:
 
 
 def _is_calibrated(known: Anchors) -> bool:
-    """Whether both ratios are within the tolerance."""
     energy = known.energy
     return energy is not None and abs(energy / ENERGY - 1) <= TOLERANCE and abs(known.span / SPAN - 1) <= TOLERANCE
 
@@ -191,7 +182,7 @@ _OF_METHOD: Mapping[str, tuple[Key, ...]] = {
 
 
 def read_source(found: Values) -> Source:
-    """The method of a recipe's values, with its options; InputError for a key that goes with another method."""
+    """The method of a recipe with its options; InputError for a key of another method."""
     method, seed = found["matrix.method"], found["matrix.seed"]
     own = list_names(method)
     for name in found.given:
@@ -205,5 +196,4 @@ def read_source(found: Values) -> Source:
 
 
 def list_names(method: str) -> list[str]:
-    """The names of a method's keys."""
     return [key.name for key in _OF_METHOD[method]]

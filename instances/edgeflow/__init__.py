@@ -1,8 +1,17 @@
-"""Family `edgeflow`: elastic training jobs with deadlines on cloud GPUs and on edge servers that are idle at times."""
+"""Family `edgeflow`: elastic training jobs with deadlines on cloud GPUs and idle edge servers."""
 
-from ratiobench.instances.edgeflow.format import content_hash, document, dumps, loads, parse, read, write
-from ratiobench.instances.edgeflow.model import Instance, Job, Public
-from ratiobench.instances.edgeflow.solution import Piece, Solution, parse_solution, solution_document
+from ratiobench.instances.edgeflow.format import (
+    content_hash,
+    document,
+    dumps,
+    loads,
+    parse,
+    parse_solution,
+    read,
+    solution_document,
+    write,
+)
+from ratiobench.instances.edgeflow.model import Instance, Job, Piece, Public, Solution
 
 __all__ = [
     "Instance", "Job", "Piece", "Public", "Solution", "content_hash", "document", "dumps", "loads", "parse",

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from ratiobench.instances.arrays import freeze
-from ratiobench.instances.edgeflow.model import Instance, Model, Window
+from ratiobench.instances.edgeflow.model import Instance, Model, Solution, Window
 from ratiobench.instances.io.documents import (
     InstanceFiles,
     Label,
@@ -21,6 +21,7 @@ from ratiobench.instances.io.documents import (
     Origin,
     Part,
     Positive,
+    SolutionFiles,
     about,
     convert,
     require_different,
@@ -111,7 +112,6 @@ class InstanceDocument(Part, frozen=True, kw_only=True):
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance."""
     top = convert(data, InstanceDocument, source)
     models = tuple(
         Model(
@@ -143,7 +143,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
 
 
 def _check(top: InstanceDocument, models: dict[str, Model]) -> None:
-    """What types cannot say: order, names, shares and the largest work."""
+    """What types cannot say."""
     require_text("name", top.name)
     require_different("models[].name", [model.name for model in top.models])
     for k in range(1, len(top.edge)):
@@ -171,7 +171,6 @@ def _check(top: InstanceDocument, models: dict[str, Model]) -> None:
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document."""
     columns = (instance.submit, instance.deadline, instance.model, instance.work, instance.share)
     top = InstanceDocument(
         format=FORMAT,
@@ -199,3 +198,5 @@ def document(instance: Instance) -> dict[str, Any]:
 
 FILES = InstanceFiles(parse, document)
 read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, FILES.write, FILES.content_hash
+SOLUTIONS: SolutionFiles[Solution] = SolutionFiles(Solution)
+solution_document, parse_solution = SOLUTIONS.document, SOLUTIONS.parse

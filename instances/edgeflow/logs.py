@@ -34,10 +34,7 @@ _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]*)?", re.ASCII)
 
 
 class Row(NamedTuple):
-    """A job of a log: times on the log's clock; model, batch, iterations and deadline where it has them.
-
-    `part` says that it asked for a part of a GPU, which is taken as a whole one.
-    """
+    """A job of a log, times on the log's clock; `part`: it asked for a part of a GPU, taken as a whole one."""
 
     submit: int
     seconds: int
@@ -72,7 +69,6 @@ def _rows(lines: Iterator[tuple[int, list[str]]], source: str) -> Iterator[Row]:
 
 
 def _places(head: Sequence[str]) -> Mapping[str, int]:
-    """Where each known column stands; of two with one meaning the first name of `COLUMNS`."""
     return {
         meaning: head.index(next(name for name in names if name in head))
         for meaning, names in COLUMNS.items()
@@ -138,7 +134,7 @@ def _whole(text: str, source: str, where: str, most: int = LIMIT) -> int:
 
 
 def _moment(text: str, source: str, where: str) -> int:
-    """Seconds: a number as it is, or the seconds from 1970 of a time in ISO 8601, one without a zone as it stands."""
+    """Seconds: a number as it is, or those from 1970 of a time in ISO 8601."""
     if _NUMBER.fullmatch(text):
         return _whole(text, source, where)
     try:

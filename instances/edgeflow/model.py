@@ -1,32 +1,25 @@
-"""The data of family `edgeflow`, in whole numbers: seconds, GPUs, milli-iterations, milli-iterations per second.
-
-Instances are immutable and made by `ratiobench.instances.edgeflow.format.parse` alone, so what exists has been
-validated.
-"""
+"""The data of family `edgeflow`, in whole numbers: seconds, GPUs, milli-iterations, milli-iterations per second."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.io.documents import Signed
 from ratiobench.instances.io.errors import make_printable
 
 CLOUD, EDGE = 0, 1  # The places at which a piece of work runs
+DAY = 86_400  # Seconds of a day
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A time in which edge servers are available.
+    """A time in which edge servers are available."""
 
-    Parameters
-    ----------
-    start, end : seconds, `end` not included.
-    servers : how many.
-    """
-
-    start: int
+    start: int  # start, end: seconds, `end` not included
     end: int
     servers: int
 
@@ -52,10 +45,7 @@ class Model:
     edge_overhead_s: int
 
     def useful(self, most: int) -> tuple[tuple[int, int], ...]:
-        """The shares of at most so many GPUs that are faster than every smaller one (paper, section 2), ascending.
-
-        Pairs of GPUs and milli-iterations per second.
-        """
+        """(GPUs, speed) of the shares of at most so many GPUs that are faster than every smaller one, ascending."""
         found: list[tuple[int, int]] = []
         for gpus, speed in zip(self.gpus, self.speed, strict=True):
             if gpus <= most and (not found or speed > found[-1][1]):
@@ -104,25 +94,15 @@ class Public:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """Elastic training jobs with deadlines on a cloud of GPUs and on edge servers that come and go.
+    """Elastic training jobs with deadlines on a cloud of GPUs and on edge servers that come and go."""
 
-    Parameters
-    ----------
-    name, origin : label and provenance; not part of the identity (hash).
-    gpus : G, the GPUs of the cloud.
-    node_gpus : GPUs of one of its nodes; only some policies and reports read it.
-    edge : windows in order of time, disjoint.
-    models : what may be trained.
-    submit, deadline, model, work, share : (n,) the jobs' data, see `Job`; in order of submission.
-    cache : derived figures of the format's code; not part of the identity.
-    """
-
-    name: str
+    name: str  # name, origin, cache: not part of the identity (hash)
     origin: Mapping[str, Any]
-    gpus: int
-    node_gpus: int
-    edge: tuple[Window, ...]
+    gpus: int  # G
+    node_gpus: int  # of one node; only some policies and reports read it
+    edge: tuple[Window, ...]  # in order of time, disjoint
     models: tuple[Model, ...]
+    # submit, deadline, model, work, share: (n,) the jobs' data, see `Job`; in order of submission.
     submit: IntArray
     deadline: IntArray
     model: IntArray
@@ -136,18 +116,69 @@ class Instance:
 
     @property
     def jobs(self) -> int:
-        """n, the number of jobs."""
         return len(self.work)
 
     def public(self) -> Public:
-        """Return the public part: known before the first job.
-
-        Returns
-        -------
-        The public part.
-        """
         return Public(self.gpus, self.node_gpus, self.edge, self.models)
 
     def job(self, i: int) -> Job:
-        """Job i, from 0, as a policy sees it on arrival."""
         return Job(i, *(int(column[i]) for column in (self.submit, self.deadline, self.model, self.work, self.share)))
+
+
+class Piece(NamedTuple):
+    """Seconds [start, end) of a job at one place."""
+
+    start: Signed  # start, end: seconds, `end` not included
+    end: Signed
+    place: Signed  # CLOUD or EDGE
+    gpus: Signed
+
+
+Solution = tuple[tuple[Piece, ...], ...]  # The pieces of every job in order of time; none where it never runs
+
+
+def fastest(instance: Instance, job: Job) -> int:
+    """Milli-iterations per second of the job's fastest useful share; 0 if the cloud is narrower than any."""
+    levels = instance.models[job.model].useful(instance.gpus)
+    return levels[-1][1] if levels else 0
+
+
+def can_be_met(instance: Instance, job: Job) -> bool:
+    """Whether the job is met if it has the whole cloud to itself."""
+    window = job.deadline - job.submit - instance.models[job.model].overhead_s
+    return window > 0 and fastest(instance, job) * window >= job.work
+
+
+def is_hopeless(instance: Instance, job: Job) -> bool:
+    """Whether the job misses its deadline even with all of the cloud and an edge server to itself."""
+    model = instance.models[job.model]
+    speed = max(fastest(instance, job), model.edge_speed if instance.edge else 0)
+    return speed * max(0, job.deadline - job.submit - model.overhead_s) < job.work
+
+
+def span(instance: Instance) -> int:
+    return int(instance.deadline.max()) if instance.jobs else 0
+
+
+def describe(instance: Instance) -> Mapping[str, Any]:
+    """Figures to show, rounded: ``alone`` is how many jobs could be met in the cloud alone in the world.
+
+    ``load`` is their least GPU time over what the cloud has in whole days from the first submission to the last.
+    """
+    jobs = [instance.job(i) for i in range(instance.jobs)]
+    able = [job for job in jobs if can_be_met(instance, job)]
+    days = -(-(jobs[-1].submit - jobs[0].submit + 1) // DAY) if jobs else 1
+    levels = {job.index: instance.models[job.model].useful(instance.gpus) for job in able}
+    need = sum(
+        (min(Fraction(job.work * gpus, speed) for gpus, speed in levels[job.index]) for job in able), Fraction(0)
+    )
+    return {
+        "jobs": instance.jobs,
+        "alone": len(able),
+        "gpus": instance.gpus,
+        "servers": max((window.servers for window in instance.edge), default=0),
+        "windows": len(instance.edge),
+        "models": len(set(instance.model.tolist())),
+        "span_h": round(span(instance) / 3600, 1),
+        "load": round(float(need / (instance.gpus * days * DAY)), 3),
+    }

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ratiobench.instances.io.text_files import read_table
 
 DATA = Path(__file__).with_name("data")
-DAY, SLOT = 86_400, 600  # Seconds of a day, and of a slot in which arrivals are counted
+SLOT = 600  # Seconds of a slot in which arrivals are counted
 SHORTEST = 600  # Tasks of at least so many seconds are in the tables of days
 WIDEST = 64  # The widest share that a task asks for; wider ones are taken as this
 CELL = 10  # Tasks behind every cell of a table of durations, at least
@@ -31,7 +31,7 @@ CLUSTERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PublishedTrace:
-    """A prepared trace of the ElasticFlow paper: where it comes from, on which GPUs it was run."""
+    """A prepared trace of the ElasticFlow paper."""
 
     file: str
     about: str
@@ -55,7 +55,7 @@ PUBLISHED: Mapping[str, PublishedTrace] = {
 
 
 class PreparedJob(NamedTuple):
-    """A job with its model, such as one of a prepared trace: times from the beginning, work in milli-iterations."""
+    """A job with its model: times from the beginning, work in milli-iterations."""
 
     submit: int
     deadline: int
@@ -75,7 +75,6 @@ class Cell(NamedTuple):
 
 
 def traces() -> list[tuple[str, str]]:
-    """The traces by name, each with one sentence: what it is, and which recipe takes it."""
     days = [(name, f"{about}; counts and quantiles, recipe gpu-day") for name, about in CLUSTERS.items()]
     return days + [(name, f"{each.about}; whole, recipe elasticflow") for name, each in PUBLISHED.items()]
 
@@ -107,10 +106,7 @@ def arrivals(cluster: str) -> tuple[tuple[int, ...], ...]:
 
 @lru_cache(maxsize=1)
 def _laws() -> Mapping[tuple[str, int | None], Mapping[int, tuple[int, tuple[int, ...]]]]:
-    """Tasks and the ends of the cells of their seconds by share, for every cluster and day, and for all days (None).
-
-    Of a share that few tasks of a day ask for, the seconds are the whole trace's.
-    """
+    """Tasks and the ends of the cells of their seconds by share, by cluster and day, None for all days."""
     laws: dict[tuple[str, int | None], dict[int, tuple[int, tuple[int, ...]]]] = {}
     for cluster, gpus, tasks, seconds in _rows("durations.csv"):
         laws.setdefault((cluster, None), {})[int(gpus)] = int(tasks), tuple(map(int, seconds.split()))
@@ -121,7 +117,7 @@ def _laws() -> Mapping[tuple[str, int | None], Mapping[int, tuple[int, tuple[int
 
 
 def durations(cluster: str, shortest: int = SHORTEST, day: int | None = None) -> tuple[Cell, ...]:
-    """The joint table of shares and durations of a cluster's tasks, or those of a day, cut below `shortest` seconds."""
+    """The joint table of shares and durations of a cluster, or of a day, cut below `shortest` seconds."""
     found = []
     for gpus, (tasks, ends) in _laws().get((cluster, day), {}).items():
         for low, high in pairwise(ends):
@@ -134,7 +130,6 @@ def durations(cluster: str, shortest: int = SHORTEST, day: int | None = None) ->
 
 @lru_cache(maxsize=len(PUBLISHED))
 def read_prepared(name: str) -> tuple[PreparedJob, ...]:
-    """The jobs of a prepared trace, in order of submission."""
     return tuple(
         PreparedJob(int(submit), int(deadline), model, int(batch), int(work), int(gpus))
         for submit, deadline, model, batch, work, gpus in _rows(f"{name}.csv.gz")

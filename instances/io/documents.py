@@ -94,6 +94,27 @@ class InstanceFiles(Documents[Read, Any]):
         return cache["hash"]
 
 
+class SolutionFiles(Generic[Document]):
+    """How solutions of a family are written and read: ``{"decisions": [...]}``, further keys are ignored."""
+
+    def __init__(self, solution: Any) -> None:
+        self._kind = msgspec.defstruct("SolutionDocument", [("decisions", solution)])
+
+    def document(self, solution: Document) -> dict[str, Any]:
+        """The solution's JSON document."""
+        return {"decisions": tuples_to_lists(solution)}
+
+    def parse(self, data: Any, source: str) -> Document:
+        """Read a decoded document, of which only the form is checked."""
+        decisions: Document = convert(data, self._kind, source).decisions  # type: ignore[attr-defined]
+        return decisions
+
+
+def tuples_to_lists(value: Any) -> Any:
+    """Tuples, in each other too, as lists."""
+    return [tuples_to_lists(each) for each in value] if isinstance(value, tuple) else value
+
+
 def read_document(
     path: str | os.PathLike[str], kind: type[Document], load: Callable[[bytes, str], Any] = load_json
 ) -> Document:

@@ -17,6 +17,7 @@ from ratiobench.instances.io.documents import (
     Number,
     Origin,
     Part,
+    SolutionFiles,
     about,
     convert,
     require_different,
@@ -25,7 +26,7 @@ from ratiobench.instances.io.documents import (
 )
 from ratiobench.instances.io.errors import InputError, name_source
 from ratiobench.instances.io.fields import origin_of
-from ratiobench.instances.tenants.model import GpuType, Instance, freeze
+from ratiobench.instances.tenants.model import GpuType, Instance, Solution, freeze
 
 FORMAT: Literal["ratiobench/tenants/1"] = "ratiobench/tenants/1"
 # n (100 (late_penalty + theta) horizon + 100 dearest run) is below it; horizon: last release + sum of longest runs
@@ -80,7 +81,6 @@ class InstanceDocument(Part, frozen=True, kw_only=True):
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance."""
     top = convert(data, InstanceDocument, source)
     with name_source(source):
         _check(top)
@@ -104,7 +104,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
 
 
 def _check(top: InstanceDocument) -> None:
-    """What types cannot say: order, lengths, names, and the sum of what jobs may cost."""
+    """What types cannot say."""
     require_text("name", top.name)
     require_different("gpu_types[].name", [kind.name for kind in top.gpu_types])
     prices = [kind.price for kind in top.gpu_types]
@@ -127,7 +127,6 @@ def _check(top: InstanceDocument) -> None:
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document."""
     columns = (instance.release, instance.deadline, instance.cost_sensitivity, instance.run)
     labels = (instance.tenants, instance.kinds, instance.iterations.tolist())
     rows = zip(*(column.tolist() for column in columns), *labels, strict=True)
@@ -146,3 +145,5 @@ def document(instance: Instance) -> dict[str, Any]:
 
 FILES = InstanceFiles(parse, document)
 read, loads, dumps, write, content_hash = FILES.read, FILES.loads, FILES.dumps, FILES.write, FILES.content_hash
+SOLUTIONS: SolutionFiles[Solution] = SolutionFiles(Solution)
+solution_document, parse_solution = SOLUTIONS.document, SOLUTIONS.parse

@@ -1,40 +1,32 @@
-"""The data of problem tenants, in integers: ticks, micro-dollars per tick, percent; costs in 1/100 micro-dollar.
+"""The data of family `tenants`, in integers: ticks, micro-dollars per tick, percent; costs in 1/100 micro-dollar.
 
-A job that ends at tick C on a GPU of type k costs
+A job that ends at tick C on a GPU of type k costs, with cs its sensitivity to cost in percent,
 
-    100 late_penalty max(0, C - deadline) + (100 - cs) theta (C - release) + cs price_k run_k,
-
-with cs its tenant's sensitivity to cost in percent: lateness, time and money. Instances are immutable and made by
-`ratiobench.instances.tenants.format.parse` alone, so everything that exists has been validated.
+    100 late_penalty max(0, C - deadline) + (100 - cs) theta (C - release) + cs price_k run_k.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ratiobench.instances.arrays import IntArray as IntArray
 from ratiobench.instances.arrays import freeze as freeze
+from ratiobench.instances.io.documents import Signed
 from ratiobench.instances.io.errors import make_printable
 
 
 @dataclass(frozen=True, slots=True)
 class GpuType:
-    """GPUs of one type.
-
-    Parameters
-    ----------
-    name : of the type.
-    count : how many.
-    price : micro-dollars per tick of one GPU.
-    """
+    """GPUs of one type."""
 
     name: str
     count: int
-    price: int
+    price: int  # micro-dollars per tick of one GPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,31 +77,19 @@ class Public:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """An instance: n jobs in order of release, m GPUs of K types.
+    """n jobs in order of release, m GPUs of K types."""
 
-    Parameters
-    ----------
-    name, origin : label and provenance; not part of the identity (hash).
-    tick_seconds : length of a tick.
-    gpu_types : K types.
-    theta, late_penalty : micro-dollars per tick.
-    release, deadline, cost_sensitivity : (n,) see `Job`.
-    run : (n, K) ticks, at least 1.
-    tenants, kinds, iterations : (n,) labels, which no algorithm reads.
-    cache : derived figures of the format's code; not part of the identity.
-    """
-
-    name: str
+    name: str  # name, origin, cache: not part of the identity (hash)
     origin: Mapping[str, Any]
     tick_seconds: int
     gpu_types: tuple[GpuType, ...]
-    theta: int
+    theta: int  # theta, late_penalty: micro-dollars per tick
     late_penalty: int
-    release: IntArray
+    release: IntArray  # release, deadline, cost_sensitivity: (n,) see `Job`
     deadline: IntArray
     cost_sensitivity: IntArray
-    run: IntArray
-    tenants: tuple[str, ...]
+    run: IntArray  # (n, K) ticks, at least 1
+    tenants: tuple[str, ...]  # tenants, kinds, iterations: (n,) labels, which no algorithm reads
     kinds: tuple[str, ...]
     iterations: IntArray
     cache: dict[str, str] = field(default_factory=dict, repr=False)
@@ -127,12 +107,10 @@ class Instance:
 
     @property
     def jobs(self) -> int:
-        """n, the number of jobs."""
         return len(self.release)
 
     @property
     def gpus(self) -> int:
-        """m, the number of GPUs."""
         return sum(kind.count for kind in self.gpu_types)
 
     @property
@@ -145,6 +123,39 @@ class Instance:
         return Public(self.gpu_types, self.theta, self.late_penalty, self.gpu_type, seed)
 
     def job(self, j: int) -> Job:
-        """Job j, from 0, as an online algorithm sees it on arrival."""
         release, deadline, cs = (int(column[j]) for column in (self.release, self.deadline, self.cost_sensitivity))
         return Job(j, release, deadline, cs, tuple(self.run[j].tolist()))
+
+
+class Start(NamedTuple):
+    """Where and when a job starts."""
+
+    gpu: Signed  # numbered through the types
+    tick: Signed
+
+
+# One start per job in order of release; None where there is none, which no valid solution has
+Solution = tuple[Start | None, ...]
+
+
+def service_rate(instance: Instance) -> Fraction:
+    """Jobs per tick that all GPUs finish when they are busy; 0 without jobs."""
+    if not instance.jobs:
+        return Fraction(0)
+    totals = instance.run.sum(axis=0).tolist()
+    pairs = zip(instance.gpu_types, totals, strict=True)
+    return sum((Fraction(kind.count * instance.jobs, total) for kind, total in pairs), Fraction(0))
+
+
+def describe(instance: Instance) -> Mapping[str, Any]:
+    """Figures to show, rounded; ``load``: the rate of releases over `service_rate`, None if all come at once."""
+    span = int(instance.release[-1] - instance.release[0]) if instance.jobs else 0
+    return {
+        "jobs": instance.jobs,
+        "gpus": instance.gpus,
+        "types": len(instance.gpu_types),
+        "span_ticks": span,
+        "load": round(float(instance.jobs / (span * service_rate(instance))), 3) if span else None,
+        "theta": instance.theta,
+        "late_penalty": instance.late_penalty,
+    }

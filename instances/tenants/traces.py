@@ -1,7 +1,6 @@
-"""What real clusters give the generators: when jobs come, how long they run, and how fast GPUs are; derived tables.
+"""What real clusters give the generators: when jobs come, how long they run, and how fast GPUs are.
 
-Arrivals are the counts per ten minutes that stand in `instances/lora/data`; quantiles of lengths and measured rates
-stand in `data` here. No row of an original is shipped: whole jobs come from a user's own log alone.
+Arrivals are those of `instances/lora/data`; quantiles of lengths and measured rates stand in `data` here.
 """
 
 from __future__ import annotations
@@ -55,12 +54,7 @@ def length_at(trace: str, place: int) -> int:
 
 
 def read_log(path: str) -> list[tuple[int, int]]:
-    """(submission, seconds) of the jobs of a user's own log, in order of submission: CSV with a line of names.
-
-    The submission is a number of seconds or an ISO 8601 time, in the first column there is of submit, submit_time,
-    start_time and timestamp; how long a job ran, in seconds, duration or duration_s. Jobs without a length or shorter
-    than `SHORTEST` are left out, longer ones than `LONGEST` are cut.
-    """
+    """(submission, seconds) of the jobs of a user's own CSV log, in order; short ones left out, long ones cut."""
     with open_text(path) as file:
         return sorted(_jobs(rows(file, path), path), key=lambda job: job[0])
 

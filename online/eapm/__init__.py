@@ -1,1 +1,1 @@
-"""What is decided in EAPM as users arrive: algorithms, and the table at which the referee plays them."""
+"""Online algorithms of family `eapm` and their referee."""

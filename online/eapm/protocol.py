@@ -18,8 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ratiobench.instances.eapm.model import IntArray, Public, User
-from ratiobench.instances.eapm.solution import Decision
+from ratiobench.instances.eapm.model import Decision, IntArray, Public, User
 from ratiobench.online.answers import read_part
 
 __all__ = ["Algorithm", "Decision", "Public", "User", "View", "excess", "plain"]

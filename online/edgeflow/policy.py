@@ -1,4 +1,4 @@
-"""What our policies share: jobs remembered, levels looked up, ties broken, and the options that all of them have."""
+"""What our policies share, and the options that all of them have."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.edgeflow.model import Job, Public
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Option
@@ -21,45 +18,28 @@ COMMON: Mapping[str, Option] = {
 }
 
 
-def common_options(**own: Option) -> Mapping[str, Option]:
-    """The options of a policy: its own, and those of all."""
-    return {**own, **COMMON}
-
-
 class Sharing(ABC):
     """A policy that answers every event alike, from the state."""
 
     arithmetic = "integer"
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Nothing is known of the jobs."""
         self.public = public
         self.useful = [model.useful(public.gpus) for model in public.models]
         self.jobs: dict[int, Job] = {}
 
     def decide_batch(self, jobs: Sequence[Job], view: View) -> Sequence[Any]:
-        """One answer for all that have arrived in this second."""
         for job in jobs:
             self.jobs[job.index] = job
         return [*(None for _ in jobs[1:]), self.share(view, jobs)]
 
     def at_change(self, events: Any, view: View) -> Answer:
-        """Nobody has arrived."""
         return self.share(view, ())
 
     @abstractmethod
     def share(self, view: View, new: Sequence[Job]) -> Answer:
         """Who runs from now on."""
 
-    def by_deadline(self, index: IntArray) -> list[int]:
-        """The jobs by deadline, ties by index."""
-        return sorted(index.tolist(), key=lambda i: (self.jobs[i].deadline, i))
-
     def requested(self, job: Job) -> int:
-        """The share that its user asked for; 0 where the cloud has fewer GPUs."""
+        """The share that its user asked for; 0 if the cloud has fewer GPUs."""
         return job.gpus if job.gpus <= self.public.gpus else 0
-
-
-def column(values: Sequence[int]) -> IntArray:
-    """An array of whole numbers."""
-    return np.array(values, dtype=np.int64)

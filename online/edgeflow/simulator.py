@@ -1,9 +1,6 @@
-"""The referee of family `edgeflow`: an event simulator in whole numbers (section 4 of the family's statement).
+"""The simulator of family `edgeflow`, in whole numbers.
 
-It keeps the clock and the books, asks where something happens, and books what stands at the end of the second. A
-policy gets copies; what decides are integers that it never holds. Afterwards `ratiobench.online.edgeflow.replay` makes
-the pieces of every job from the log, and `ratiobench.formulations.edgeflow.check` judges them; neither shares a line
-with this file.
+`run.replay` makes the pieces of every job from the log, and `check` judges them; neither shares a line with this file.
 """
 
 from __future__ import annotations
@@ -17,7 +14,6 @@ import numpy as np
 
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
-from ratiobench.online.answers import refusal
 from ratiobench.online.edgeflow.protocol import ARRIVAL as ARRIVES
 from ratiobench.online.edgeflow.protocol import (
     CHANGE,
@@ -31,18 +27,14 @@ from ratiobench.online.edgeflow.protocol import (
     View,
     plain,
 )
-from ratiobench.online.referee.simulator import Question, RuleViolation
+from ratiobench.online.referee.simulator import Question, RuleViolation, copy_answer
 
 WAKES_LIMIT = 2_000_000  # More wakes than that, and a run has no end in sight: a foul
 Mode = tuple[int, int]  # A place and a number of GPUs
 
 
 class Simulator:
-    """The clock, the jobs that are here and the rules, for one run on one instance.
-
-    `keep_late`: a job whose deadline has passed stays until its work is done; else it is gone at its deadline;
-    `hidden`: nobody knows the edge windows to come, nor when the present one ends.
-    """
+    """The clock, the jobs that are here and the rules; `keep_late`, `hidden`: options `late` and `windows`."""
 
     noun = "job"
 
@@ -80,7 +72,6 @@ class Simulator:
     # The clock.
 
     def questions(self, batch: bool) -> Iterator[Question]:
-        """Second by second where something happens; who is not here is not asked about."""
         while (second := self._next()) is not None:
             self._second = second
             self._asked = dict(self._mode)
@@ -107,7 +98,7 @@ class Simulator:
                 self._wake = None
 
     def _next(self) -> int | None:
-        """The second of the next event; None when there is none that could matter."""
+        """The second of the next event that could matter."""
         coming = self._arrived < self.arrivals
         if not coming and not self._here:
             return None
@@ -131,7 +122,6 @@ class Simulator:
         return [Event(COMPLETION, i) for i in done]
 
     def _expire(self) -> list[Event]:
-        """Deadlines of jobs that are here; the jobs go, unless late ones are kept."""
         late = []
         while self._deadlines and self._deadlines[0][0] == self._second:
             _, i = heappop(self._deadlines)
@@ -172,17 +162,10 @@ class Simulator:
     # The answers.
 
     def copied(self, event: str, index: int | None, answer: Any) -> Any:
-        """The answer in builtin types."""
-        try:
-            return plain(answer)
-        except (TypeError, ValueError) as error:
-            raise RuleViolation("protocol", index, refusal(answer, "allocation", error)) from None
+        return copy_answer(plain, "allocation", index, answer)
 
     def take(self, event: str, index: int | None, answer: Any) -> BookedAnswer | None:
-        """Who runs from this second on, if no other answer of this second says otherwise.
-
-        Rules: `active` (the job is here), `levels` (rule 2 of section 3), `capacity` (rule 3), `wake`.
-        """
+        """Rules: `active` (the job is here), `levels` (rule 2 of section 3), `capacity` (rule 3), `wake`."""
         copy = self.copied(event, index, answer)
         if copy is None:
             return None
@@ -219,7 +202,7 @@ class Simulator:
         return booked
 
     def _commit(self) -> None:
-        """What was asked last in this second is what runs; a change costs its stall."""
+        """What was asked last in this second runs; a change costs its stall."""
         for i in [i for i in self._mode if i not in self._asked]:
             self._halt(i)
             self._place[i], self._share[i] = PAUSED, 0

@@ -11,15 +11,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice, zip_longest
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ratiobench.formulations.timing import excluded_seconds
 from ratiobench.instances.io.errors import make_printable
 from ratiobench.online import run_context
-from ratiobench.online.answers import shorten
+from ratiobench.online.answers import refusal, shorten
 from ratiobench.online.outcome import Violation
 from ratiobench.online.referee.arrival_count import start_counting
 
+Answer = TypeVar("Answer")
 ARRIVAL = "arrival"  # The event that every family has: something arrives, and `decide` says what is done with it
 # An algorithm answers another event by its method of this name with the event behind it: `at_change`, `at_tick`
 HANDLER = "at_"
@@ -103,6 +104,14 @@ class Simulator(Protocol):
     def copied(self, event: str, index: int | None, answer: Any) -> Any:
         """The answer as `take` copies it, unjudged; Foul if it is none."""
         ...
+
+
+def copy_answer(plain: Callable[[Any], Answer], kind: str, index: int | None, answer: Any) -> Answer:
+    """The answer in builtin types; RuleViolation if it is no `kind`."""
+    try:
+        return plain(answer)
+    except (TypeError, ValueError) as error:
+        raise RuleViolation("protocol", index, refusal(answer, kind, error)) from None
 
 
 Ask = Callable[[Question], Sequence[Any]]  # Put a question to the algorithm; answers in the order of its indices

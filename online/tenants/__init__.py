@@ -1,1 +1,1 @@
-"""What is decided in family `tenants` as jobs are released: policies, and the table at which the referee plays them."""
+"""Online policies of family `tenants` and their referee."""

@@ -1,12 +1,11 @@
 """The patent's search as kernels: partial schedules, each of which places one more job on the tail of one queue.
 
-A state is what stands in the queues so far: the tick at which each GPU is free, its cost, and which jobs are placed.
-Its children place any other job on any GPU; of GPUs of one type with the same tick and cost the first one counts.
-It is judged by F = scale x (g + l) + h in whole numbers: g the cost of what is placed, h the sum over the jobs that are
-not, l the standard deviation of the cost over the GPUs, rounded, or 0.
+A state is the tick at which each GPU is free, its cost, and which jobs are placed. Of GPUs of one type with the same
+tick and cost the first one counts. It is judged by F = scale x (g + l) + h: g the cost of what is placed, h the sum
+over the other jobs, l the standard deviation of the cost over the GPUs, rounded, or 0.
 
-A state's key is 128 bits that are the same for the same set of jobs and the same multiset of (type, tick): a sum of
-words drawn by what is in it. Of equal F the smaller key comes first, so that every machine decides alike.
+A state's key is 128 bits, the same for the same jobs and the same multiset of (type, tick). Of equal F the smaller key
+comes first, so that every machine decides alike.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ BATCH = 8  # Children are sorted when there are so many times as many as states 
 
 @inlined
 def _mix(x):  # type: ignore[no-untyped-def]
-    """A word in which every bit depends on every bit of x (the finaliser of SplitMix64)."""
+    """The finaliser of SplitMix64."""
     x = x + _C
     x = (x ^ (x >> _30)) * _A
     x = (x ^ (x >> _27)) * _B
@@ -38,13 +37,13 @@ def job_word(j, half):  # type: ignore[no-untyped-def]
 
 @inner
 def gpu_word(k, t, c, half):  # type: ignore[no-untyped-def]
-    """What a GPU of type k that is free at t adds; c: its cost where that counts, too, else 0."""
+    """What a GPU of type k that is free at t adds to a half of the key; c: its cost if that counts, else 0."""
     return _mix(_mix(_mix(np.uint64(2 * k + half)) ^ np.uint64(t)) ^ np.uint64(c))
 
 
 @inner
 def spread(costs, g, c):  # type: ignore[no-untyped-def]
-    """The standard deviation of the costs, with c in place of that of GPU g, rounded to a whole number."""
+    """The standard deviation of the costs, with c in place of that of GPU g, rounded."""
     m = len(costs)
     total = 0.0
     for i in range(m):
@@ -103,7 +102,6 @@ def best_of(f, one, two, filled, width, order):  # type: ignore[no-untyped-def]
 
 @inner
 def pop(f, one, two, heap, filled):  # type: ignore[no-untyped-def]
-    """The best entry of the heap, which leaves it."""
     top = heap[0]
     heap[0] = heap[filled - 1]
     _sink(f, one, two, heap, 0, filled - 1)
@@ -135,10 +133,7 @@ def _sink(f, one, two, heap, root, filled):  # type: ignore[no-untyped-def]
 
 @compiled
 def beam(jobs, plan, rest, scale, load, width):  # type: ignore[no-untyped-def]
-    """Fill the empty plan with the queues of the best state that a beam of this width ends at.
-
-    rest : (w,) what each job adds to F until it is placed. scale : of g and l in F. load : whether l counts.
-    """
+    """Fill the empty plan by a beam; `rest`: what each job adds to F until it is placed; `load`: whether l counts."""
     n, m = len(jobs.release), len(plan.kind)
     size = BATCH * width
     parent, job, gpu = (np.empty((n, width), np.int32), np.empty((n, width), np.int32), np.empty((n, width), np.int32))
@@ -215,7 +210,6 @@ def beam(jobs, plan, rest, scale, load, width):  # type: ignore[no-untyped-def]
 
 @inner_allocating
 def _shrink(f, one, two, tick, paid, who, what, where, width, order):  # type: ignore[no-untyped-def]
-    """Keep the best entries alone, in order; how many."""
     count = best_of(f, one, two, len(f), width, order)
     for column in (f, tick, paid, who, what, where):
         best = column[order[:count]]
@@ -228,7 +222,6 @@ def _shrink(f, one, two, tick, paid, who, what, where, width, order):  # type: i
 
 @inner
 def _trace(plan, parent, job, gpu, n):  # type: ignore[no-untyped-def]
-    """Fill the plan from the last layer's best state back."""
     at = 0
     for layer in range(n - 1, -1, -1):
         g = gpu[layer, at]
@@ -240,7 +233,6 @@ def _trace(plan, parent, job, gpu, n):  # type: ignore[no-untyped-def]
 
 @inner
 def reverse(plan):  # type: ignore[no-untyped-def]
-    """Every queue from its end on."""
     for g in range(len(plan.kind)):
         for p in range(plan.length[g] // 2):
             q = plan.length[g] - 1 - p

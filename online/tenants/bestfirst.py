@@ -1,7 +1,6 @@
 """The patent's search, best state first, to its end or to a limit: the first whole schedule is the answer.
 
-Of two states with the same jobs placed and the same (type, tick) of the GPUs - where the load term counts, and the same
-costs - the later one is left out if its F is no less. States, F and keys are those of `ratiobench.online.tenants.beam`.
+Of two states with the same key (of `beam`; with the costs if l counts) the later one is left out if its F is no less.
 """
 
 from __future__ import annotations
@@ -58,10 +57,9 @@ def _rebuild(node, parent, job, gpu, jobs, plan, free, cost, placed):  # type: i
 
 @compiled
 def best_first(jobs, plan, price, rest, scale, load, most, nodes):  # type: ignore[no-untyped-def]
-    """Fill the empty plan; (states expanded, whether it was cut short).
+    """Fill the empty plan; (states expanded, whether it was cut short, after `most` expansions or with `nodes` states).
 
-    Cut short after `most` expansions, or with `nodes` states kept: then the best state's queues, the other jobs
-    appended by `greedy`. Other parameters as in `beam`.
+    Then it has the best state's queues, the other jobs appended by `greedy`.
     """
     n, m = len(jobs.release), len(plan.kind)
     size = 1024

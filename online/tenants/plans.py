@@ -1,12 +1,14 @@
-"""The waiting jobs as tables of integers, and the kernels that all policies share: append, insert, improve.
+"""The waiting jobs as tables of integers, and what all policies share: a planner, and kernels.
 
 A plan is a queue of waiting jobs per GPU: `queue` (m, w) places in the tables, of which the first `length` (m,) count.
-Costs are those of the family's statement, 1/100 micro-dollar. Of equals the lower GPU is taken, then the earlier place.
+Of equals the lower GPU is taken, then the earlier place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 from ratiobench.formulations.kernels import compiled, inner, inner_allocating
 from ratiobench.formulations.tenants.tables import Jobs, cost_at, put, take
 from ratiobench.instances.tenants.model import IntArray, Job, Public
-from ratiobench.online.tenants.protocol import Queues
+from ratiobench.online.tenants.protocol import Queues, View
 
 NEVER = 1 << 62
 # Where `append` puts a job: where it costs least, starts first, ends first, or takes the least money
@@ -22,7 +24,7 @@ GREEDY, LEAST_LOADED, FASTEST, CHEAPEST = range(4)
 
 
 class Plan(NamedTuple):
-    """Queues as kernels take them: (m,) kind and first free tick of every GPU, (m, w) jobs, (m,) how many."""
+    """(m,) kind and first free tick of every GPU, (m, w) jobs, (m,) how many."""
 
     kind: Any
     free: Any
@@ -31,7 +33,6 @@ class Plan(NamedTuple):
 
 
 def tables_of(public: Public, jobs: Sequence[Job]) -> Jobs:
-    """The tables of some jobs."""
     price = np.array([kind.price for kind in public.gpu_types], dtype=np.int64)
     rows = np.array([(job.release, job.deadline, job.cost_sensitivity) for job in jobs], dtype=np.int64).reshape(-1, 3)
     run = np.array([job.run for job in jobs], dtype=np.int64).reshape(-1, len(price))
@@ -41,27 +42,24 @@ def tables_of(public: Public, jobs: Sequence[Job]) -> Jobs:
 
 
 def empty_plan(public: Public, free: IntArray, size: int) -> Plan:
-    """No job in any queue."""
     m = len(free)
     return Plan(np.array(public.gpu_type), np.array(free), np.zeros((m, max(1, size)), np.int64), np.zeros(m, np.int64))
 
 
 def fill_plan(plan: Plan, queues: Queues, places: dict[int, int]) -> None:
-    """Put these queues of jobs, by index, into an empty plan."""
     for gpu, queue in enumerate(queues):
         plan.queue[gpu, : len(queue)] = [places[j] for j in queue]
         plan.length[gpu] = len(queue)
 
 
 def queues_of(plan: Plan, indices: Sequence[int]) -> Queues:
-    """The queues of a plan, by index."""
     rows: Iterable[tuple[list[int], int]] = zip(plan.queue.tolist(), plan.length.tolist(), strict=True)
     return tuple(tuple(indices[place] for place in row[:count]) for row, count in rows)
 
 
 @inner_allocating
 def append(jobs, plan, price, rule, order):  # type: ignore[no-untyped-def]
-    """The jobs of the order, one by one, to the tail of a queue by the rule, then by cost, then by GPU."""
+    """The jobs of the order to the tail of a queue by the rule, then by cost, then by GPU."""
     m = len(plan.kind)
     tail = plan.free.copy()
     for g in range(m):
@@ -135,7 +133,6 @@ def best_place(jobs, plan, first, begin, j):  # type: ignore[no-untyped-def]
 
 @inner_allocating
 def insert(jobs, plan, order):  # type: ignore[no-untyped-def]
-    """Each job of the order where it costs least."""
     first = np.zeros(len(plan.kind), np.int64)
     for j in order:
         gpu, place, _ = best_place(jobs, plan, first, plan.free, j)
@@ -173,10 +170,32 @@ def improve(jobs, plan, passes):  # type: ignore[no-untyped-def]
 
 @compiled
 def arrange(jobs, plan, price, rule, order, passes):  # type: ignore[no-untyped-def]
-    """Add the jobs of the order to the plan: `rule` says to which tail, below 0 to their best places; then improve."""
+    """Add the jobs of the order: `rule` says to which tail, below 0 to their best places; then improve."""
     if rule < 0:
         insert(jobs, plan, order)
     else:
         append(jobs, plan, price, rule, order)
     if passes > 0:
         improve(jobs, plan, passes)
+
+
+class Planner(ABC):
+    """A policy that is asked once a tick and makes new queues."""
+
+    arithmetic = "integer"
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        self.public = public
+        self.price: IntArray = np.array([kind.price for kind in public.gpu_types], dtype=np.int64)
+
+    def decide_batch(self, jobs: Sequence[Job], view: View) -> Sequence[Queues | None]:
+        tables = tables_of(self.public, view.waiting)
+        plan = empty_plan(self.public, view.free, len(view.waiting))
+        places = {job.index: place for place, job in enumerate(view.waiting)}
+        new = np.array([places[job.index] for job in jobs], dtype=np.int64)
+        self.plan(tables, plan, view, places, new)
+        return [*(None for _ in jobs[1:]), queues_of(plan, [job.index for job in view.waiting])]
+
+    @abstractmethod
+    def plan(self, jobs: Jobs, plan: Plan, view: View, places: dict[int, int], new: IntArray) -> None:
+        """Put every waiting job into the empty plan; `new`: the places of those that are released now."""

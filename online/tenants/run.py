@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
 
 from ratiobench.formulations.tenants.check import check
 from ratiobench.instances.tenants import format as documents
 from ratiobench.instances.tenants.format import FORMAT, parse
-from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.model import Instance, Solution, Start
 from ratiobench.online import run as runs
-from ratiobench.online.outcome import OnlineRun, Violation
+from ratiobench.online.outcome import Violation
 from ratiobench.online.referee.simulator import Log
 from ratiobench.online.run import Environment, Judgement
+from ratiobench.online.tenants.protocol import Queues
 from ratiobench.online.tenants.registry import REGISTRY
-from ratiobench.online.tenants.replay import replay
 from ratiobench.online.tenants.simulator import Simulator
 
 
 class TenantsEnvironment(Environment[Instance]):
-    """Jobs on GPUs of several types, tick by tick."""
-
     registry = REGISTRY
 
     def arrivals(self, instance: Instance) -> int:
-        """Jobs."""
         return instance.jobs
 
     def table(self, instance: Instance, seed: str) -> Simulator:
-        """The clock and the queues."""
         return Simulator(instance, seed)
 
     def first_half(self, instance: Instance) -> Instance:
-        """The first half of the jobs (whole ticks, at least one), as an instance of its own."""
         return runs.cut_after_half(documents, instance, "jobs", instance.release)
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
-        """The cost, by `ratiobench.formulations.tenants.check`."""
         solution = replay(instance, log)
         report = check(instance, solution)
         # Where a foul has ended the run, the verifier misses the jobs after it: a consequence, not another foul.
@@ -43,7 +39,6 @@ class TenantsEnvironment(Environment[Instance]):
         return Judgement(solution, found, report.cost, report.placed)
 
     def small(self) -> Instance:
-        """Two types, three GPUs, six jobs."""
         runs_ = ((2, 3), (4, 1), (1, 6), (3, 3), (2, 5), (5, 4))
         return parse(
             {
@@ -63,8 +58,31 @@ class TenantsEnvironment(Environment[Instance]):
 
 
 ENVIRONMENT = TenantsEnvironment()
+run = partial(runs.run, ENVIRONMENT)
 
 
-def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
-    """One run of the algorithm under the referee; parameters and errors as `ratiobench.online.run.run`."""
-    return runs.run(ENVIRONMENT, instance, text, prior=prior)
+def replay(instance: Instance, log: Log) -> Solution:
+    """The start of every job, from the log alone, without the simulator; None for a job that never started."""
+    starts: list[Start | None] = [None] * instance.jobs
+    last: list[int] = [0] * instance.gpus  # when what was started last on a GPU ends
+    kinds = instance.gpu_type.tolist()
+    plans: list[tuple[int, Queues]] = [(0, ((),) * instance.gpus), *_plans(instance, log)]
+    ends: list[tuple[int | None, Queues]] = [*plans, (None, ())]
+    for (tick, queues), (until, _) in pairwise(ends):
+        assert tick is not None
+        for gpu, queue in enumerate(queues):
+            for j in queue:
+                begin = max(last[gpu], tick)
+                if until is not None and begin >= until:
+                    break
+                starts[j] = Start(gpu, begin)
+                last[gpu] = begin + int(instance.run[j, kinds[gpu]])
+    return tuple(starts)
+
+
+def _plans(instance: Instance, log: Log) -> Iterator[tuple[int, Queues]]:
+    latest: dict[int, Queues] = {}
+    for entry in log:
+        if entry.answer is not None and entry.about is not None:
+            latest[int(instance.release[entry.about])] = entry.answer
+    yield from latest.items()

@@ -1,8 +1,6 @@
-"""The referee of family `tenants`: the clock, the GPUs and their queues, in whole numbers.
+"""The simulator of family `tenants`: the clock, the GPUs and their queues, in whole numbers.
 
-A policy gets copies; what decides are integers that it never holds. Afterwards `ratiobench.online.tenants.replay` finds
-the starts
-from the log, and `ratiobench.formulations.tenants.check` judges them; neither shares a line with this file.
+`run.replay` finds the starts from the log, and `check` judges them; neither shares a line with this file.
 """
 
 from __future__ import annotations
@@ -14,14 +12,11 @@ from typing import Any
 import numpy as np
 
 from ratiobench.instances.tenants.model import Instance, Job, freeze
-from ratiobench.online.answers import refusal
-from ratiobench.online.referee.simulator import Question, RuleViolation
+from ratiobench.online.referee.simulator import Question, RuleViolation, copy_answer
 from ratiobench.online.tenants.protocol import Queues, View, plain
 
 
 class Simulator:
-    """The clock, the jobs that wait and the rules, for one run on one instance."""
-
     noun = "job"
 
     def __init__(self, instance: Instance, seed: str) -> None:
@@ -67,14 +62,10 @@ class Simulator:
         return View(self._now, free, tuple(self._waiting.values()), tuple(map(tuple, self._queues)))
 
     def copied(self, event: str, index: int | None, answer: Any) -> Queues | None:
-        """The answer in builtin types; Foul if it is none."""
-        try:
-            return plain(answer)
-        except (TypeError, ValueError) as error:
-            raise RuleViolation("protocol", index, refusal(answer, "list of queues", error)) from None
+        return copy_answer(plain, "list of queues", index, answer)
 
     def take(self, event: str, index: int | None, answer: Any) -> Queues | None:
-        """The queues from now on. Rules: ``queues`` (one per GPU), ``waiting`` (the job is here), ``once``."""
+        """Rules: ``queues`` (one per GPU), ``waiting`` (the job is here), ``once``."""
         queues = self.copied(event, index, answer)
         if queues is None:
             return None

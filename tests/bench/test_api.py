@@ -18,7 +18,7 @@ from ratiobench.bench.results.read import read_results
 from ratiobench.bench.results.row import COLUMNS
 from ratiobench.bench.storage.store import Store
 from ratiobench.formulations.report import Status
-from ratiobench.instances.eapm.named import path as eapm_path
+from ratiobench.instances.eapm.generate import path as eapm_path
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 from ratiobench.online.outcome import Violation

@@ -8,7 +8,7 @@ import pytest
 from ratiobench.bench.cli import main
 from ratiobench.bench.eapm import FAMILY as EAPM
 from ratiobench.bench.report.explain import explain, render_explanation, text
-from ratiobench.instances.eapm.named import named as named_eapm
+from ratiobench.instances.eapm.generate import named as named_eapm
 from ratiobench.instances.lora.named import path
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401

@@ -21,6 +21,7 @@ import yaml
 
 import ratiobench
 from ratiobench.bench.cli import find_command, list_commands, main, make_parser, parse
+from ratiobench.bench.eapm.suites import GAMMAS, TABLE1
 from ratiobench.bench.eapm.suites import READINGS as EAPM_READINGS
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.lora.paper_suites import BASELINES, HINDSIGHT, RUNS
@@ -31,7 +32,6 @@ from ratiobench.bench.report.rows import results_text
 from ratiobench.bench.results.read import read_folder
 from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.instances.eapm.generate import generate as generate_eapm
-from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import path
 from ratiobench.online.eapm.run import run as run_eapm

@@ -22,14 +22,14 @@ from ratiobench.bench.running import work
 from ratiobench.bench.storage.payload import format_error
 from ratiobench.formulations import worker
 from ratiobench.formulations.lora.covering.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
-from ratiobench.instances.eapm.named import path as eapm_path
-from ratiobench.instances.edgeflow.named import path as edgeflow_path
+from ratiobench.instances.eapm.generate import path as eapm_path
+from ratiobench.instances.edgeflow.generate import path as edgeflow_path
 from ratiobench.instances.io import files
 from ratiobench.instances.io.errors import InputError, make_printable, name_source, shorten
 from ratiobench.instances.io.files import READ_LIMIT, iterate_values, limit_file_size, load_json, read_bytes
 from ratiobench.instances.lora import parse
 from ratiobench.instances.lora.named import named, path
-from ratiobench.instances.tenants.named import path as tenants_path
+from ratiobench.instances.tenants.generate import path as tenants_path
 from ratiobench.online.lora import registry
 from ratiobench.online.lora.run import run as run_lora
 

@@ -15,7 +15,7 @@ import ratiobench
 from ratiobench.bench.family.registry import families
 from ratiobench.formulations.versions import package_versions
 from ratiobench.instances.eapm import Instance, generate
-from ratiobench.instances.eapm.named import path
+from ratiobench.instances.eapm.generate import path
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path as lora_path
 from ratiobench.online import user_algorithm

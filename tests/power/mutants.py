@@ -11,7 +11,7 @@ MODULES = (
     "formulations/eapm/check.py", "formulations/edgeflow/check.py", "formulations/lora/check.py",
     "formulations/tenants/check.py", "formulations/eapm/verify.py", "formulations/edgeflow/verify.py",
     "formulations/lora/verify.py", "formulations/tenants/verify.py", "bench/results/ratios.py",
-    "online/eapm/simulator.py", "online/edgeflow/simulator.py", "online/lora/simulator.py",
+    "online/eapm/run.py", "online/edgeflow/simulator.py", "online/lora/simulator.py",
     "online/tenants/simulator.py", "online/referee/runner.py", "formulations/engine.py", "bench/storage/store.py",
     "instances/lora/format.py",
 )  # fmt: skip

@@ -113,7 +113,7 @@ class ReadsTheFile(Honest):
 
 class ReadsTheHouse(Honest):
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        from ratiobench.instances.eapm.named import named, names
+        from ratiobench.instances.eapm.generate import named, names
 
         super().start(public, constants)
         named(names()[0])

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.edgeflow.model import EDGE, Instance
-from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import EDGE, Instance, Piece, Solution
 from ratiobench.online.edgeflow.protocol import PAUSED, Event, View, plain
 
 

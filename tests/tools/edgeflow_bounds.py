@@ -17,15 +17,13 @@ from typing import Any
 from ratiobench.bench.edgeflow.counterexample_search import draw_document
 from ratiobench.formulations import worker
 from ratiobench.formulations.checksums import CertificateError
-from ratiobench.formulations.edgeflow import certificate as certificates
-from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
+from ratiobench.formulations.edgeflow import verify as certificates
 from ratiobench.formulations.edgeflow.check import check
-from ratiobench.formulations.edgeflow.enumerate import enumerate_optimum
+from ratiobench.formulations.edgeflow.slots import enumerate_optimum
 from ratiobench.formulations.edgeflow.solve import solve
-from ratiobench.formulations.edgeflow.verify import met, verify
+from ratiobench.formulations.edgeflow.verify import Certificate, met, parse, seal, verify
 from ratiobench.instances.edgeflow import format as files
-from ratiobench.instances.edgeflow.model import Instance
-from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import Instance, Piece, Solution
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import RandomNumbers
 

@@ -7,18 +7,17 @@ refused where it claims what its prices do not prove.
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ratiobench.formulations.tenants.certificate import Certificate, document
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import Prices
-from ratiobench.formulations.tenants.enumerate import enumerate_optimum
-from ratiobench.formulations.tenants.local_search import Search
-from ratiobench.formulations.tenants.subsets import subsets_optimum
+from ratiobench.formulations.tenants.local_search import Search, anneal, rebuild
+from ratiobench.formulations.tenants.subsets import enumerate_optimum, subsets_optimum
 from ratiobench.formulations.tenants.tables import solution_of, tables
-from ratiobench.formulations.tenants.verify import bound, cost, verify
+from ratiobench.formulations.tenants.verify import Certificate, bound, cost, document, verify
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.tenants.format import FORMAT, content_hash, parse
 from ratiobench.instances.tenants.model import Instance
@@ -106,8 +105,8 @@ def found_by_search(problem: Any, stream: Stream, opt: int) -> None:
     queues = search.build_list_schedule(order)
     for each in (
         queues,
-        search.rebuild_schedule(queues, 0, 50, 3, 1.0, 0.1),
-        search.anneal_schedule(queues, 0, 300, 1.0, 0.1),
+        search.cool(partial(rebuild, 3), queues, 0, 50, 1.0, 0.1),
+        search.cool(anneal, queues, 0, 300, 1.0, 0.1),
     ):
         report = check(problem.instance, solution_of(problem, each))
         assert (report.valid, report.cost >= opt) == (True, True), report

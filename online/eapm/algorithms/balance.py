@@ -36,12 +36,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inlined
-from ratiobench.instances.eapm.model import freeze
 from ratiobench.online.eapm.protocol import Decision, Public, User, View
 from ratiobench.online.eapm.registry import Entry, register
 
@@ -55,7 +53,7 @@ FLOOR = 1e-3
 
 @inlined
 def _decay(x):  # type: ignore[no-untyped-def]
-    """exp(-x) for x >= 0 to 12 digits, from additions and products alone (library versions differ in the last bit)."""
+    """exp(-x) for x >= 0 to 12 digits, by additions and products (library versions differ in the last bit)."""
     if x > 64.0:
         return 0.0  # 10^-28 of a weight: nothing
     r = -x / 1024.0
@@ -80,10 +78,7 @@ def _weigh(prior, load, width, weight):  # type: ignore[no-untyped-def]
 
 @compiled
 def _place(load_ms, etc, cost, tasks, worth, paid, user, prior, pieces, shares):  # type: ignore[no-untyped-def]
-    """Fill `shares` ((m,) zeros) with the decision and move `prior`, the q_j.
-
-    worth : P + p_i. paid : the sum of all prices, p_i included. user : its number k, from 1.
-    """
+    """Fill `shares`, (m,) zeros, with the decision and move `prior`, the q_j; `worth`: P + p_i; `user`: k, from 1."""
     m = len(load_ms)
     load = load_ms.astype(np.float64)
     weight = np.empty(m)
@@ -117,27 +112,15 @@ def _place(load_ms, etc, cost, tasks, worth, paid, user, prior, pieces, shares):
         prior[j] = max(FLOOR / m, prior[j] + pace * (weight[j] / total - prior[j]))
 
 
-@lru_cache(maxsize=1)
-def _load() -> None:
-    """Have what was compiled in memory before the first decision."""
-    one = freeze([1])
-    _place(one, one, one, 1, 2, 2, 1, np.ones(1), PIECES, np.zeros(1, np.int64))
-
-
 class Balance:
-    """Each part of a bag goes where its cost plus the price of its time is least; nothing is known beforehand."""
-
     arithmetic = "float"
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """All machines are equal at first."""
-        _load()
         machines = len(public.machines)
         self._prior = np.full(machines, 1.0 / machines)
         self._paid = 0
 
     def decide(self, user: User, view: View) -> Decision:
-        """Ties go to the lowest index."""
         shares = np.zeros(len(user.cost), np.int64)
         worth = view.profit + user.price
         self._paid += user.price

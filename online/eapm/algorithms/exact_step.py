@@ -26,12 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inlined, sort_stably
-from ratiobench.instances.eapm.model import freeze
 from ratiobench.online.eapm.protocol import Decision, Public, User, View
 from ratiobench.online.remarks import Part, Remarks
 
@@ -41,7 +39,7 @@ NEVER = 2**63 - 1  # Later than any finish time
 
 @inlined
 def _larger(a, b, c, d):  # type: ignore[no-untyped-def]
-    """The sign of a/b - c/d for integers a, c >= 0 and b, d > 0, without a product that could overflow."""
+    """The sign of a/b - c/d for integers a, c >= 0 and b, d > 0, without overflow."""
     sign = 1
     while True:
         p, q = a // b, c // d
@@ -57,7 +55,7 @@ def _larger(a, b, c, d):  # type: ignore[no-untyped-def]
 
 @compiled
 def _profit(order, load, etc, cost, tasks, worth, finish):  # type: ignore[no-untyped-def]
-    """worth - C(finish); -1 where not all tasks can end by then or nothing is left."""
+    """worth - C(finish); -1 if not all tasks can end by then or nothing is left."""
     left = tasks
     for j in order:
         free = min(left, (finish - load[j]) // etc[j])
@@ -70,7 +68,7 @@ def _profit(order, load, etc, cost, tasks, worth, finish):  # type: ignore[no-un
 
 @inlined
 def _next(load, etc, tasks, finish):  # type: ignore[no-untyped-def]
-    """The least candidate above `finish`, which is no less than any load; NEVER where there is none."""
+    """The least candidate above `finish`, which is no less than any load; NEVER if there is none."""
     least = NEVER
     for j in range(len(load)):
         free = (finish - load[j]) // etc[j]
@@ -81,7 +79,7 @@ def _next(load, etc, tasks, finish):  # type: ignore[no-untyped-def]
 
 @inlined
 def _previous(load, etc, tasks, finish):  # type: ignore[no-untyped-def]
-    """The largest candidate below `finish`, which is above every load; the largest load where there is none."""
+    """The largest candidate below `finish`, which is above every load; the largest load if there is none."""
     largest = 0
     for j in range(len(load)):
         largest = max(largest, load[j] + min(tasks, (finish - 1 - load[j]) // etc[j]) * etc[j])
@@ -90,10 +88,7 @@ def _previous(load, etc, tasks, finish):  # type: ignore[no-untyped-def]
 
 @compiled
 def best_step(load, etc, cost, tasks, worth, limit, shares):  # type: ignore[no-untyped-def]
-    """Fill `shares` ((m,) zeros) with the best step; returns whether `limit` candidates were enough.
-
-    worth : P + p_i.
-    """
+    """Fill `shares`, (m,) zeros, with the best step; whether `limit` candidates were enough; `worth`: P + p_i."""
     m = len(load)
     order = sort_stably(cost)
     makespan = load.max()
@@ -167,21 +162,10 @@ def best_step(load, etc, cost, tasks, worth, limit, shares):  # type: ignore[no-
     return enough
 
 
-@lru_cache(maxsize=1)
-def _load() -> None:
-    """Have what was compiled in memory before the first decision."""
-    one = freeze([1])
-    best_step(one, one, one, 1, 2, LIMIT, np.zeros(1, np.int64))
-
-
 class ExactStep:
-    """The bag goes where the profit rate after this user is largest."""
-
     arithmetic = "exact"
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Nothing is known and nothing counted yet."""
-        _load()
         self.counts = {"cut_short": 0}
         self._users = 0
 
@@ -192,7 +176,6 @@ class ExactStep:
         return Remarks("online:rule=exact-step", limit=Part(cut, self._users) if cut else None)
 
     def decide(self, user: User, view: View) -> Decision:
-        """The best step, found in compiled integers."""
         shares = np.zeros(len(user.cost), np.int64)
         worth = view.profit + user.price
         enough = best_step(view.load_ms, user.etc_ms, user.cost, user.tasks, worth, LIMIT, shares)

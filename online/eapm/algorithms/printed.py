@@ -34,13 +34,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, sort_stably
-from ratiobench.instances.eapm.model import freeze
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.eapm.algorithms.exact_step import ExactStep
 from ratiobench.online.eapm.protocol import Decision, Public, User, View
@@ -49,7 +47,7 @@ from ratiobench.online.remarks import Remarks
 
 
 class Reading(NamedTuple):
-    """What the paper leaves open about (13): the values of the options `shares` and `makespan`."""
+    """The values of the options `shares` and `makespan`."""
 
     shares: str
     makespan: str
@@ -70,10 +68,9 @@ _SYSTEMS = ("negative_shares", "below_makespan", "chosen_negative", "chosen_belo
 
 @compiled
 def _in_doubles(load, etc, cost, energy, tasks, worth, clipped, excluded, actual, shares, found):  # type: ignore[no-untyped-def]
-    """The decision in doubles where rounding cannot have changed it; False where exact arithmetic has to decide.
+    """The decision in doubles if rounding cannot have changed it; False if exact arithmetic has to decide.
 
-    worth : P + p_i. clipped, excluded : what becomes of shares below 0; neither: kept. actual : MS is that of (11).
-    shares : (m,) zeros, becomes the decision. found : (4,) zeros, becomes the counts in the order of `_SYSTEMS`.
+    `worth`: P + p_i; `shares`: (m,) zeros, becomes the decision; `found`: (4,) zeros, becomes the counts of `_SYSTEMS`.
     """
     m = len(load)
     order = sort_stably(energy)
@@ -141,20 +138,10 @@ def _in_doubles(load, etc, cost, energy, tasks, worth, clipped, excluded, actual
     return left == 0
 
 
-@lru_cache(maxsize=1)
-def _load() -> None:
-    """Have what was compiled in memory before the first decision."""
-    one = freeze([1])
-    _in_doubles(one, one, one, one, 1, 2, True, False, True, np.zeros(1, np.int64), np.zeros(4, np.int64))
-
-
 def decide_exactly(
     load: list[int], etc: list[int], cost: list[int], energy: list[int], tasks: int, worth: int, reading: Reading
 ) -> tuple[list[int], list[int]]:
-    """The decision and the counts of `_SYSTEMS` in fractions: the same rule, for the cases on the edge.
-
-    `load`, `etc`, `cost`, `energy`: (m,) L_j, ETC_ij, c ETC_ij APC_ij and ETC_ij APC_ij.
-    """
+    """The decision and the counts of `_SYSTEMS` in fractions: the same rule, for the cases on the edge."""
     order = sorted(range(len(load)), key=lambda j: (energy[j], j))
     placed, inverse, fullest = Fraction(tasks), Fraction(0), 0
     counts = [0, 0, 0, 0]
@@ -190,8 +177,6 @@ def decide_exactly(
 
 
 class Printed:
-    """One of m systems of equations per user, the best by (13), its shares rounded up from the cheapest machine on."""
-
     arithmetic = "exact"
 
     def __init__(self, reading: Reading = DEFAULT) -> None:
@@ -199,12 +184,10 @@ class Printed:
         self.remarks = Remarks("online", tuple(str(reading).split(", ")))
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Nothing is known and nothing counted yet."""
-        _load()
         self.counts = dict.fromkeys(("systems", *_SYSTEMS), 0)
 
     def decide(self, user: User, view: View) -> Decision:
-        """In doubles, and again in fractions where a rounding error could have decided."""
+        """In doubles, and again in fractions if a rounding error could have decided."""
         arrays = (view.load_ms, user.etc_ms, user.cost, user.energy_uj)
         shares, found = np.zeros(len(user.cost), np.int64), np.zeros(4, np.int64)
         worth = view.profit + user.price

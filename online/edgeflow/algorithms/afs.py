@@ -16,20 +16,17 @@ from typing import Any
 import numpy as np
 
 from ratiobench.instances.edgeflow.model import CLOUD, Job, Public
+from ratiobench.online.edgeflow.plan import divide
 from ratiobench.online.edgeflow.planner import tables
-from ratiobench.online.edgeflow.policy import Sharing, column, common_options
+from ratiobench.online.edgeflow.policy import COMMON, Sharing
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, register
-from ratiobench.online.edgeflow.sharing import divide
 
 PRODUCT_LIMIT = 2**62  # Products up to it fit the kernel's integers; Python's take those that may be larger
 
 
 class Afs(Sharing):
-    """See the module."""
-
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """The tables of the models."""
         super().start(public, constants)
         self._tables = tables(public)
         levels, speeds, _ = self._tables
@@ -39,15 +36,14 @@ class Afs(Sharing):
         self._is_small = self._fastest**2 * int(levels.max(initial=0)) <= PRODUCT_LIMIT
 
     def share(self, view: View, new: Sequence[Job]) -> Answer:
-        """Steps until none fits."""
         levels, speeds, top = self._tables
-        model = column([self.jobs[i].model for i in view.index.tolist()])
+        model = np.array([self.jobs[i].model for i in view.index.tolist()], np.int64)
         has = top[model] >= 0
         index, left, model = view.index[has], view.left[has], model[has]
-        due = column([self.jobs[i].deadline for i in index.tolist()])
+        due = np.array([self.jobs[i].deadline for i in index.tolist()], np.int64)
         rank = np.argsort(np.lexsort((index, due)))
         times = [work * self._scale[m] for work, m in zip(left.tolist(), model.tolist(), strict=True)]
-        order = column(sorted(range(len(times)), key=lambda j: (times[j], rank[j])))
+        order = np.array(sorted(range(len(times)), key=lambda j: (times[j], rank[j])), np.int64)
         given: Sequence[Any] = (left, model, rank, order, np.full(len(index), -1, np.int64), levels, speeds, top)
         if self._is_small and int(left.max(initial=0)) * self._fastest <= PRODUCT_LIMIT:
             divide(view.gpus, *given)
@@ -64,7 +60,7 @@ register(
         "afs",
         "GPUs step by step to the jobs whose finish times they shorten most; not deadline-aware",
         "2",
-        common_options(),
+        COMMON,
         lambda options: Afs(),
     )
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ratiobench.instances.edgeflow.model import CLOUD, Job
-from ratiobench.online.edgeflow.policy import Sharing, common_options
+from ratiobench.online.edgeflow.policy import COMMON, Sharing
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register
 
@@ -18,19 +18,12 @@ MEASURED_LIMIT = 64
 
 
 class EarliestDeadline(Sharing):
-    """See the module.
-
-    `elastic`: the largest level that is free instead of the requested share; `measured`: of all measured levels, not of
-    those alone that are faster than every smaller one.
-    """
-
     def __init__(self, elastic: bool, measured: bool) -> None:
         self._elastic, self._measured = elastic, measured
 
     def share(self, view: View, new: Sequence[Job]) -> Answer:
-        """By deadline, as long as there is something free."""
         free, named = view.gpus, {}
-        for i in self.by_deadline(view.index):
+        for i in sorted(view.index.tolist(), key=lambda i: (self.jobs[i].deadline, i)):
             gpus = self._level(self.jobs[i], free) if self._elastic else self.requested(self.jobs[i])
             if 0 < gpus <= free:
                 named[i] = (CLOUD, gpus)
@@ -53,10 +46,11 @@ register(
         "edf",
         "earliest deadline first, pre-emptive",
         "1",
-        common_options(
-            share=Option("requested", ("requested", "elastic"), "elastic: the largest level that is free"),
-            levels=Option("useful", ("useful", "measured"), "measured: the largest level, even where it is slower"),
-        ),
+        {
+            "share": Option("requested", ("requested", "elastic"), "elastic: the largest level that is free"),
+            "levels": Option("useful", ("useful", "measured"), "measured: the largest level, even where it is slower"),
+            **COMMON,
+        },
         _make,
     )
 )

@@ -16,26 +16,24 @@ import numpy as np
 
 from ratiobench.instances.edgeflow.model import EDGE, Job
 from ratiobench.online.edgeflow.algorithms.elasticflow import OPTIONS, ElasticFlow
-from ratiobench.online.edgeflow.placement import exclude_jobs, find_ending, find_largest, find_staying
 from ratiobench.online.edgeflow.plan import DROP_FAILED, KEEP_ALL, LEVEL
-from ratiobench.online.edgeflow.planner import PlanResult
-from ratiobench.online.edgeflow.policy import common_options
+from ratiobench.online.edgeflow.planner import PlanResult, exclude_jobs, find_ending, find_largest, find_staying
+from ratiobench.online.edgeflow.policy import COMMON
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register
 from ratiobench.online.remarks import Remarks
 
 _YES = ("yes", "no")
-_OPTIONS: Mapping[str, Option] = common_options(
-    stay=Option("yes", _YES, "rule 1: jobs on an edge server stay if they end there in time"),
-    offload=Option("yes", _YES, "rule 2: free servers take jobs while GPUs are free"),
-    rescue=Option("yes", _YES, "rule 3: jobs move to servers where the plan fails or a job would be declined"),
+_OPTIONS: Mapping[str, Option] = {
+    "stay": Option("yes", _YES, "rule 1: jobs on an edge server stay if they end there in time"),
+    "offload": Option("yes", _YES, "rule 2: free servers take jobs while GPUs are free"),
+    "rescue": Option("yes", _YES, "rule 3: jobs move to servers where the plan fails or a job would be declined"),
     **OPTIONS,
-)
+    **COMMON,
+}
 
 
 class EdgeFlow(ElasticFlow):
-    """See the module."""
-
     name = "edgeflow"
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -78,7 +76,7 @@ class EdgeFlow(ElasticFlow):
         return view.gpus - int(used.sum())
 
     def _rescued(self, view: View, jobs: Sequence[int], onedge: list[int], rule: int) -> tuple[list[int], PlanResult]:
-        """Who is on the edge so that the plan of the others is whole, as far as that goes, and the plan."""
+        """Who is on the edge so that the plan of the others is whole, if that can be, and the plan."""
         planned = self.planner.plan(exclude_jobs(jobs, onedge), rule)
         while not planned.whole and self._rescue and len(onedge) < view.servers:
             mover = self._mover(view, planned)
@@ -89,7 +87,7 @@ class EdgeFlow(ElasticFlow):
         return onedge, planned
 
     def _mover(self, view: View, planned: PlanResult) -> int | None:
-        """The third rule's choice among the jobs in the cloud; None for none."""
+        """The third rule's choice among the jobs in the cloud."""
         planner = self.planner
         index = find_ending(planner, view, planned.index.tolist())
         index = index[planner.place[index] != EDGE]

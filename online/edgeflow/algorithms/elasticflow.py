@@ -21,15 +21,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
+from ratiobench.instances.edgeflow.model import EDGE, Job, Public
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.online.edgeflow.placement import RULES, exclude_jobs
-from ratiobench.online.edgeflow.plan import DROP_FAILED, LEVEL
-from ratiobench.online.edgeflow.planner import Planner, PlanResult
-from ratiobench.online.edgeflow.policy import Sharing, common_options
+from ratiobench.online.edgeflow.plan import DROP_FAILED, LEVEL, spread
+from ratiobench.online.edgeflow.planner import RULES, Planner, PlanResult, exclude_jobs
+from ratiobench.online.edgeflow.policy import COMMON, Sharing
 from ratiobench.online.edgeflow.protocol import WINDOW, Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register
-from ratiobench.online.edgeflow.sharing import spread
 
 SLOT_LIMIT = 86_400
 Fits = Callable[[Sequence[int]], bool]  # Whether one plan meets these jobs and those admitted before
@@ -54,8 +52,6 @@ ADMITS = {"one": admit_one_by_one, "batch": admit_together}  # By the value of t
 
 
 class ElasticFlow(Sharing):
-    """See the module; parameters as the options."""
-
     name = "elasticflow"
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -67,7 +63,6 @@ class ElasticFlow(Sharing):
         self._slot = _slot(self.name, options["slot"])
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """No job is admitted yet."""
         super().start(public, constants)
         self.planner = Planner(public, margin=self._margin != "none")
         self.admitted: set[int] = set()
@@ -92,7 +87,6 @@ class ElasticFlow(Sharing):
         return self.allocate(view, admitted, coming)
 
     def allocate(self, view: View, admitted: list[int], coming: Sequence[Job]) -> Answer:
-        """Admission, placement, plan, spare GPUs."""
         planner = self.planner
         onedge = self._edge(planner, view, admitted) if self._edge else []
         cloud = exclude_jobs(admitted, onedge)
@@ -115,13 +109,10 @@ class ElasticFlow(Sharing):
             view.gpus - used, planner.left[index], planner.deadline[index], model, at, none, none, none,
             planner.levels, planner.speeds, planner.top, self._sign,
         )  # fmt: skip
-        gpus = planner.levels[model, np.maximum(at, 0)].tolist()
-        named = {i: (CLOUD, gpus[j]) for j, i in enumerate(index.tolist()) if at[j] >= 0}
-        named |= dict.fromkeys(onedge, (EDGE, 1))
         wake = planned.change()
         if self._slot and wake is not None:
             wake = -(-wake // self._slot) * self._slot
-        return Answer(named, wake)
+        return planner.answer(index, at, onedge, wake)
 
 
 def _slot(name: str, text: str) -> int:
@@ -148,12 +139,13 @@ register(
         "elasticflow",
         "admission by a plan that meets all admitted jobs, with the least share that suffices",
         "2",
-        common_options(
-            edge=Option(
+        {
+            "edge": Option(
                 "none", ("none", *RULES), "any: free edge servers take jobs that fit; ending: that end there in time"
             ),
             **OPTIONS,
-        ),
+            **COMMON,
+        },
         ElasticFlow,
     )
 )

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ratiobench.instances.edgeflow.model import CLOUD, Job, Public
-from ratiobench.online.edgeflow.policy import Sharing, common_options
+from ratiobench.online.edgeflow.policy import COMMON, Sharing
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, register
 
@@ -25,7 +25,7 @@ TURN_S = 60  # Seconds after which a set lets the next jobs run
 
 
 class _Set:
-    """Nodes for jobs of one size, which run in turns: those at the head of the ring."""
+    """Nodes for jobs of one size; those at the head of the ring run."""
 
     __slots__ = ("capacity", "nodes", "ring")
 
@@ -34,16 +34,12 @@ class _Set:
         self.ring: list[int] = []
 
     def turn(self) -> None:
-        """The jobs that ran go to the end of the ring."""
         if len(self.ring) > self.capacity:
             self.ring = self.ring[self.capacity :] + self.ring[: self.capacity]
 
 
 class Gandiva(Sharing):
-    """See the module."""
-
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """All nodes are free; a cloud smaller than a node is one node."""
         super().start(public, constants)
         self._node = min(public.node_gpus, public.gpus)
         self._free = public.gpus // self._node
@@ -52,7 +48,6 @@ class Gandiva(Sharing):
         self._turn: int | None = None
 
     def share(self, view: View, new: Sequence[Job]) -> Answer:
-        """Who is at the head of its set's ring."""
         here = set(view.index.tolist())
         self._leave(here)
         if self._turn is not None and view.second >= self._turn:
@@ -72,7 +67,7 @@ class Gandiva(Sharing):
         return Answer(named, self._turn)
 
     def _still(self, view: View) -> set[int]:
-        """Who has not progressed yet, for its stall is no shorter than a turn."""
+        """Who has not progressed yet, because its stall is no shorter than a turn."""
         pairs = zip(view.index.tolist(), view.ready.tolist(), strict=True)
         late = [self.jobs[i] for i, ready in pairs if ready >= view.second]
         return {job.index for job in late if self.public.models[job.model].overhead_s >= TURN_S}
@@ -109,7 +104,7 @@ register(
         "gandiva",
         "jobs of one size take turns on sets of nodes, at the requested share; not deadline-aware",
         "2",
-        common_options(),
+        COMMON,
         lambda options: Gandiva(),
     )
 )

@@ -19,34 +19,28 @@ from fractions import Fraction
 import numpy as np
 
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
-from ratiobench.online.edgeflow.placement import RULES, exclude_jobs
-from ratiobench.online.edgeflow.plan import DROP_LARGEST, LEVEL, USED
-from ratiobench.online.edgeflow.planner import FloatArray, Planner, PlanResult
-from ratiobench.online.edgeflow.policy import Sharing, common_options
+from ratiobench.instances.edgeflow.model import Job, Public
+from ratiobench.online.edgeflow.plan import DROP_LARGEST, LEVEL, USED, restore, spread
+from ratiobench.online.edgeflow.planner import RULES, FloatArray, Planner, PlanResult, exclude_jobs
+from ratiobench.online.edgeflow.policy import COMMON, Sharing
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register
-from ratiobench.online.edgeflow.sharing import restore, spread
 
 PATIENCE = 60  # A running job changes its level for a step that saves more than so many of its overheads
 WORTH = 3  # Percent of jobs more that a plan must meet before what runs is stopped for it
 
 
 class Hold(Sharing):
-    """See the module; parameters as the options."""
-
     arithmetic = "float"
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._edge = RULES.get(options["edge"])
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Nobody is here."""
         super().start(public, constants)
         self.planner = Planner(public)
 
     def share(self, view: View, new: Sequence[Job]) -> Answer:
-        """Placement, the better plan, spare GPUs."""
         planner = self.planner
         planner.learn(new)
         planner.update_state(view)
@@ -93,10 +87,7 @@ class Hold(Sharing):
             free, planner.left[index], planner.deadline[index], model, at, np.where(present >= 0, present, -2),
             PATIENCE * planner.overhead[model], used.copy(), planner.levels, planner.speeds, planner.top, 1,
         )  # fmt: skip
-        gpus = planner.levels[model, np.maximum(at, 0)].tolist()
-        named = {i: (CLOUD, gpus[j]) for j, i in enumerate(index.tolist()) if at[j] >= 0}
-        named |= dict.fromkeys(onedge, (EDGE, 1))
-        return Answer(named, planned.change())
+        return planner.answer(index, at, onedge, planned.change())
 
 
 register(
@@ -104,7 +95,7 @@ register(
         "hold",
         "ours: at every event a plan for as many jobs as possible; running jobs are kept in the plan",
         "2",
-        common_options(edge=Option("ending", ("none", *RULES), "none: the cloud alone; others as elasticflow's")),
+        {"edge": Option("ending", ("none", *RULES), "none: the cloud alone; others as elasticflow's"), **COMMON},
         Hold,
     )
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ratiobench.instances.edgeflow.model import CLOUD, Job, Public
-from ratiobench.online.edgeflow.policy import Sharing, common_options
+from ratiobench.online.edgeflow.policy import COMMON, Sharing
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, register
 
@@ -18,16 +18,12 @@ QUEUES = (3250, 7200)  # Attained GPU seconds at which a job falls into the next
 
 
 class LeastAttained(Sharing):
-    """See the module."""
-
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Nobody has attained anything."""
         super().start(public, constants)
         self._attained: dict[int, int] = {}
         self._second = 0
 
     def share(self, view: View, new: Sequence[Job]) -> Answer:
-        """By queue, then by submission, as long as there is something free."""
         here = view.index.tolist()
         for i, gpus in zip(here, view.share.tolist(), strict=True):
             self._attained[i] = self._attained.get(i, 0) + gpus * (view.second - self._second)
@@ -55,7 +51,7 @@ register(
         "tiresias",
         "least attained service first, in three queues, pre-emptive; not deadline-aware",
         "1",
-        common_options(),
+        COMMON,
         lambda options: LeastAttained(),
     )
 )

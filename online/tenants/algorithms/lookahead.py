@@ -5,10 +5,10 @@ percent) of the jobs so far and times the load so far (how fast jobs come, over 
 to 3), besides what it costs: who runs now keeps later jobs waiting. With that the plan of `replan` is made at every
 release, and played to its end in scenarios. Each has the next `AHEAD` jobs: every one is a job seen so far, with its
 runs, its wish and the time that it was given, drawn with replacement, and so are the ticks between releases. They are
-put at their best places as they come (`ratiobench.online.tenants.rollout`). The single move of a waiting job that costs
-least over all scenarios is made, and again, at most `MOVES` times. Moves are to or from the head of a queue whose GPU
-starts a job soon: all others can still be made at later releases. All moves are judged by the same draws. Until a few
-jobs have been seen, and where many wait, there are no scenarios.
+put at their best places as they come (`future_cost`). The single move of a waiting job that costs least over all
+scenarios is made, and again, at most `MOVES` times. Moves are to or from the head of a queue whose GPU starts a job
+soon: all others can still be made at later releases. All moves are judged by the same draws. Until a few jobs have been
+seen, and where many wait, there are no scenarios.
 
 No GPU is kept idle on purpose: nobody tells whether more jobs come, and a job in no queue might never start.
 
@@ -48,15 +48,89 @@ from fractions import Fraction
 
 import numpy as np
 
-from ratiobench.formulations.tenants.tables import Jobs
+from ratiobench.formulations.kernels import compiled, inner, inner_allocating
+from ratiobench.formulations.tenants.tables import Jobs, cost_at, put, take
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.tenants.model import IntArray, Job, Public
-from ratiobench.online.tenants.algorithms.insertion import BEST_PLACE, PASSES
-from ratiobench.online.tenants.plans import Plan, tables_of
-from ratiobench.online.tenants.policy import Planner
+from ratiobench.online.tenants.algorithms.lists import BEST_PLACE, PASSES
+from ratiobench.online.tenants.plans import NEVER, Plan, Planner, arrange, best_place, fill_plan, tables_of, tail_cost
 from ratiobench.online.tenants.protocol import Queues, View
 from ratiobench.online.tenants.registry import Entry, register
-from ratiobench.online.tenants.rollout import look_ahead
+
+
+@inner_allocating
+def future_cost(jobs, plan, later, scratch):  # type: ignore[no-untyped-def]
+    """The cost of the plan and of later jobs, each at its best place among what has not started by its release."""
+    m = len(plan.kind)
+    for g in range(m):
+        scratch.length[g] = plan.length[g]
+        for p in range(plan.length[g]):
+            scratch.queue[g, p] = plan.queue[g, p]
+    first = np.zeros(m, np.int64)
+    begin = plan.free.copy()
+    total = 0
+    for f in later:
+        for g in range(m):
+            k = plan.kind[g]
+            while first[g] < scratch.length[g] and begin[g] < jobs.release[f]:
+                j = scratch.queue[g, first[g]]
+                begin[g] += jobs.run[j, k]
+                total += cost_at(jobs, j, k, begin[g])
+                first[g] += 1
+            begin[g] = max(begin[g], jobs.release[f])
+        gpu, place, _ = best_place(jobs, scratch, first, begin, f)
+        put(scratch, gpu, place, f)
+    for g in range(m):
+        total += tail_cost(jobs, scratch, g, first[g], begin[g], NEVER)
+    return total
+
+
+@inner
+def sum_cost(jobs, plan, later, scratch, stop):  # type: ignore[no-untyped-def]
+    total = 0
+    for s in range(len(later)):
+        total += future_cost(jobs, plan, later[s], scratch)
+        if total >= stop:
+            break
+    return total
+
+
+@compiled
+def look_ahead(jobs, plan, soon, later, moves, trials, depth):  # type: ignore[no-untyped-def]
+    """Make the single move that costs least over all scenarios, as long as that is less; the moves that were tried.
+
+    `soon`: (m,) whether the GPU starts something soon; `later`: (S, L) jobs of each scenario; `depth`: only the first
+    jobs of a queue move.
+    """
+    m = len(plan.kind)
+    scratch = Plan(plan.kind, plan.free, np.zeros_like(plan.queue), np.zeros_like(plan.length))
+    least = sum_cost(jobs, plan, later, scratch, NEVER)
+    tried = 0
+    while moves > 0 and tried < trials:
+        moves -= 1
+        a_best = p_best = g_best = q_best = -1
+        for a in range(m):
+            for p in range(min(depth, plan.length[a])):
+                j = take(plan, a, p)
+                for g in range(m):
+                    for q in range(plan.length[g] + 1):
+                        if (g == a and q == p) or not ((soon[g] and q == 0) or (soon[a] and p == 0)):
+                            continue
+                        if tried == trials:
+                            break
+                        tried += 1
+                        put(plan, g, q, j)
+                        value = sum_cost(jobs, plan, later, scratch, least)
+                        take(plan, g, q)
+                        if value < least:
+                            least = value
+                            a_best, p_best, g_best, q_best = a, p, g, q
+                put(plan, a, p, j)
+        if a_best < 0:
+            break
+        put(plan, g_best, q_best, take(plan, a_best, p_best))
+    return tried
+
 
 SCENARIOS, AHEAD = 16, 8
 SOON = 4  # A GPU starts a job soon that is free within so many times the mean ticks between releases
@@ -73,25 +147,20 @@ DEPTH = 4  # Only the first jobs of a queue move
 
 
 class Lookahead(Planner):
-    """`replan`, then moves that pay in scenarios."""
-
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Nothing has been seen."""
         super().start(public, constants)
         self._stream = Stream("ratiobench/tenants/lookahead")
         self._seen: list[Job] = []
         self.counts = {"tried": 0}
 
     def decide_batch(self, jobs: Sequence[Job], view: View) -> Sequence[Queues | None]:
-        """Remember who came."""
         self._seen += jobs
         return super().decide_batch(jobs, view)
 
     def plan(self, jobs: Jobs, plan: Plan, view: View, places: dict[int, int], new: IntArray) -> None:
-        """Into the queues that there are."""
-        self.keep(plan, view, places)
+        fill_plan(plan, view.queues, places)
         jobs = self._priced(jobs)
-        self.add(jobs, plan, BEST_PLACE, new, PASSES)
+        arrange(jobs, plan, self.price, BEST_PLACE, new, PASSES)
         release: IntArray = np.array([job.release for job in self._seen], dtype=np.int64)
         gaps = release[1:] - release[:-1]
         if len(gaps) < LEAST or not gaps.any() or len(view.waiting) > MANY:

@@ -32,8 +32,7 @@ from ratiobench.instances.tenants.model import IntArray, Job, Public
 from ratiobench.online.remarks import Part, Remarks
 from ratiobench.online.tenants.beam import beam
 from ratiobench.online.tenants.bestfirst import NODES, best_first
-from ratiobench.online.tenants.plans import Plan
-from ratiobench.online.tenants.policy import Planner
+from ratiobench.online.tenants.plans import Plan, Planner
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import Entry, Option, register
 
@@ -42,7 +41,7 @@ LIMIT = 2**61  # F stays below it
 
 
 class Means:
-    """What h knows of a job: its mean run over the GPUs, the mean price, the ticks to its deadline; times 100."""
+    """What h knows of a job; times 100."""
 
     def __init__(self, public: Public, job: Job, now: int) -> None:
         gpus = sum(kind.count for kind in public.gpu_types)
@@ -76,8 +75,6 @@ def scale_values(values: list[Fraction | int], bound: int) -> tuple[IntArray, in
 
 
 class Patent(Planner):
-    """One search at every release, over all waiting jobs, from the ticks at which the GPUs become free."""
-
     def __init__(self, options: Mapping[str, str]) -> None:
         self._search, self._load = options["search"], options["load"] == "yes"
         self._value = HEURISTICS[options["h"]]
@@ -89,7 +86,6 @@ class Patent(Planner):
         self.counts: dict[str, int] = {"cut_short": 0, "expanded": 0} if self._search == "best-first" else {}
 
     def plan(self, jobs: Jobs, plan: Plan, view: View, places: dict[int, int], new: IntArray) -> None:
-        """All queues anew."""
         self._batches += 1
         latest = int(plan.free.max()) + int(jobs.run.max(axis=1).sum())
         bound = sum(max(self.public.cost(job, k, latest) for k in range(len(job.run))) for job in view.waiting)

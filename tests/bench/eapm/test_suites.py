@@ -12,12 +12,10 @@ import pytest
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.eapm.claims import CLAIMS, audit
-from ratiobench.bench.eapm.measures import measures
-from ratiobench.bench.eapm.suites import ALGORITHMS, READINGS, suites
+from ratiobench.bench.eapm.evaluation import measures
+from ratiobench.bench.eapm.suites import ALGORITHMS, GAMMAS, READINGS, TABLE1, suites
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.instances.eapm.generate import generate
-from ratiobench.instances.eapm.named import named, path
-from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
+from ratiobench.instances.eapm.generate import generate, named, path
 from ratiobench.online.eapm.algorithms import exact_step
 from ratiobench.online.eapm.run import run
 from ratiobench.online.outcome import OnlineRun

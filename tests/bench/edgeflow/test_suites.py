@@ -9,11 +9,9 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.edgeflow.claims import CLAIMS, audit, find_met_in_cloud
-from ratiobench.bench.edgeflow.evaluation import explain_loss
+from ratiobench.bench.edgeflow.evaluation import MEASURES, REASONS, STEPS, explain_loss, measures, timeline
 from ratiobench.bench.edgeflow.explanation import explain, gantt
-from ratiobench.bench.edgeflow.measures import MEASURES, measures
-from ratiobench.bench.edgeflow.suites import ALGORITHMS, OPTIONS, published_group, suites
-from ratiobench.bench.edgeflow.timeline import REASONS, STEPS, timeline
+from ratiobench.bench.edgeflow.suites import ALGORITHMS, OPTIONS, PUBLISHED_RATIOS, published_group, suites
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.theory.claim import Case
@@ -21,11 +19,8 @@ from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.edgeflow.solve import solve
 from ratiobench.instances.arrays import freeze
 from ratiobench.instances.edgeflow.format import parse
-from ratiobench.instances.edgeflow.generate import generate, recipes
-from ratiobench.instances.edgeflow.model import CLOUD, Instance
-from ratiobench.instances.edgeflow.named import expected, named, names
-from ratiobench.instances.edgeflow.paper import PUBLISHED_RATIOS
-from ratiobench.instances.edgeflow.solution import Piece
+from ratiobench.instances.edgeflow.generate import expected, generate, named, names, recipes
+from ratiobench.instances.edgeflow.model import CLOUD, Instance, Piece
 from ratiobench.instances.edgeflow.tables import PUBLISHED
 from ratiobench.online.edgeflow.run import ENVIRONMENT, run
 from ratiobench.online.outcome import OnlineRun

@@ -15,8 +15,8 @@ from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import Gantt
 from ratiobench.bench.lora.gantt import ONE_RUN, PAUSES, gantt
 from ratiobench.bench.report.timeline import MOST_BLOCKS, MOST_ROWS, draw_gantt, require_drawable
-from ratiobench.instances.eapm.named import names
-from ratiobench.instances.eapm.named import path as eapm_file
+from ratiobench.instances.eapm.generate import names
+from ratiobench.instances.eapm.generate import path as eapm_file
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import line_of, write_text
 from ratiobench.instances.lora import Instance, document, parse

@@ -12,8 +12,8 @@ import pytest
 from ratiobench.bench.cli import main
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, REASONS, find_reasons, timeline
 from ratiobench.bench.report.timeline import MOST, count_arrivals, name_times, shorten_series
-from ratiobench.instances.eapm.named import names
-from ratiobench.instances.eapm.named import path as eapm_file
+from ratiobench.instances.eapm.generate import names
+from ratiobench.instances.eapm.generate import path as eapm_file
 from ratiobench.instances.io.files import line_of, write_text
 from ratiobench.instances.lora.format import document, parse
 from ratiobench.instances.lora.model import Instance, ScheduleKind, Task

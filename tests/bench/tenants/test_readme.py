@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.bench.tenants.sources import SOURCES
+from ratiobench.bench.tenants.claims import SOURCES
 from ratiobench.online.spec import version
 from ratiobench.online.tenants.run import ENVIRONMENT
 from tools import readme_tables, readme_tenants

@@ -8,15 +8,14 @@ import pytest
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.tenants.claims import CLAIMS, audit
+from ratiobench.bench.tenants.evaluation import MEASURES, measures
 from ratiobench.bench.tenants.explanation import explain, gantt
-from ratiobench.bench.tenants.measures import MEASURES, measures
 from ratiobench.bench.tenants.suites import READINGS, suites
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.solve import solve
 from ratiobench.instances.tenants.format import parse
-from ratiobench.instances.tenants.generate import generate, recipes
+from ratiobench.instances.tenants.generate import expected, generate, named, names, recipes
 from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.named import expected, named, names
 from ratiobench.online.tenants.run import ENVIRONMENT, run
 
 

@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from ratiobench.formulations import backends, worker
 from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.eapm import bounds, models, search
-from ratiobench.formulations.eapm import certificate as certificates
+from ratiobench.formulations.eapm import verify as certificates
 from ratiobench.formulations.eapm.aggregate import aggregate_users, split, totals_of
-from ratiobench.formulations.eapm.certificate import Certificate
 from ratiobench.formulations.eapm.check import check
-from ratiobench.formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, splits, ways
+from ratiobench.formulations.eapm.search import WAYS_LIMIT, enumerate_optimum, splits, ways
 from ratiobench.formulations.eapm.solve import export, formulations, solve
-from ratiobench.formulations.eapm.verify import verify
+from ratiobench.formulations.eapm.verify import Certificate, verify
 from ratiobench.formulations.report import UNLIMITED, Proof, Status, Termination
 from ratiobench.instances.eapm import Instance
 from ratiobench.instances.eapm.generate import generate
@@ -73,7 +72,8 @@ def test_the_check_names_the_equation_that_a_spoiled_solution_breaks(data: st.Da
 def test_the_check_counts_decisions() -> None:
     """One too few and one too many break (5)."""
     instance = made(1, 2, types=2, machines=2)
-    whole = split(aggregate_users(instance), search.place_cheapest(aggregate_users(instance)))
+    problem = aggregate_users(instance)
+    whole = split(problem, problem.place_on(problem.cost.argmin(axis=1)))
     for solution in (whole[:1], (*whole, whole[0])):
         report = check(instance, solution)
         assert [each.rule for each in report.violations] == ["5"]

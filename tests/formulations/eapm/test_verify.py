@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.checksums import CertificateError
-from ratiobench.formulations.eapm import certificate as certificates
+from ratiobench.formulations.eapm import verify as certificates
 from ratiobench.formulations.eapm.aggregate import aggregate_users, totals_of
-from ratiobench.formulations.eapm.certificate import Certificate, parse, seal
 from ratiobench.formulations.eapm.check import check
 from ratiobench.formulations.eapm.solve import solve
-from ratiobench.formulations.eapm.verify import require_upper, verify
+from ratiobench.formulations.eapm.verify import Certificate, parse, require_upper, seal, verify
 from ratiobench.instances.eapm import Instance
 from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.io.errors import InputError

@@ -7,8 +7,7 @@ import pytest
 
 from ratiobench.formulations.edgeflow.check import check, join_pieces
 from ratiobench.instances.edgeflow.format import FORMAT, parse
-from ratiobench.instances.edgeflow.model import Instance
-from ratiobench.instances.edgeflow.solution import Piece
+from ratiobench.instances.edgeflow.model import Instance, Piece
 from tests.tools.edgeflow_bounds import alike, mutant, tiny
 
 MODEL: dict[str, Any] = {

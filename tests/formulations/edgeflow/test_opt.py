@@ -10,19 +10,17 @@ import pytest
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.edgeflow import bound, models
-from ratiobench.formulations.edgeflow import certificate as certificates
+from ratiobench.formulations.edgeflow import verify as certificates
 from ratiobench.formulations.edgeflow.bound import SCALE, prove
-from ratiobench.formulations.edgeflow.certificate import Certificate
 from ratiobench.formulations.edgeflow.check import check
-from ratiobench.formulations.edgeflow.enumerate import enumerate_optimum
 from ratiobench.formulations.edgeflow.problem import Grid, grid_of, make_grid, problem_of, refine_prices
+from ratiobench.formulations.edgeflow.slots import enumerate_optimum
 from ratiobench.formulations.edgeflow.solve import export, formulations, solve, warm
-from ratiobench.formulations.edgeflow.verify import verify
+from ratiobench.formulations.edgeflow.verify import Certificate, verify
 from ratiobench.formulations.report import Proof, Status, Termination
 from ratiobench.instances.arrays import freeze
-from ratiobench.instances.edgeflow.model import Instance, Window
-from ratiobench.instances.edgeflow.named import expected, named, names
-from ratiobench.instances.edgeflow.solution import Piece
+from ratiobench.instances.edgeflow.generate import expected, named, names
+from ratiobench.instances.edgeflow.model import Instance, Piece, Window
 from ratiobench.instances.io.errors import InputError
 from tests.formulations.edgeflow.test_check import made
 from tests.tools.edgeflow_bounds import judge, tiny

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from ratiobench.formulations.checksums import CertificateError
-from ratiobench.formulations.edgeflow import certificate as certificates
-from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
+from ratiobench.formulations.edgeflow import verify as certificates
 from ratiobench.formulations.edgeflow.solve import solve
-from ratiobench.formulations.edgeflow.verify import met, most, verify
+from ratiobench.formulations.edgeflow.verify import Certificate, met, most, parse, seal, verify
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json
 from tests.formulations.edgeflow.test_opt import busy

@@ -11,8 +11,7 @@ from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.eapm import solve as eapm_solve
 from ratiobench.formulations.eapm.aggregate import aggregate_users, split
-from ratiobench.formulations.eapm.enumerate import enumerate_optimum as enumerate_eapm
-from ratiobench.formulations.eapm.search import place_cheapest
+from ratiobench.formulations.eapm.search import enumerate_optimum as enumerate_eapm
 from ratiobench.formulations.engine import Clock
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.check import check
@@ -205,7 +204,7 @@ def test_bounds_on_a_rate_are_dropped_alike() -> None:
     best, solution = enumerate_eapm(problem.instance)
     run = eapm_solve._Run(problem, "highs", Clock())
     run.bound(best * 3, Proof.TRIVIAL)
-    run.offer(split(problem, place_cheapest(problem)), "cheapest")
+    run.offer(split(problem, problem.place_on(problem.cost.argmin(axis=1))), "cheapest")
     assert run.lower < best
     run.bound(best * 2, Proof.LAGRANGIAN)
     run.bound((run.lower + best) / 2, Proof.BRANCH_AND_BOUND)

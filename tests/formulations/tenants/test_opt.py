@@ -1,6 +1,7 @@
 """Tenants offline: exact methods against brute force, the dual bound, local search, models, and solve."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import permutations, product
 from math import comb, factorial
 from typing import Any
@@ -16,17 +17,21 @@ from ratiobench.formulations.tenants import models, subsets
 from ratiobench.formulations.tenants import solve as solving
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import HORIZON_LIMIT, Prices
-from ratiobench.formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum, ways
-from ratiobench.formulations.tenants.local_search import Search
+from ratiobench.formulations.tenants.local_search import Search, anneal, rebuild
 from ratiobench.formulations.tenants.solve import export, formulations, solve
-from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, priced_optimum, subsets_optimum
+from ratiobench.formulations.tenants.subsets import (
+    JOBS_LIMIT,
+    WAYS_LIMIT,
+    enumerate_optimum,
+    priced_optimum,
+    subsets_optimum,
+    ways,
+)
 from ratiobench.formulations.tenants.tables import queues_of, solution_of, tables
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants.format import FORMAT, document, parse
-from ratiobench.instances.tenants.generate import generate
-from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.named import expected, named, names
-from ratiobench.instances.tenants.solution import Start
+from ratiobench.instances.tenants.generate import expected, generate, named, names
+from ratiobench.instances.tenants.model import Instance, Start
 from tests.support.samples import samples
 from tests.support.strategies.tenants import tiny_instances
 from tests.tools.tenants_bounds import Found, examine, tiny
@@ -254,8 +259,8 @@ def test_local_search_is_deterministic_and_keeps_every_job() -> None:
     begun = search.build_list_schedule(np.argsort(problem.deadline, kind="stable"))
     costs = [check(problem.instance, solution_of(problem, begun)).cost]
     for found in (
-        search.rebuild_schedule(begun, 1, 300, 10, 1.0, 1e-3),
-        search.anneal_schedule(begun, 1, 20_000, 0.1, 1e-3),
+        search.cool(partial(rebuild, 10), begun, 1, 300, 1.0, 1e-3),
+        search.cool(anneal, begun, 1, 20_000, 0.1, 1e-3),
     ):
         report = check(problem.instance, solution_of(problem, found))
         assert report.valid

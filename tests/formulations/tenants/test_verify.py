@@ -11,19 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.checksums import CertificateError
-from ratiobench.formulations.tenants import certificate as certificates
+from ratiobench.formulations.tenants import verify as certificates
 from ratiobench.formulations.tenants import verify as checker
-from ratiobench.formulations.tenants.certificate import parse, seal
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import Prices
 from ratiobench.formulations.tenants.solve import solve
 from ratiobench.formulations.tenants.tables import tables
-from ratiobench.formulations.tenants.verify import bound, cost, verify
+from ratiobench.formulations.tenants.verify import bound, cost, parse, seal, verify
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json
-from ratiobench.instances.tenants.generate import generate
+from ratiobench.instances.tenants.generate import generate, named
 from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.named import named
 from tests.support.documents import Document, refused_by, spoil
 from tests.support.samples import samples
 from tests.support.strategies.tenants import tiny_instances

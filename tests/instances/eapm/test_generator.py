@@ -13,16 +13,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ratiobench.bench.eapm.suites import GAMMAS, TABLE1
 from ratiobench.instances.eapm import Instance, content_hash, loads, write
 from ratiobench.instances.eapm.format import dumps
-from ratiobench.instances.eapm.generate import generate
+from ratiobench.instances.eapm.generate import ORDERS, expected, generate, named, names
 from ratiobench.instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
-from ratiobench.instances.eapm.matrices import SOURCE_KEYS, TOLERANCE, Matrices, Source, matrices, read_source
-from ratiobench.instances.eapm.model import profit_rate
-from ratiobench.instances.eapm.named import expected, named, names
-from ratiobench.instances.eapm.paper import ENERGY, GAMMAS, RATE, SPAN, TABLE1
-from ratiobench.instances.eapm.quantities import anchors_of, describe, find_anchors
-from ratiobench.instances.eapm.workload import ORDERS
+from ratiobench.instances.eapm.matrices import (
+    ENERGY,
+    RATE,
+    SOURCE_KEYS,
+    SPAN,
+    TOLERANCE,
+    Matrices,
+    Source,
+    matrices,
+    read_source,
+)
+from ratiobench.instances.eapm.model import anchors_of, describe, find_anchors, profit_rate
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.keys import Values
 from ratiobench.instances.io.numerals import round_half_up, text_of_fraction
@@ -464,7 +471,7 @@ def outcome(instance: Instance, placed: list[tuple[int, ...]]) -> tuple[int, int
 def test_the_anchors_are_what_the_two_placements_cost_and_take(recipe: dict[str, Any]) -> None:
     """E_min and MS_greedy exactly; the even split in fractions is near the one in whole tasks."""
     instance = generate(recipe)
-    known = find_anchors(instance)
+    known = find_anchors(instance, instance.cost)
     paid = int(instance.price.sum())
     profit, makespan = outcome(instance, cheapest(instance))
     assert (paid - profit, makespan) == (known.least_cost, known.greedy_ms)
@@ -482,7 +489,7 @@ def test_the_anchors_are_what_the_two_placements_cost_and_take(recipe: dict[str,
 def test_free_energy_has_no_energy_ratio() -> None:
     """Where the cheapest placement costs nothing the ratio of costs and the mean gamma are undefined."""
     instance = named("free_energy")
-    assert find_anchors(instance).energy is None
+    assert find_anchors(instance, instance.cost).energy is None
     assert describe(instance)["price"] is None
     assert anchors_of([[2, 4]], [[3, 5]], [6]).energy == Fraction(8, 6)
     assert anchors_of([[2, 4]], [[3, 5]], [6]).span == 1

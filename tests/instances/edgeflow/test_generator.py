@@ -10,13 +10,10 @@ import pytest
 
 from ratiobench.instances.edgeflow import tables
 from ratiobench.instances.edgeflow.format import content_hash
-from ratiobench.instances.edgeflow.generate import generate, recipes
+from ratiobench.instances.edgeflow.generate import _within_wide, expected, generate, named, names, recipes, windows_of
 from ratiobench.instances.edgeflow.logs import read_log
-from ratiobench.instances.edgeflow.model import Instance
-from ratiobench.instances.edgeflow.named import expected, named, names
-from ratiobench.instances.edgeflow.quantities import can_be_met, describe
+from ratiobench.instances.edgeflow.model import Instance, can_be_met, describe
 from ratiobench.instances.edgeflow.tables import CLUSTERS, PUBLISHED
-from ratiobench.instances.edgeflow.workload import _within_wide, windows_of
 from ratiobench.instances.io.errors import InputError
 
 HASHES = [

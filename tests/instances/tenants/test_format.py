@@ -7,7 +7,7 @@ import pytest
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants import document, parse
 from ratiobench.instances.tenants.format import PRICE_LIMIT, RELEASE_LIMIT, RUN_LIMIT
-from ratiobench.instances.tenants.quantities import describe
+from ratiobench.instances.tenants.model import describe
 from tests.support.documents import Document, check_broken, put
 
 

@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 from ratiobench.bench.tenants import FAMILY
-from ratiobench.formulations.tenants.enumerate import enumerate_optimum
+from ratiobench.formulations.tenants.subsets import enumerate_optimum
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants.format import content_hash, document, parse
-from ratiobench.instances.tenants.generate import generate, recipes
-from ratiobench.instances.tenants.named import expected, named, names
-from ratiobench.instances.tenants.quantities import describe, service_rate
+from ratiobench.instances.tenants.generate import WAITS, expected, generate, named, names, recipes, scale_moments
+from ratiobench.instances.tenants.model import describe, service_rate
 from ratiobench.instances.tenants.traces import GPU_NAMES, TRACES, arrivals, length_at, lengths, read_log, throughput
-from ratiobench.instances.tenants.workload import WAITS, scale_moments
 
 
 def test_the_same_recipe_gives_the_same_instance_on_any_machine() -> None:

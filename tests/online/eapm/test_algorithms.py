@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ratiobench.formulations.eapm.enumerate import enumerate_optimum
+from ratiobench.formulations.eapm.search import enumerate_optimum
 from ratiobench.instances.eapm.format import FORMAT, parse
 from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.model import Instance, freeze, profit_rate

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.eapm.check import check
-from ratiobench.formulations.eapm.enumerate import enumerate_optimum
+from ratiobench.formulations.eapm.search import enumerate_optimum
 from ratiobench.instances.eapm import Instance, Public, User, content_hash, document, parse, write
 from ratiobench.instances.eapm.format import FORMAT
 from ratiobench.instances.eapm.model import profit_rate
@@ -283,7 +283,7 @@ def test_declared_constants_have_sources(instance: Instance, tmp_path: Path, mon
     write(instance, tmp_path / "same.json")
 
     def found(options: str, prior: Instance | None = None) -> tuple[str, Source, str]:
-        (constant,) = run(instance, path + options, prior).constants
+        (constant,) = run(instance, path + options, prior=prior).constants
         return str(constant.value), constant.source, constant.detail
 
     assert found("") == ("6", Source.ORACLE, "counted")

@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.edgeflow.solve import solve
 from ratiobench.instances.edgeflow.format import FORMAT, parse
-from ratiobench.instances.edgeflow.generate import generate
-from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
-from ratiobench.instances.edgeflow.named import named, names
-from ratiobench.instances.edgeflow.solution import Piece
+from ratiobench.instances.edgeflow.generate import generate, named, names
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance, Piece
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.edgeflow.registry import algorithms, canonical, entries
 from ratiobench.online.edgeflow.run import ENVIRONMENT, run

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.edgeflow.format import FORMAT, parse
-from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
-from ratiobench.instances.edgeflow.solution import Piece
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance, Piece
 from ratiobench.online.edgeflow.protocol import View
 from ratiobench.online.edgeflow.run import ENVIRONMENT, EdgeflowEnvironment
 from ratiobench.online.outcome import OnlineRun

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.formulations.tenants.enumerate import enumerate_optimum
+from ratiobench.formulations.tenants.subsets import enumerate_optimum
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants.format import parse
-from ratiobench.instances.tenants.generate import generate
+from ratiobench.instances.tenants.generate import expected, generate, named, names
 from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.named import expected, named, names
 from ratiobench.online.tenants.algorithms.patent import HEURISTICS, LIMIT, Means, scale_values
 from ratiobench.online.tenants.run import run
 from tests.support.samples import samples

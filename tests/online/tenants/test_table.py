@@ -9,15 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.tenants.check import check
-from ratiobench.formulations.tenants.enumerate import enumerate_optimum
+from ratiobench.formulations.tenants.subsets import enumerate_optimum
 from ratiobench.instances.tenants.format import FORMAT, parse
+from ratiobench.instances.tenants.generate import named, names
 from ratiobench.instances.tenants.model import Instance
-from ratiobench.instances.tenants.named import named, names
 from ratiobench.online.referee.simulator import run_in_process
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import REGISTRY, entries
-from ratiobench.online.tenants.replay import replay
-from ratiobench.online.tenants.run import ENVIRONMENT, run
+from ratiobench.online.tenants.run import ENVIRONMENT, replay, run
 from ratiobench.online.tenants.simulator import Simulator
 from tests.support import tenants_contestants
 from tests.support.samples import samples

@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ratiobench.instances.eapm.format import FORMAT, SUM_LIMIT, parse
-from ratiobench.instances.eapm.model import Instance
-from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.eapm.model import Instance, Solution
 from ratiobench.instances.io.fields import LIMIT
 
 Document = dict[str, Any]
