@@ -8,9 +8,10 @@ import pytest
 
 from ratiobench.formulations import backends, worker
 from ratiobench.formulations.linear import LinearModel, RowBuilder
+from ratiobench.formulations.lora.direct_solve import BUILD_COLUMNS
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import registry
-from ratiobench.formulations.lora.solve import BUILD_COLUMNS, export
+from ratiobench.formulations.lora.solve import export
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.model import ScheduleKind
