@@ -30,7 +30,6 @@ class CertificateError(Exception):
 
 
 def require(true: bool, otherwise: str) -> None:
-    """Raise Wrong unless true."""
     if not true:
         raise CertificateError(otherwise)
 
@@ -41,8 +40,6 @@ def add_checksum(content: dict[str, Any]) -> dict[str, Any]:
 
 
 class Sealed(msgspec.Struct):
-    """The one field that every certificate has."""
-
     sha256: Digest
 
 
@@ -60,10 +57,7 @@ def open_document(
 
 
 class CertificateFiles(Generic[Held]):
-    """How certificates of one kind, a dataclass whose fields are those of the document, are sealed, read and written.
-
-    `form`: the name of the format; `decode`: as of `convert`.
-    """
+    """How certificates of one kind, dataclasses with the document's fields, are sealed, read and written."""
 
     def __init__(self, kind: type[Held], form: str, decode: Callable[[Any, Any], Any] | None = None) -> None:
         self.kind, self.form, self.decode = kind, form, decode
@@ -71,14 +65,10 @@ class CertificateFiles(Generic[Held]):
         self.read, self.write = files.read, files.write
 
     def document(self, certificate: Held) -> dict[str, Any]:
-        """The certificate as the JSON document that `parse` reads, sealed."""
         return add_checksum(self._content(certificate))
 
     def seal(self, certificate: Held) -> str:
-        """SHA-256 of the document without `sha256`, keys sorted, no spaces.
-
-        With it no change of a file passes unseen, not even one that leaves a true claim.
-        """
+        """SHA-256 of the document without `sha256`: no change of a file passes unseen, not even of a true claim."""
         return sha256_of(self._content(certificate))
 
     def parse(self, data: Any, source: str = "<document>") -> tuple[Held, str]:

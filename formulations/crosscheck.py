@@ -1,8 +1,4 @@
-"""The answers of several solvers for one instance, held against each other and against a certified interval.
-
-An answer is contradicted by exact facts only: a verified solution that is better than what a solver calls a bound, a
-solution that breaks a constraint, or a value that its solution does not have.
-"""
+"""The answers of several solvers for one instance, contradicted by exact facts only: values of verified solutions."""
 
 from __future__ import annotations
 
@@ -30,12 +26,10 @@ class CrossCheckRow:
     certified: bool = False  # the row is an interval that needs no solver's word, checked by the independent checker
 
     def document(self) -> dict[str, Any]:
-        """Convert the row to JSON values."""
         return self.answer.document() | {"bound": self.bound}
 
     @classmethod
     def from_document(cls, values: Mapping[str, Any]) -> CrossCheckRow:
-        """Read a row."""
         answer = {name: value for name, value in values.items() if name != "bound"}
         return cls(SolverAnswer.from_document(answer), values["bound"])
 
@@ -75,11 +69,9 @@ class CrossCheck:
         )
 
     def answered(self) -> int:
-        """Count the rows that gave an answer."""
         return sum(row.answer.answered for row in self.rows)
 
     def documents(self) -> list[dict[str, Any]]:
-        """Convert the rows to JSON values."""
         return [
             row.document()
             | {"certified": row.certified, "agrees": not why if row.answer.answered else None, "reason": why}
@@ -88,7 +80,6 @@ class CrossCheck:
 
 
 def compare_answers(rows: Sequence[CrossCheckRow], lower: int | None = None, upper: int | None = None) -> CrossCheck:
-    """Compare the answers of solvers for one instance."""
     verified = [(row.answer.verified, _name(row)) for row in rows if row.answer.verified is not None]
     if lower is not None:
         verified.append((lower, "the certified interval"))
@@ -111,25 +102,24 @@ def _contradiction(row: CrossCheckRow, best: Any, owner: str, upper: int | None)
         return ""
     if answer.status in (Termination.INFEASIBLE, Termination.UNBOUNDED):
         return f"says {answer.status}, and P is neither: it may reject every task, and tasks are finite"
-    if answer.value is not None and answer.verified is None:
-        return f"says {solver_number(answer.value)}, but {answer.message or 'no valid solution has this value'}"
-    if answer.value is not None and answer.verified is not None:
-        apart = abs(answer.value - float(answer.verified))
-        if apart > 0.5 + VALUE_SLACK * abs(answer.value):
-            worth = format_number(answer.verified)
-            return f"says {solver_number(answer.value)}, but its solution is worth {worth} by the exact check"
-    if answer.status is Termination.OPTIMAL and best is not None:
-        if row.bound is None and (answer.verified is None or answer.verified < best):
-            return f"says optimal without a bound, but {owner} has a verified solution of {format_number(best)}"
-        if answer.verified is not None and answer.verified < best <= (row.bound or best):
-            better = f"{owner} has a verified solution of {format_number(best)}"
-            return f"calls {format_number(answer.verified)} optimal, but {better}"
-    if best is not None and row.bound is not None and row.bound < best:
-        called = "calls" if answer.status is Termination.OPTIMAL else "states the bound"
-        what = (
-            f"{format_number(row.bound)} optimal" if answer.status is Termination.OPTIMAL else format_number(row.bound)
+    if answer.value is not None:
+        says = f"says {solver_number(answer.value)}, but"
+        if answer.verified is None:
+            return f"{says} {answer.message or 'no valid solution has this value'}"
+        if abs(answer.value - float(answer.verified)) > 0.5 + VALUE_SLACK * abs(answer.value):
+            return f"{says} its solution is worth {format_number(answer.verified)} by the exact check"
+    if best is not None:
+        optimal, better = (
+            answer.status is Termination.OPTIMAL,
+            f"{owner} has a verified solution of {format_number(best)}",
         )
-        return f"{called} {what}, but {owner} has a verified solution of {format_number(best)}"
+        if optimal and row.bound is None and (answer.verified is None or answer.verified < best):
+            return f"says optimal without a bound, but {better}"
+        if optimal and answer.verified is not None and answer.verified < best <= (row.bound or best):
+            return f"calls {format_number(answer.verified)} optimal, but {better}"
+        if row.bound is not None and row.bound < best:
+            bound = format_number(row.bound)
+            return f"calls {bound} optimal, but {better}" if optimal else f"states the bound {bound}, but {better}"
     if upper is not None and answer.verified is not None and answer.verified > upper:
         proved = format_number(upper)
         return f"has a verified solution of {format_number(answer.verified)}, above the proved bound {proved}"

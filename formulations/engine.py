@@ -1,34 +1,29 @@
-"""The frame of every family's `solve`: names and settings, the interval while it is narrowed, the report.
-
-A family's `solve` chooses a formulation (`choose`), makes a `SolveInterval` of the instance, calls its own steps as
-long as the interval is not closed, and gives the `report`.
-"""
+"""The frame of every family's `solve`: names and settings, the interval while it is narrowed, the report."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
-from ratiobench.formulations.interval import Interval, Value, seconds_left
-from ratiobench.formulations.report import Certificate, Proof, SolverAnswer, SolveReport, Status, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_backend, too_many_columns
+from ratiobench.formulations.report import Certificate, Exact, Proof, SolverAnswer, SolveReport, Status, Termination
+from ratiobench.formulations.settings import NO_BACKEND
 from ratiobench.instances.io.errors import InputError, require_known, shorten
+
+Value = TypeVar("Value", int, Fraction)
 
 
 def choose(
     allowed: Mapping[str, Sequence[str]], formulation: str, backend: str, automatic: Callable[[str], str | None]
 ) -> tuple[str, str]:
-    """Check the names of a formulation and a backend, and choose what was left to choose.
-
-    `automatic`: (backend): the formulation that ``auto`` stands for; None: bounds and heuristics alone.
-    """
+    """Check the names of a formulation and a backend; `automatic`: what ``auto`` stands for, None for bounds alone."""
     require_known(formulation, ("auto", *allowed), "", "formulation")
-    check_backend(backend)
+    require_known(backend, ("auto", NO_BACKEND, *backends.backends()), "", "backend")
     if formulation == "auto":
         chosen = automatic(backend)
         if chosen is None:
@@ -58,10 +53,15 @@ def choose_export(kind: str, formulation: str, default: str, names: Sequence[str
     return default if formulation == "auto" else formulation
 
 
-def require_columns(name: str, columns: int, most: int) -> None:
-    """Refuse to write a model with too many columns."""
+def require_columns(name: str, columns: int, most: int, smaller: Sequence[str] = ()) -> None:
+    """Refuse to write a model with too many columns; `smaller`: formulations with fewer."""
     if columns > most:
-        raise InputError("", "formulation", too_many_columns(name, columns, most))
+        other = f"with --formulation {' or '.join(smaller)}, or " if smaller else ""
+        problem = (
+            f"{name} would have {columns:,} columns; at most {most:,} are written: export {other}a part of the load; "
+            "`opt` encloses OPT of all of it without such a model"
+        )
+        raise InputError("", "formulation", problem)
 
 
 def make_verify(
@@ -79,10 +79,7 @@ def make_verify(
 
 
 class Clock:
-    """The seconds of a solve, without those that are needed once per process.
-
-    `began`: the moment of `time.perf_counter` from which they count.
-    """
+    """The seconds of a solve, without those that are needed once per process."""
 
     def __init__(self) -> None:
         self.began = time.perf_counter()
@@ -102,32 +99,81 @@ class Clock:
 
 
 @dataclass
-class SolveInterval(Interval[Value]):
-    """An interval on OPT while a solve narrows it; a family adds the steps.
+class SolveInterval(Generic[Value]):
+    """An interval on OPT while a solve narrows it; where the least is best, of the negated objective (see `report`)."""
 
-    A family whose least is best keeps the interval of its negated objective (`report` turns it round).
-    """
-
+    # a solution's value, or the first constraint that it breaks; the family's exact check.
+    verify: Callable[[Any], tuple[Value | None, str]]
+    objective: str  # what the value is called in notes
+    began: float  # when the clock of the trail started
+    lower: Value  # its value, or what is taken for it before there is a solution
+    solution: Any = None  # the best one; None before the first, unless `lower` is its value
+    bounds: list[tuple[Value, Proof]] = field(default_factory=list)  # (upper bound, proof), those that stand
+    work: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    trail: list[tuple[float, Exact, Exact]] = field(default_factory=list)
     gap: float = 0.0  # gap, seconds: as for a family's `solve`
     seconds: float | None = None
     termination: Termination = Termination.NONE  # how the last call of a solver ended
     answer: SolverAnswer | None = None  # of the solver, as it states it
     used: str = NO_BACKEND  # the solver that was called last
 
+    @property
+    def upper(self) -> Value:
+        """The least of the bounds that stand."""
+        return min(upper for upper, _ in self.bounds)
+
+    @property
+    def proof(self) -> Proof:
+        """Of the least bound; of equal ones, of the first."""
+        return min(self.bounds, key=lambda bound: bound[0])[1]
+
+    def offer(self, solution: Any, source: str) -> bool:
+        """Take the solution if it is valid and better; a bound below it is wrong: it is dropped and told."""
+        value, problem = self.verify(solution)
+        if value is None:
+            self.notes.append(f"{source}: dropped, it breaks {problem}")
+            return False
+        if self.solution is None or value > self.lower:
+            self.solution, self.lower = solution, value
+            for bound in [bound for bound in self.bounds if bound[0] < self.lower]:
+                self.bounds.remove(bound)
+                self._refuted(*bound)
+            self._mark()
+        return True
+
+    def bound(self, upper: Value, proof: Proof) -> None:
+        """Take the bound if it is less; one below a verified solution is wrong, and is dropped and told."""
+        if self.solution is not None and upper < self.lower:
+            self._refuted(upper, proof)
+            return
+        less = not self.bounds or upper < self.upper
+        self.bounds.append((upper, proof))
+        if less:
+            self._mark()
+
+    def within(self, gap: float) -> bool:
+        """Is (upper - lower) / |upper| <= gap?"""
+        return self.upper - self.lower <= Fraction(gap) * abs(self.upper)
+
+    def _refuted(self, upper: Value, proof: Proof) -> None:
+        bound, value = (figure if isinstance(figure, int) else float(figure) for figure in (upper, self.lower))
+        self.notes.append(f"{proof}: bound {bound} dropped, it is below the verified {self.objective} {value}")
+
+    def _mark(self) -> None:
+        if self.solution is not None and self.bounds:
+            self.trail.append((time.perf_counter() - self.began, self.lower, self.upper))
+
     def left(self) -> float | None:
-        """Seconds left; None where there is no limit."""
-        return seconds_left(self.seconds, self.began)
+        return None if self.seconds is None else max(0.0, self.seconds - (time.perf_counter() - self.began))
 
     def over(self) -> bool:
-        """Is the time over?"""
         return self.left() == 0.0
 
     def done(self) -> bool:
-        """Is the gap reached, or the time over?"""
         return self.within(self.gap) or self.over()
 
     def count(self, what: str, amount: int) -> None:
-        """Add work to the report's."""
         self.work[what] = self.work.get(what, 0) + amount
 
     def close(self, name: str, proof: Proof, optimum: Callable[[], tuple[Value, Any]]) -> None:
@@ -179,7 +225,6 @@ class SolveInterval(Interval[Value]):
         return None
 
     def report(self, formulation: str, *, negated: bool = False) -> SolveReport:
-        """The report of a finished solve."""
         lower, upper = self.lower, self.upper
         trail = tuple(self.trail)
         if negated:

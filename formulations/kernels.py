@@ -2,11 +2,9 @@
 
 A kernel is compiled at its first use, for the types of what it is given, and kept on disk. Compiling is most of a first
 run, so a kernel is written for one combination of types (two, where it runs in integers and in doubles): arrays in C
-order that can be written, numbers that are no literals. What only other kernels call is `inner`, and optimised within
-its callers alone; in a few lines it is `inlined`. Scratch comes from the caller: a kernel that makes no array counts no
-references. Array expressions, copies of slices and `np.argsort` are functions too, and large ones; loops are not.
-
-Neither uses fast-math: the same inputs give the same results on any machine.
+order that can be written, numbers that are no literals. Scratch comes from the caller: a kernel that makes no array
+counts no references. Array expressions, copies of slices and `np.argsort` are functions too, and large ones; loops are
+not. None uses fast-math: the same inputs give the same results on any machine.
 """
 
 from __future__ import annotations
@@ -64,10 +62,7 @@ _use_writable_kernel_cache()  # before anybody imports numba, which reads the va
 
 
 def _read_cache_only() -> None:
-    """Read compiled kernels where they are and keep no new ones, where folders look writable and are not.
-
-    In a process under Landlock; numba would look into another folder, which is empty, and compile all anew.
-    """
+    """Read compiled kernels where they are and keep no new ones, in a process under Landlock."""
     from numba.core import caching
 
     save = caching.IndexDataCacheFile.save
@@ -76,6 +71,7 @@ def _read_cache_only() -> None:
         with suppress(PermissionError):
             save(self, *given)
 
+    # Numba would look into another folder, which is empty, and compile all anew.
     locator = getattr(caching, "InTreeCacheLocator", None) or caching._InTreeCacheLocator
     locator.ensure_cache_path = lambda self: None
     caching.IndexDataCacheFile.save = save_if_allowed
@@ -92,10 +88,7 @@ def load_numba() -> None:
 
 @cache
 def _inner_compiler() -> Any:
-    """Numba's compiler for a kernel that only kernels call: it is optimised within its callers, not by itself as well.
-
-    No machine code is made of it, but for the variable with which numba finds the function's globals.
-    """
+    """Numba's compiler for a kernel that only kernels call: optimised within its callers, not by itself as well."""
     from numba.core import cgutils
     from numba.core.codegen import JITCodeLibrary, ll, llvmir
     from numba.core.compiler import Compiler
@@ -134,10 +127,7 @@ _alternatives: list[tuple[Any, Any]] = []  # Those that numba was not told of ye
 
 
 class LazyKernel:
-    """A kernel: numba is imported, and compiles it or loads it from the cache, when it is called first.
-
-    Numba takes it for its dispatcher, by the attributes `_numba_type_`, `targetoptions` and `py_func`.
-    """
+    """A kernel: numba is imported, and compiles it or loads it from the cache, when it is called first."""
 
     def __init__(self, function: Any, options: Mapping[str, Any]) -> None:
         update_wrapper(self, function)
@@ -151,7 +141,6 @@ class LazyKernel:
 
     @property
     def dispatcher(self) -> Any:
-        """What numba makes of the function."""
         with _lock:
             if self._dispatcher is None:
                 load_numba()
@@ -169,11 +158,7 @@ class LazyKernel:
         return getattr(self.dispatcher, name)
 
     def _make(self) -> Any:
-        """The dispatcher; it compiles anew where a kernel or number that the kernel's own file imports has changed.
-
-        Numba looks at the kernel's own file only: it would run what it compiled of other files before they changed, and
-        fails where a type of another file has another name.
-        """
+        """The dispatcher; it compiles anew where a kernel or number that the kernel's own file imports has changed."""
         from numba import njit
         from numba.core.sigutils import normalize_signature
         from numba.extending import overload
@@ -183,6 +168,8 @@ class LazyKernel:
             overload(function, jit_options={**_INNER, "_nrt": False, "pipeline_class": _inner_compiler()})(chosen)
         only_kernels = {"pipeline_class": _inner_compiler()} if self.targetoptions.items() >= _INNER.items() else {}
         made = njit(**self.targetoptions, **only_kernels)(self.py_func)
+        # Numba looks at the kernel's own file only: it would run what it compiled of other files before they changed,
+        # and fails where a type of another file has another name.
         # Numba's index of what it has compiled; none where NUMBA_DISABLE_JIT leaves the function as it is.
         file = getattr(getattr(made, "_cache", None), "_cache_file", None)
         if file is not None:
@@ -217,14 +204,11 @@ class LazyKernel:
 
 @contextmanager
 def _only_here(index: Path) -> Iterator[None]:
-    """Compile a kernel in one process at a time: others that need it wait, then load it from the cache.
-
-    A process that holds one kernel waits only for kernels that this one calls, so no two wait for each other. Numba's
-    lock comes first, for the threads of a process. No garbage is collected meanwhile: the compiler leaves little
-    behind, and a tenth of its time would go into looking.
-    """
+    """Compile a kernel in one process at a time: others that need it wait, then load it from the cache."""
     from numba.core.compiler_lock import global_compiler_lock
 
+    # A process that holds one kernel waits only for kernels that this one calls, so no two wait for each other. Numba's
+    # lock comes first, for the threads of a process. A tenth of the compiler's time would go into looking for garbage.
     with global_compiler_lock:
         collects, file, place = gc.isenabled(), _open_lock(index.parent), zlib.crc32(index.name.encode())
         gc.disable()
@@ -281,7 +265,6 @@ _INNER = {"no_cpython_wrapper": True}  # Options that only kernels that kernels 
 
 
 def compiled(function: Any) -> Any:
-    """Decorate a kernel."""
     return LazyKernel(function, _OPTIONS | {"_nrt": True})
 
 
@@ -291,12 +274,10 @@ def compiled_in_place(function: Any) -> Any:
 
 
 def inner(function: Any) -> Any:
-    """Decorate a kernel that only kernels call, and that makes no array.
+    """Decorate a kernel that only kernels call, and that makes no array: it has no machine code of its own.
 
-    It has no machine code of its own (`_inner_compiler`), nor code that reads Python's arguments. It counts no
-    references to arrays: counting takes up to nine tenths of the time where kernels hand tuples of arrays on. Numba
-    refuses to compile such a kernel if it makes an array. It must not call a kernel that returns a new array, which
-    would never be freed.
+    It counts no references to arrays, which takes up to nine tenths of the time where kernels hand tuples of arrays on.
+    It must not call a kernel that returns a new array, which would never be freed.
     """
     return LazyKernel(function, _OPTIONS | _INNER | {"_nrt": False})
 
@@ -351,7 +332,6 @@ def copy_list(to, values):  # type: ignore[no-untyped-def]
 
 @inlined
 def copy_table(to, values):  # type: ignore[no-untyped-def]
-    """Copy a table into another one of the same shape, as `copy_list`."""
     for a in range(to.shape[0]):
         for b in range(to.shape[1]):
             to[a, b] = values[a, b]

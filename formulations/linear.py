@@ -19,10 +19,7 @@ _EXACT = 2.0**53
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
-    """Maximise objective @ x over row_lower <= A x <= row_upper, lower <= x <= upper, x integer where marked.
-
-    Every row is an inequality with one finite side or an equation, so that both text formats can say it.
-    """
+    """Maximise objective @ x over row_lower <= A x <= row_upper, lower <= x <= upper, x integer where marked."""
 
     name: str  # a word without spaces
     objective: FloatArray  # objective, lower, upper: (n,) each
@@ -54,24 +51,23 @@ class LinearModel:
             raise ValueError(f"{self.name}: a row is neither a one-sided inequality nor an equation")
 
     def row(self, j: int) -> tuple[IntArray, FloatArray]:
-        """Return the entries of a row.
-
-        `j`: number of the row, from 0; returns columns and coefficients, (entries,) each.
-        """
+        """Columns and coefficients of a row."""
         span = slice(int(self.row_start[j]), int(self.row_start[j + 1]))
         return self.index[span], self.value[span]
 
+    def relation(self, j: int) -> tuple[str, float]:
+        """``=``, ``<=`` or ``>=``, and the side of a row."""
+        low, high = float(self.row_lower[j]), float(self.row_upper[j])
+        return ("=", low) if low == high else ("<=", high) if np.isfinite(high) else (">=", low)
+
     def largest_in_rows(self) -> float:
-        """Return the largest absolute value of a row's coefficient or finite side."""
         arrays = (self.value, self.row_lower, self.row_upper)
         return max(float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) for array in arrays)
 
     def reduced(self) -> tuple[LinearModel, int]:
-        """An equivalent model with every row and the objective divided by the greatest common divisor of its integers.
-
-        Right-hand sides are rounded inwards, which integer columns allow. Smaller numbers leave a solver's absolute
-        tolerances more digits. Models with continuous columns or fractional coefficients come back unchanged.
-        """
+        """An equivalent model, every row and the objective divided by the greatest common divisor of its integers."""
+        # Right-hand sides are rounded inwards, which integer columns allow. Smaller numbers leave a solver's absolute
+        # tolerances more digits.
         numbers = np.concatenate([self.objective, self.value])
         if not (self.integer.all() and (numbers == np.rint(numbers)).all() and (np.abs(numbers) <= _EXACT).all()):
             return self, 1
@@ -90,10 +86,7 @@ class LinearModel:
         return small, step
 
     def violation(self, x: FloatArray) -> float:
-        """Return the largest amount by which a vector breaks a row, a bound or integrality.
-
-        `x`: (n,) values of the columns.
-        """
+        """The largest amount by which a vector breaks a row, a bound or integrality."""
         activity = np.zeros(len(self.rows))
         np.add.at(activity, np.repeat(np.arange(len(self.rows)), np.diff(self.row_start)), self.value * x[self.index])
         excess = [self.row_lower - activity, activity - self.row_upper, self.lower - x, x - self.upper]
@@ -101,11 +94,8 @@ class LinearModel:
         return max((float(part.max()) for part in excess if len(part)), default=0.0)
 
     def mps(self) -> str:
-        """Write the model as free-format MPS: the *minimum* of the negated objective.
-
-        Every reader understands a minimum in the same way: MPS says "maximise" by an OBJSENSE section, which CBC skips
-        without a message.
-        """
+        """Write the model as free-format MPS: the *minimum* of the negated objective."""
+        # Every reader understands a minimum. "Maximise" is an OBJSENSE section, which CBC skips without a message.
         return "\n".join(self._mps_lines()) + "\n"
 
     def _mps_lines(self) -> Iterator[str]:
@@ -113,9 +103,9 @@ class LinearModel:
         yield "* maximisation written as minimisation: the optimum of the model is minus the optimum of this file"
         yield "ROWS"
         yield " N minus_objective"
-        equation = self.row_lower == self.row_upper
-        for j, name in enumerate(self.rows):
-            yield f" {'E' if equation[j] else 'L' if np.isfinite(self.row_upper[j]) else 'G'} {name}"
+        relations = [self.relation(j) for j in range(len(self.rows))]
+        for name, (relation, _) in zip(self.rows, relations, strict=True):
+            yield f" { {'=': 'E', '<=': 'L', '>=': 'G'}[relation] } {name}"
         yield "COLUMNS"
         row_of = np.repeat(np.arange(len(self.rows)), np.diff(self.row_start))
         order = np.argsort(self.index, kind="stable")
@@ -132,10 +122,9 @@ class LinearModel:
         if marked:
             yield "    MARKER 'MARKER' 'INTEND'"
         yield "RHS"
-        side = np.where(np.isfinite(self.row_upper), self.row_upper, self.row_lower)
-        for j, name in enumerate(self.rows):
-            if side[j]:
-                yield f"    RHS {name} {_number(side[j])}"
+        for name, (_, side) in zip(self.rows, relations, strict=True):
+            if side:
+                yield f"    RHS {name} {_number(side)}"
         yield "BOUNDS"
         for c, name in enumerate(self.columns):
             yield from (f" {kind} BND {name}{value}" for kind, value in self._bounds(c))
@@ -161,12 +150,7 @@ class LinearModel:
         yield f" objective:{_terms(self.objective, self.columns)}"
         yield "Subject To"
         for j, name in enumerate(self.rows):
-            if self.row_lower[j] == self.row_upper[j]:
-                relation, side = "=", self.row_lower[j]
-            elif np.isfinite(self.row_upper[j]):
-                relation, side = "<=", self.row_upper[j]
-            else:
-                relation, side = ">=", self.row_lower[j]
+            relation, side = self.relation(j)
             index, value = self.row(j)
             yield f" {name}:{_terms(value, [self.columns[c] for c in index])} {relation} {_number(side)}"
         yield "Bounds"
@@ -206,27 +190,24 @@ class RowBuilder:
     def block(
         self, names: list[str], row: IntArray, column: IntArray, value: FloatArray | IntArray, low: object, high: object
     ) -> None:
-        """Add rows.
-
-        `row`: (entries,) row of each entry, 0..m-1; `column`: (entries,) column of each entry; `value`: (entries,)
-        coefficients; `low`, `high`: sides of the rows, a number or (m,) each, with -inf and inf.
-        """
+        """Add rows: (entries,) row of each entry, 0..m-1, its column and value; sides, a number or (m,) each."""
         self._blocks.append((row + len(self.names), column, np.asarray(value, dtype=np.float64)))
         self._lower.append(np.broadcast_to(np.asarray(low, dtype=np.float64), (len(names),)))
         self._upper.append(np.broadcast_to(np.asarray(high, dtype=np.float64), (len(names),)))
         self.names.extend(names)
 
-    def add(self, names: list[str], terms: Sequence[tuple[object, object, object]], low: object, high: object) -> None:
-        """Add rows whose entries come in several terms.
+    def row(self, name: str, column: Sequence[int] | IntArray, value: object, low: float, high: float) -> None:
+        """Add one row, by its columns and coefficients."""
+        index = np.asarray(column, dtype=np.int64)
+        self.block([name], np.zeros_like(index), index, np.asarray(value, dtype=np.float64), low, high)
 
-        `terms`: (row, column, value) each, as in `block`; a number is that of all entries of the term.
-        """
+    def add(self, names: list[str], terms: Sequence[tuple[object, object, object]], low: object, high: object) -> None:
+        """Add rows whose entries come in terms (row, column, value); a number is that of all entries of the term."""
         parts = zip(*(np.broadcast_arrays(*term) for term in terms), strict=True)  # type: ignore[arg-type]
         row, column, value = (np.concatenate(part) for part in parts)
         self.block(names, row, column, value, low, high)
 
     def csr(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
-        """Return the rows as arrays."""
         empty_i, empty_f = np.zeros(0, dtype=np.int64), np.zeros(0)
         row = np.concatenate([empty_i, *(block[0] for block in self._blocks)])
         column = np.concatenate([empty_i, *(block[1] for block in self._blocks)])
@@ -249,10 +230,7 @@ class RowBuilder:
         upper: FloatArray | float = np.inf,
         integer: BoolArray | bool = False,
     ) -> LinearModel:
-        """Make a model of the rows, whose columns are 0 or more.
-
-        `objective`: (n,) to be maximised; `upper`, `integer`: of the columns, one value for all or (n,).
-        """
+        """Make a model of the rows, whose columns are 0 or more; `objective` is to be maximised."""
         size = len(columns)
         start, index, value, low, high = self.csr()
         return LinearModel(
@@ -271,18 +249,5 @@ class RowBuilder:
         )
 
     def binary_model(self, name: str, objective: FloatArray, columns: tuple[str, ...]) -> LinearModel:
-        """Make a model of the rows, whose columns are all 0 or 1.
-
-        `objective`: (n,) to be maximised.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from ratiobench.formulations.linear import RowBuilder
-        >>> rows = RowBuilder()
-        >>> rows.block(["capacity"], np.array([0, 0]), np.array([0, 1]), np.array([2.0, 3.0]), -np.inf, 4.0)
-        >>> model = rows.binary_model("knapsack", np.array([5.0, 6.0]), ("a", "b"))
-        >>> model.violation(np.array([1.0, 1.0]))
-        1.0
-        """
+        """Make a model of the rows, whose columns are all 0 or 1; `objective` is to be maximised."""
         return self.model(name, objective, columns, 1.0, True)

@@ -1,9 +1,8 @@
 """The processes below one: how much memory they hold, and the end of them all, those that detached themselves included.
 
-A process that starts another program can die before it, and what it started can leave its group and its session. So
-what must not survive runs under a keeper (`run_keeper`): a small process to which the kernel gives every orphan below
-it, and which ends only when nothing below it lives. Where the system cannot do that (no Linux) a process group is all
-there is.
+A process can die before those that it started, and they can leave its group and its session. So what must not survive
+runs under a keeper (`run_keeper`), to which the kernel gives every orphan below it (Linux; else a group is all there
+is).
 """
 
 from __future__ import annotations
@@ -76,10 +75,7 @@ def _proc_folders(pid: int) -> Iterator[str]:
 
 
 def sizes_of_removed_files(pid: int) -> dict[tuple[int, int], int]:
-    """Bytes of files that a process holds open or mapped without their names, by device and inode (Linux).
-
-    Among them is memory that processes share, which is in the resident size of none.
-    """
+    """Bytes of files that a process holds open or mapped without their names, by device and inode (Linux)."""
     opened: dict[tuple[int, int], int] = {}
     mapped: dict[tuple[int, int], int] = {}
     for place in _proc_folders(pid):
@@ -111,10 +107,7 @@ def count_threads(pid: int) -> int:
 
 
 def remove_tree(folder: str) -> None:
-    """Remove a folder with all that is in it, however deep it is and whatever its modes are, as far as that can be.
-
-    Folders are moved up to the first one before they are emptied, so that no path gets long.
-    """
+    """Remove a folder with all that is in it, however deep it is and whatever its modes are, as far as that can be."""
     ways, number = [folder], 0
     emptied: list[str] = []
     while ways:
@@ -131,7 +124,7 @@ def remove_tree(folder: str) -> None:
                     elif parent == folder:
                         ways.append(path)
                     else:
-                        number += 1
+                        number += 1  # moved up before it is emptied, so that no path gets long
                         os.chmod(path, 0o700)  # to move a folder is to write into it
                         os.rename(path, moved := os.path.join(folder, f"{number}.{os.urandom(8).hex()}"))
                         ways.append(moved)
@@ -193,10 +186,8 @@ def die_with_parent(parent: int) -> None:
 def run_keeper(parent: int | None) -> None:
     """Split this process: the caller goes on in a child, and here a keeper stays that never returns.
 
-    The keeper ends with the child, with the other end of its standard input, with its parent, and on SIGTERM, and
-    before that it kills whatever is below it. Its exit status is the child's.
-
-    `parent`: the process that started this one; None where it cannot be known.
+    The keeper ends with the child, with the other end of its standard input, with its parent (`parent`, None where it
+    cannot be known), and on SIGTERM, and before that it kills whatever is below it. Its exit status is the child's.
     """
     if sys.platform != "linux":
         if parent is not None and os.name == "posix":

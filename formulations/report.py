@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Protocol
@@ -54,6 +54,7 @@ class Termination(StrEnum):
     NONE = "none"  # No backend was involved
 
 
+_IN_DOCUMENTS = {"bound": "solver_bound", "value": "solver_value"}
 _ANSWERS = (Termination.OPTIMAL, Termination.LIMIT, Termination.INFEASIBLE, Termination.UNBOUNDED)
 UNLIMITED = 1_000_000  # An effort that nobody waits for: go on until the seconds end
 
@@ -64,12 +65,10 @@ class Certificate(Protocol):
     @property
     def lower(self) -> Exact:
         """Value of the solution, in the family's unit."""
-        ...
 
     @property
     def upper(self) -> Exact:
         """Upper bound on OPT, in the family's unit."""
-        ...
 
 
 def solver_number(value: float) -> str:
@@ -80,35 +79,21 @@ def solver_number(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SolverAnswer:
-    """The answer of one solver for one formulation, as the solver states it, and the exact value of its solution.
-
-    Parameters
-    ----------
-    formulation, backend : names.
-    solver : version of the solver; empty where it is not known.
-    status : the end of the solve, as the solver states it.
-    bound : its upper bound on the optimum, as it states it; None where it states none.
-    value : the objective of its solution, as it states it; None where it states none.
-    verified : value of its solution by the family's exact check; None where there is no valid solution.
-    columns, rows : of the model that it was given; 0 where none was built.
-    build_seconds, solve_seconds : wall time, for information.
-    message : one line: what went wrong, or why the bound is not believed.
-    objective : what bound and value are of, where that is not the family's objective.
-    """
+    """The answer of one solver for one formulation, as the solver states it, and the exact value of its solution."""
 
     formulation: str
     backend: str
-    solver: str
+    solver: str  # its version; empty where it is not known
     status: Termination
-    bound: float | None = None
-    value: float | None = None
-    verified: Exact | None = None
-    columns: int = 0
+    bound: float | None = None  # its upper bound on the optimum; None where it states none
+    value: float | None = None  # the objective of its solution; None where it states none
+    verified: Exact | None = None  # value by the family's exact check; None where there is no valid solution
+    columns: int = 0  # columns, rows: of the model that it was given; 0 where none was built
     rows: int = 0
-    build_seconds: float = 0.0
+    build_seconds: float = 0.0  # wall time, for information
     solve_seconds: float = 0.0
-    message: str = ""
-    objective: str = ""
+    message: str = ""  # one line: what went wrong, or why the bound is not believed
+    objective: str = ""  # what bound and value are of, where that is not the family's objective
 
     @property
     def answered(self) -> bool:
@@ -117,41 +102,17 @@ class SolverAnswer:
         return self.status in _ANSWERS and (stated or self.status is not Termination.LIMIT)
 
     def document(self) -> dict[str, Any]:
-        """Convert the answer to JSON values.
-
-        Returns
-        -------
-        The document that `from_document` reads.
-        """
-        verified = self.verified
-        return {
-            "formulation": self.formulation,
-            "backend": self.backend,
-            "solver": self.solver,
-            "status": self.status.value,
-            "solver_bound": self.bound,
-            "solver_value": self.value,
-            "verified": verified if verified is None or isinstance(verified, int) else str(verified),
-            "columns": self.columns,
-            "rows": self.rows,
-            "build_seconds": round(self.build_seconds, 6),
-            "solve_seconds": round(self.solve_seconds, 6),
-            "message": self.message,
-            **({"objective": self.objective} if self.objective else {}),
-        }
+        values = {_IN_DOCUMENTS.get(name, name): value for name, value in asdict(self).items()}
+        values |= {name: round(values[name], 6) for name in ("build_seconds", "solve_seconds")}
+        values["status"] = self.status.value
+        if not isinstance(self.verified, int | None):
+            values["verified"] = str(self.verified)
+        if not self.objective:
+            del values["objective"]
+        return values
 
     @classmethod
     def from_document(cls, values: Mapping[str, Any]) -> SolverAnswer:
-        """Read an answer.
-
-        Parameters
-        ----------
-        values : as `document` writes them.
-
-        Returns
-        -------
-        The answer.
-        """
         known = dict(values)
         known["status"] = Termination(known["status"])
         known["bound"], known["value"] = known.pop("solver_bound"), known.pop("solver_value")
@@ -160,12 +121,6 @@ class SolverAnswer:
         return cls(**known)
 
     def text(self) -> str:
-        """Write the answer in one line.
-
-        Returns
-        -------
-        The text.
-        """
         words = [self.status.value]
         words += [] if self.bound is None else [f"bound {solver_number(self.bound)}"]
         words += [] if self.value is None else [f"value {solver_number(self.value)}"]

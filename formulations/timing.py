@@ -1,8 +1,4 @@
-"""Time that is nobody's: compiling, loading what was compiled, starting processes; and clocks that leave it out.
-
-What makes something ready says so (`excluded_from_timing`), and so does numba wherever it compiles or loads from its
-cache (`exclude_compilation`). All clocks of one process share what is left out, whichever thread was getting ready.
-"""
+"""Time that is nobody's: compiling, loading what was compiled, starting processes; and clocks that leave it out."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 _lock = threading.Lock()
-_active, _since, _total = 0, 0.0, 0.0
+_active, _since, _total = 0, 0.0, 0.0  # of all clocks of the process, whichever thread was getting ready
 _listens = False
 
 
@@ -48,7 +44,6 @@ def _change(by: int) -> None:
 
 
 def excluded_seconds() -> float:
-    """Seconds that were left out in this process so far."""
     with _lock:
         return _total + (time.monotonic() - _since if _active else 0.0)
 
@@ -60,7 +55,6 @@ class Stopwatch:
         self._began, self._before = time.monotonic(), excluded_seconds()
 
     def seconds(self) -> float:
-        """So far."""
         return max(0.0, time.monotonic() - self._began - (excluded_seconds() - self._before))
 
 

@@ -21,10 +21,7 @@ PINNED: Mapping[str, str] = {"highspy": "1.15.1", "ortools": "9.15.6755", "pulp"
 
 
 def package_versions(backend: str = "auto") -> str:
-    """Package and version of what a solve with this backend may ask, as part of a stored result's key.
-
-    `backend`: name of a backend; ``auto`` for all that come with this package, ``none`` for no solver.
-    """
+    """Package and version of what a solve with this backend may ask, as part of a stored result's key."""
     if backend == NO_BACKEND:
         return ""
     plugin = find_plugins(BACKENDS).get(backend)

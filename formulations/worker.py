@@ -1,11 +1,8 @@
 """Solver processes: each backend lives in a process of its own that serves many calls, under hard limits.
 
-Solver libraries clash when they are loaded into one process, crash, hang and eat memory. Here the worst of that costs
-one reply: `call` always returns a `Reply`, and a worker that is no longer fit is replaced at the next call.
-
-The worker is a plain child process that talks pickles over its standard input and output, so it also works inside
-daemonic pool processes, under pytest and from an unguarded script. It dies with its parent: at the end of its standard
-input, by the kernel's parent-death signal where there is one, and by watching its parent's process id elsewhere.
+A solver that crashes, hangs or eats memory costs one reply. The worker is a plain child process that talks pickles over
+its standard input and output, so it also works inside daemonic pool processes and from an unguarded script. It dies
+with its parent: at the end of its input, by the parent-death signal, and by watching its parent's process id.
 """
 
 from __future__ import annotations
@@ -34,8 +31,6 @@ _ADDRESS_SPACE_MARGIN_MB = 4096
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a call."""
-
     value: Any  # the function's result; None unless `termination` is None
     # None when the function returned, else TIMEOUT, MEMORY, CRASH, ERROR or UNAVAILABLE.
     termination: Termination | None = None
@@ -54,11 +49,9 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the living worker, None where there is none."""
         return None if self._process is None or self._process.poll() is not None else self._process.pid
 
     def call(self, function: str, *arguments: Any, wall_seconds: float = 600.0, memory_mb: int = 8192) -> Reply:
-        """Run ``module:function`` with the arguments in the worker."""
         with self._lock:
             try:
                 process = self._running()
@@ -182,11 +175,7 @@ _here = threading.local()
 
 
 def worker(name: str) -> Worker:
-    """This thread's worker of that name. It is started by its first call and ends with the thread or the process.
-
-    One per thread, because the parent-death signal follows the thread that started the child, and so that threads
-    solve side by side.
-    """
+    """This thread's worker: one a thread, because the parent-death signal follows the thread that started it."""
     mine: dict[str, Worker] = _here.__dict__.setdefault("workers", {})
     if _here.__dict__.setdefault("owner", os.getpid()) != os.getpid():
         mine.clear()
@@ -197,7 +186,6 @@ def worker(name: str) -> Worker:
 
 
 def close_all() -> None:
-    """End every worker of this process."""
     for each in [*_workers]:  # a closed one leaves the list
         each.close()
 

@@ -55,8 +55,6 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class BackendResult:
-    """The answer of a solver, not verified."""
-
     termination: Termination  # how it ended
     values: FloatArray | None = None  # (n,) the incumbent; None where there is none
     # upper bound on the model's optimum; None where the status gives none. Never NaN, never infinite.
@@ -86,14 +84,7 @@ def finite_or_none(value: float) -> float | None:
 
 
 def backends() -> tuple[str, ...]:
-    """List the names of all backends, installed or not.
-
-    Examples
-    --------
-    >>> from ratiobench.formulations.backends import backends
-    >>> "highs" in backends()
-    True
-    """
+    """List the names of all backends, installed or not."""
     shipped = sorted(module.name for module in pkgutil.iter_modules(__path__))
     return (*shipped, *(name for name in find_plugins(BACKENDS) if name not in shipped))
 
@@ -128,8 +119,7 @@ def start_worker(backend: str) -> None:
 def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatArray | None = None) -> BackendResult:
     """Maximise a model in the backend's worker process; every failure is a result.
 
-    `limits`: when to stop; None for the default limits; `start`: (n,) a solution to begin from; returns the solver's
-    answer, not verified. A bound that floating point cannot prove is None, and `message` says so.
+    A bound that floating point cannot prove is None, and `message` says so.
     """
     limits = limits or Limits()
     if isinstance(model, LinearModel) and not model.columns:
@@ -137,7 +127,8 @@ def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatAr
         return BackendResult(Termination.OPTIMAL, np.zeros(0), 0.0, 0.0, 0.0)
     reply = call(backend, f"{_module(backend)}:solve", model, limits, start, limits=limits)
     if reply.termination is not None:
-        return BackendResult(reply.termination, message=reply.message + _remedy(backend, reply.termination))
+        missing = reply.termination is Termination.UNAVAILABLE and backend in EXTRAS
+        return BackendResult(reply.termination, message=reply.message + f": pip install -e '.[{backend}]'" * missing)
     assert isinstance(reply.value, BackendResult)
     result = reply.value
     if result.stated_bound is None:
@@ -155,7 +146,6 @@ def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatAr
 def make_answer(
     formulation: str, backend: str, result: BackendResult, model: Any, *, sign: int = 1, objective: str = ""
 ) -> SolverAnswer:
-    """Make the answer of a solver for a report."""
     return SolverAnswer(
         formulation=formulation,
         backend=backend,
@@ -169,11 +159,6 @@ def make_answer(
         message=result.message,
         objective=objective,
     )
-
-
-def _remedy(backend: str, termination: Termination) -> str:
-    missing = termination is Termination.UNAVAILABLE and backend in EXTRAS
-    return f": pip install -e '.[{backend}]'" if missing else ""
 
 
 def require_installed(backend: str) -> None:
@@ -191,9 +176,6 @@ def installed_version(backend: str) -> str:
 
 
 def version(backend: str) -> str | None:
-    """Return the version of the backend's solver.
-
-    Returns the version; None when the solver is not installed or does not start.
-    """
+    """The version of the backend's solver; None when it is not installed or does not start."""
     reply = call(backend, f"{_module(backend)}:version")
     return None if reply.termination is not None else str(reply.value)

@@ -1,10 +1,8 @@
 """CBC through the binary that PuLP bundles: our own MPS text in, its log and solution file out; one thread, zero gaps.
 
-One unit of work is 100 branch-and-bound nodes (the root node has no limit of its own but the hard ones).
-
-The file is a minimisation (`LinearModel.mps`), so a lower bound in CBC's log is, negated, an upper bound of the model.
-What a log says of values is only believed of an incumbent: after a stop without one the solution file holds the
-relaxation's values.
+One unit of work is 100 branch-and-bound nodes (the root node has no limit of its own but the hard ones). The file is a
+minimisation (`LinearModel.mps`), so a lower bound in the log is, negated, an upper bound of the model. Values are only
+believed of an incumbent: after a stop without one the solution file holds the relaxation's.
 """
 
 from __future__ import annotations
@@ -40,10 +38,10 @@ _ENDS = (
     ("unbounded", Termination.UNBOUNDED),
 )
 _NUMBER = r"\s*(\S+)"
+_OBJECTIVE = r"^Objective value:" + _NUMBER
 
 
 def version() -> str:
-    """The version that the CBC binary prints, with PuLP's."""
     path = _binary()
     text = subprocess.run([path, "-quit"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"Version:\s*(\S+)", text)
@@ -122,57 +120,50 @@ def read_values(model: LinearModel, answer: Path) -> FloatArray | None:
 
 
 def read_result(model: LinearModel, log: str, state: str, values: FloatArray | None, seconds: float) -> BackendResult:
-    """What a log of a minimisation, and the first line and the values of its solution file, say of the maximisation.
-
-    Only a search that ended as optimal, or that reports a bound of its own, gives a bound; values that are not integer
-    or break a row are not an incumbent.
-    """
-    results = re.findall(r"^Result - (.*)$", log, re.MULTILINE) or ([state] if state.startswith("Infeasible") else [])
-    linear = not results and not model.integer.any() and state.startswith("Optimal")
+    """What a log of a minimisation, and the first line and the values of its solution file, say of the maximisation."""
+    result = _last(r"^Result - (.*)$", log) or (state if state.startswith("Infeasible") else None)
+    linear = result is None and not model.integer.any() and state.startswith("Optimal")
     if linear:  # without whole numbers there is no search whose result the log could name
-        results = [_OPTIMAL]
-    if not results:
+        result = _OPTIMAL
+    if result is None:
         last = (log.strip().splitlines() or ["nothing"])[-1]
         return BackendResult(Termination.ERROR, seconds=seconds, message=f"CBC gave no result: {last[:200]}")
-    termination = next((end for words, end in _ENDS if words in results[-1]), Termination.ERROR)
-    if values is not None and model.violation(values) > 1e-5:
+    termination = next((end for words, end in _ENDS if words in result), Termination.ERROR)
+    ended = termination in (Termination.OPTIMAL, Termination.LIMIT)
+    found = ended and "No feasible solution found" not in log
+    # Values that are not integer or break a row are not an incumbent.
+    if values is not None and not (found and model.violation(values) <= 1e-5):
         values = None
-    if "No feasible solution found" in log or termination not in (Termination.OPTIMAL, Termination.LIMIT):
-        values = None
-    bound = value = None
-    objective = re.findall(r"objective value" + _NUMBER, state) if linear else _objective_values(log)
-    if objective and termination in (Termination.OPTIMAL, Termination.LIMIT):
-        value = _parsed(objective[-1])
-        value = None if value is None or "No feasible solution found" in log else 0.0 - value
-    stated = re.findall(r"^Lower bound:" + _NUMBER, log, re.MULTILINE)
-    if termination is Termination.OPTIMAL and values is not None and _WITHIN_GAP not in results[-1]:
+    value = _parsed(_last(r"objective value" + _NUMBER, state) if linear else _last(_OBJECTIVE, log))
+    value = None if value is None or not found else 0.0 - value
+    exact = termination is Termination.OPTIMAL and _WITHIN_GAP not in result
+    bound = None
+    if exact and values is not None:
         bound = finite_or_none(float(model.objective @ values))
-    elif termination in (Termination.OPTIMAL, Termination.LIMIT) and stated:
-        bound = _parsed(stated[-1])
-        # A minimisation's; printed with three decimals.
-        bound = None if bound is None else -bound + 0.001
-    nodes = re.findall(r"^Enumerated nodes:\s*(\d+)", log, re.MULTILINE)
-    iterations = re.findall(r"^Total iterations:\s*(\d+)", log, re.MULTILINE)
+    elif ended and (stated := _parsed(_last(r"^Lower bound:" + _NUMBER, log))) is not None:
+        bound = -stated + 0.001  # a minimisation's; printed with three decimals
     return BackendResult(
         termination=termination,
         values=values,
         bound=bound,
-        stated_bound=value if termination is Termination.OPTIMAL and _WITHIN_GAP not in results[-1] else bound,
+        stated_bound=value if exact else bound,
         stated_value=value,
-        nodes=int(nodes[-1]) if nodes else 0,
-        iterations=int(iterations[-1]) if iterations else 0,
+        nodes=int(_last(r"^Enumerated nodes:\s*(\d+)", log) or 0),
+        iterations=int(_last(r"^Total iterations:\s*(\d+)", log) or 0),
         seconds=seconds,
-        message="" if termination is not Termination.ERROR else f"CBC said: {results[-1][:200]}",
+        message="" if termination is not Termination.ERROR else f"CBC said: {result[:200]}",
     )
 
 
-def _objective_values(log: str) -> list[str]:
-    return re.findall(r"^Objective value:" + _NUMBER, log, re.MULTILINE)
+def _last(pattern: str, text: str) -> str | None:
+    """The group of the last match."""
+    found: list[str] = re.findall(pattern, text, re.MULTILINE)
+    return found[-1] if found else None
 
 
-def _parsed(text: str) -> float | None:
+def _parsed(text: str | None) -> float | None:
     try:
-        return finite_or_none(float(text))
+        return None if text is None else finite_or_none(float(text))
     except ValueError:
         return None
 
@@ -180,7 +171,7 @@ def _parsed(text: str) -> float | None:
 def optimum_of_file(path: str) -> tuple[float, bool]:
     """Read an MPS or LP file and solve it: the optimum as CBC prints it, and whether the file says Maximize (LP)."""
     log = run([Path(path).name, "-ratioGap", "0", "-allowableGap", "0", "-solve"], Path(path).parent)
-    values = _objective_values(log)
-    if f"Result - {_OPTIMAL}" not in log or not values:
+    value = _last(_OBJECTIVE, log)
+    if f"Result - {_OPTIMAL}" not in log or value is None:
         raise ValueError(f"CBC: {(log.strip().splitlines() or ['nothing'])[-1]}")
-    return float(values[-1]), bool(re.search(r"^maximi[sz]e", Path(path).read_text(), re.MULTILINE | re.IGNORECASE))
+    return float(value), bool(re.search(r"^maximi[sz]e", Path(path).read_text(), re.MULTILINE | re.IGNORECASE))

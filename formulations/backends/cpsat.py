@@ -1,7 +1,4 @@
-"""CP-SAT through OR-Tools: integer models only, deterministic interleaved search on one thread.
-
-One unit of work is one unit of CP-SAT's deterministic time (about a second).
-"""
+"""CP-SAT through OR-Tools: integer models, one thread; a unit of work is one of its deterministic time (a second)."""
 
 from __future__ import annotations
 
@@ -25,7 +22,6 @@ _ENDS = {
 
 
 def version() -> str:
-    """The version of OR-Tools."""
     return str(ortools.__version__)
 
 

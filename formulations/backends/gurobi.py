@@ -1,7 +1,4 @@
-"""Gurobi through gurobipy (optional extra ``gurobi``; the licence that comes with it is limited to small models).
-
-One unit of work is one of Gurobi's own work units (about a second); one thread, zero gaps.
-"""
+"""Gurobi through gurobipy (extra ``gurobi``), one thread, zero gaps; a unit of work is Gurobi's (about a second)."""
 
 from __future__ import annotations
 
@@ -29,7 +26,6 @@ _ENDS = {
 
 
 def version() -> str:
-    """The version of the Gurobi library."""
     return ".".join(str(part) for part in gurobipy.gurobi.version())
 
 
@@ -66,13 +62,8 @@ def _solve(
     for j, name in enumerate(model.rows):
         index, value = model.row(j)
         expression = gurobipy.LinExpr(value.tolist(), [variables[c] for c in index])
-        low, high = float(model.row_lower[j]), float(model.row_upper[j])
-        if low == high:
-            grb.addLConstr(expression, gurobipy.GRB.EQUAL, low, name)
-        elif np.isfinite(high):
-            grb.addLConstr(expression, gurobipy.GRB.LESS_EQUAL, high, name)
-        else:
-            grb.addLConstr(expression, gurobipy.GRB.GREATER_EQUAL, low, name)
+        relation, side = model.relation(j)
+        grb.addLConstr(expression, relation[0], side, name)  # GRB.EQUAL and the others are the first characters
     if start is not None:
         for variable, value in zip(variables, start, strict=True):
             variable.Start = float(value)

@@ -1,7 +1,7 @@
 """HiGHS through highspy: whole sparse matrices, one thread, zero gaps.
 
-One unit of work is 10 of the solver's own checks whether it should stop. With one thread and a fixed seed it comes to
-them in the same state on every machine; the total of simplex iterations is not told to callbacks.
+One unit of work is 10 of the solver's own checks whether it should stop, to which it comes in the same state on every
+machine; the total of simplex iterations is not told to callbacks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ _ENDS = {
 
 
 def version() -> str:
-    """The version of the HiGHS library."""
     return f"{highspy.Highs().version()}"
 
 
@@ -61,7 +60,6 @@ def new_solver(limits: Limits) -> highspy.Highs:
 
 
 def as_lp(model: LinearModel) -> highspy.HighsLp:
-    """The model as HiGHS holds it."""
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = len(model.columns), len(model.rows)
     lp.sense_ = highspy.ObjSense.kMaximize

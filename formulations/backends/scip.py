@@ -1,10 +1,8 @@
-"""SCIP through PySCIPOpt (optional extra ``scip``): one thread, zero gaps.
-
-One unit of work is 100 branch-and-bound nodes.
-"""
+"""SCIP through PySCIPOpt (extra ``scip``), one thread, zero gaps; a unit of work is 100 branch-and-bound nodes."""
 
 from __future__ import annotations
 
+import operator
 import time
 
 import numpy as np
@@ -17,6 +15,7 @@ from ratiobench.formulations.report import Termination
 NODES_PER_UNIT = 100
 SEED = 1
 
+_RELATIONS = {"=": operator.eq, "<=": operator.le, ">=": operator.ge}
 _ENDS = {
     "optimal": Termination.OPTIMAL,
     "gaplimit": Termination.OPTIMAL,
@@ -27,7 +26,6 @@ _ENDS = {
 
 
 def version() -> str:
-    """The version of SCIP and of PySCIPOpt."""
     return f"{pyscipopt.Model().version()} (PySCIPOpt {pyscipopt.__version__})"
 
 
@@ -49,13 +47,8 @@ def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -
     for j, name in enumerate(model.rows):
         index, value = model.row(j)
         expression = pyscipopt.quicksum(float(v) * variables[c] for c, v in zip(index, value, strict=True))
-        low, high = float(model.row_lower[j]), float(model.row_upper[j])
-        if low == high:
-            scip.addCons(expression == low, name)
-        elif np.isfinite(high):
-            scip.addCons(expression <= high, name)
-        else:
-            scip.addCons(expression >= low, name)
+        relation, side = model.relation(j)
+        scip.addCons(_RELATIONS[relation](expression, side), name)
     objective = pyscipopt.quicksum(float(v) * variable for v, variable in zip(model.objective, variables, strict=True))
     scip.setObjective(objective, "maximize")
     if start is not None:

@@ -1,10 +1,8 @@
 """The tasks of one batch on what others have left of the nodes: the best solution that is found, and a proved bound.
 
-The problem is P with residual capacities. First comes what is cheap: insertion in several orders against what every
-task is worth alone. Where that leaves a gap, schedules are generated column by column: HiGHS prices the contended
-cells (see `pooled`), every task answers with its best schedule at these prices, and the prices of the lowest dual value
-prove a bound in integers. The best selection of the schedules so generated is packed onto the nodes. Where a gap is
-left still, the exact program follows, in slots whose answer did not pack with every node by itself.
+Insertion comes first. Where that leaves a gap, HiGHS prices the contended cells (`pooled`), every task answers with its
+best schedule, and the prices of the lowest dual value prove a bound in integers. The best selection of these schedules
+is packed onto the nodes. Then comes the exact program, in slots that did not pack with every node by itself.
 """
 
 from __future__ import annotations
@@ -19,16 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ratiobench.formulations.backends import BackendResult, Limits, solve, start_worker
-from ratiobench.formulations.kernels import compiled
 from ratiobench.formulations.linear import BoolArray, FloatArray, LinearModel
 from ratiobench.formulations.lora.bound.lagrangian import value_density
-from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, places, pool
+from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, pool
 from ratiobench.formulations.lora.direct_solve import safe_floor
 from ratiobench.formulations.lora.heuristic.blocks import insert_all
 from ratiobench.formulations.lora.heuristic.insertion import begin, new_workspace
-from ratiobench.formulations.lora.heuristic.packing import fill_nodes
-from ratiobench.formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
-from ratiobench.formulations.lora.models.pooled import CellCounts, Cells, Schedules, Supply
+from ratiobench.formulations.lora.heuristic.state import State, copy_state, solution_of_state, state_of, type_of_node
+from ratiobench.formulations.lora.models.pooled import CellCounts, Cells, Schedules, Supply, pack_slot
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
@@ -42,21 +38,16 @@ FILLED = 0.99  # Part of the samples of contended slots that the first selection
 WHOLE = 0.999  # A linear program takes this much of a schedule or more as a whole
 PROGRAMS = 6  # Exact programs per batch, each with nodes told apart in more slots than the one before
 COLUMNS = 15_000  # No exact program of more columns
-FILLS = 200  # Steps of the search for the fullest set of cells of one node
 CONVERGED = 1e-5  # Column generation ends with this gap between the bound and the linear program
 
 
 class Answer(NamedTuple):
-    """A solution of a batch, its welfare, and an upper bound on the batch's optimum, both in micro-dollars.
-
-    `programs` counts the programs that HiGHS solved on the way: where there are any, another version of HiGHS may
-    answer the batch differently.
-    """
+    """A solution of a batch, its welfare, and an upper bound on the batch's optimum, both in micro-dollars."""
 
     solution: Solution
     lower: int
     upper: int
-    programs: int = 0
+    programs: int = 0  # that HiGHS solved on the way: with any, another version of HiGHS may answer differently
 
 
 def solve_batch(
@@ -67,11 +58,9 @@ def solve_batch(
     gap: Fraction = Fraction(0),
     starts: Sequence[Solution] = (),
 ) -> Answer:
-    """The best solution that the effort finds for some tasks on what the nodes have left, and a bound.
+    """The best solution that the effort finds for tasks without vendors on what the nodes have left, and a bound.
 
-    `instance`: the tasks, without vendors. A cell of which no node of the type has room costs more than the task is
-    worth; `free`, `free_mb`: (K, T) samples and MB left; `effort`: units of work, at least 1; the same answer on any
-    machine.
+    A cell of which no node of the type has room must cost more than the task is worth. `free`, `free_mb`: (K, T).
     """
     p = pool(instance)
     if p.tasks == 0:
@@ -80,7 +69,7 @@ def solve_batch(
     for start in starts:
         batch.offer(batch.make_state(start))
     for _ in batch.attempts():
-        if batch.is_answered():
+        if batch.upper - batch.best.welfare <= gap * batch.upper:
             break
     return Answer(solution_of_state(instance, p, batch.best), batch.best.welfare, batch.upper, batch.programs)
 
@@ -118,13 +107,8 @@ class _Batch:
         self.programs = 0
 
     def offer(self, s: State) -> None:
-        """Take the state if it is better than the best."""
         if s.welfare > self.best.welfare:
             self.best = s
-
-    def is_answered(self) -> bool:
-        """Whether the best state is proved to be the best one, but for the gap."""
-        return bool(self.upper - self.best.welfare <= self._gap * self.upper)
 
     def attempts(self) -> Iterator[None]:
         for order in self._orders:
@@ -137,8 +121,7 @@ class _Batch:
             self.offer(self._inserted(self._empty, order, (1.0, 0.5)))
             yield
         apart: set[tuple[int, int]] = set()
-        for _ in self._select(schedules, apart):
-            yield
+        yield from self._select(schedules, apart)
         for _ in range(PROGRAMS):
             supply = self._supply(apart)
             counts = CellCounts(supply, np.flatnonzero(self._profit >= self._unit * (self.best.welfare - self.upper)))
@@ -158,11 +141,7 @@ class _Batch:
             apart |= torn.keys()
 
     def _select(self, schedules: Schedules, apart: set[tuple[int, int]]) -> Iterator[None]:
-        """Offer the best selections of the schedules, first around what the linear program takes whole.
-
-        Where a selection does not pack, the next one may take only as many samples of the slot as found nodes; `apart`
-        gets the (type, slot) pairs where that was so.
-        """
+        """Offer the best selections of the schedules, first around what the linear program takes whole."""
         loads = {place: int(FILLED * most) for place, most in schedules.supply.samples.items() if self._gap}
         for around in (True, False):
             for _ in range(REPAIRS):
@@ -176,7 +155,7 @@ class _Batch:
                 yield
                 if not torn:
                     break
-                loads |= torn
+                loads |= torn  # the next one may take only as many samples there as found nodes
                 apart |= torn.keys()
 
     def _closed(self, schedules: Schedules) -> BoolArray:
@@ -199,7 +178,7 @@ class _Batch:
         return s
 
     def _supply(self, apart: set[tuple[int, int]]) -> Supply:
-        return Supply(self._pool, self._empty.free, self._empty.free_mb, _fits, apart)
+        return Supply(self._pool, self._empty.free, self._empty.free_mb, apart)
 
     def _generate(self, schedules: Schedules) -> None:
         """Prices of contended cells, the bound that they prove, and the schedules that pay at them."""
@@ -272,10 +251,7 @@ class _Batch:
         return local
 
     def _offer_cells(self, supply: Supply, values: FloatArray, cells: Cells) -> dict[tuple[int, int], int]:
-        """Offer the tasks whose cells all find a node, and what fits beside them.
-
-        Returns the samples that found nodes in each (type, slot) where not all did.
-        """
+        """Offer the tasks whose cells all find a node; the samples that did in (type, slot) pairs where not all did."""
         p = self._pool
         kind, node = p.kind[cells.entry], np.full(len(cells.task), -1)
         torn: dict[tuple[int, int], int] = {}
@@ -336,26 +312,10 @@ class _Batch:
         return take if (take @ rate).sum() > (best @ rate).sum() else best
 
     def make_state(self, solution: Solution) -> State:
-        p, s = self._pool, copy_state(self._empty)
-        at, kinds = places(p), type_of_node(p)
-        for j, i in enumerate(p.task.tolist()):
-            decision = solution[i]
-            if decision is None:
-                continue
-            cost = self._instance.cost(i)
-            net = int(p.bid[j]) - sum(int(cost[kinds[k], t - 1]) for k, t in decision.cells)
-            if net <= 0:
-                continue
-            s.option[j], s.net[j] = p.option_start[j], net
-            for k, t in decision.cells:
-                s.place[at[j] + t - 1 - p.first[j]] = k
-                s.free[k, t - 1] -= self._instance.rate[i, kinds[k]]
-                s.free_mb[k, t - 1] -= p.memory[j]
-        return s
+        return state_of(self._instance, self._pool, solution, copy_state(self._empty))
 
 
 def warm(instance: Instance) -> None:
-    """Compile and cache the kernels by using each once, and start the solver."""
     start_worker("highs")
     p, public = pool(instance), instance.public("")
     types, shape = public.type_of_node, (instance.nodes, instance.slots)
@@ -365,29 +325,3 @@ def warm(instance: Instance) -> None:
     batch._pricer.floats(batch._rent)
     batch._supply({(g, t) for g in range(len(p.nodes)) for t in range(instance.slots)})
     pack_slot(p.memory, p.memory, p.memory, free[:, 0].copy(), free_mb[:, 0].copy())
-
-
-def _fits(rate: IntArray, memory: IntArray, count: IntArray, free: IntArray, free_mb: IntArray) -> bool:
-    """Whether all cells of a slot find a node."""
-    if (rate * count).sum() > free.sum() or (memory * count).sum() > free_mb.sum():
-        return False
-    return bool((pack_slot(rate, memory, count, free, free_mb).sum(axis=0) == count).all())
-
-
-def pack_slot(rate: IntArray, memory: IntArray, count: IntArray, free: IntArray, free_mb: IntArray) -> IntArray:
-    """(nodes, classes) cells on each node of one slot: the fullest set that is found for one node after the other.
-
-    `rate`, `memory`, `count`: (classes,) of a cell, and how many there are; nodes of which little is left come first.
-    """
-    take = np.zeros((len(free), len(rate)), np.int64)
-    _pack_slot(rate, memory, count.copy(), np.argsort(free, kind="stable"), free, free_mb, np.int64(FILLS), take)
-    return take
-
-
-@compiled
-def _pack_slot(rate, memory, left, order, free, free_mb, limit, take):  # type: ignore[no-untyped-def]
-    value = np.empty(len(rate), np.float64)
-    for c in range(len(rate)):
-        value[c] = rate[c]
-    for k in order:
-        fill_nodes(rate, memory, value, free[k], free_mb[k], k, k + 1, limit, 0.0, left, take)

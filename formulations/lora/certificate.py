@@ -1,24 +1,15 @@
-"""The certificate of an interval on OPT: one JSON document that anybody can check.
+"""The certificate of an interval on OPT: one JSON document of integers that anybody can check (`verify` does).
 
-It holds what makes both ends true for one instance: the dual prices that prove the upper end by weak duality, and the
-schedule whose welfare is the lower end. All of it is integers. `ratiobench.formulations.lora.verify` recomputes both
-ends.
-
-`ratiobench/lora-certificate/2` is one table of prices. `ratiobench/lora-certificate/3` is a tree of decisions whose
-leaves name tables of prices: table 0 is `lam`, `phi`, `classes`, the others stand in `more`. The tree is a list in
-preorder. A number is a leaf and its table. `[i]` decides task i: out in the branch that follows, admitted in the next.
-`[i, g, t]` decides a cell: task i does not run on type g in slot t in the branch that follows, and does in the next.
-
-`ratiobench/lora-certificate/4` is such a tree, of one leaf at least, whose tables may have prices of single cells, too:
-`cells` lists what the cells of one task on one type pay, slot by slot from `first` on. Its trees may decide more.
-`[i, t]`: the offer by which task i is pre-processed lets it begin in slot t or before in the branch that follows, and
-later in the next. `[i, g, t, k]` with t = 0: task i has at most k cells on type g in the branch that follows, and more
-in the next.
+A tree (formats /3 and /4) is a list in preorder. A number is a leaf and its table of prices: table 0 is `lam`, `phi`,
+`classes`, the others stand in `more`. A list decides something, for the branch that follows and for the next one:
+`[i]`: task i is out, or admitted. `[i, g, t]`: it does not run on type g in slot t, or does. In format /4 also
+`[i, t]`: its offer lets it begin in slot t or before, or later; `[i, g, 0, k]`: it has at most k cells on type g, or
+more. There `cells` lists what the cells of one task on one type pay on top, slot by slot from `first` on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -57,8 +48,6 @@ class CellPrice(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """A table of dual prices; see `Certificate`."""
-
     lam: tuple[tuple[int, ...], ...]
     phi: tuple[tuple[int, ...], ...]
     classes: tuple[ClassPrice, ...]
@@ -88,23 +77,18 @@ class Certificate:
 
     @property
     def tables(self) -> tuple[Prices, ...]:
-        """All tables of prices."""
         return (Prices(self.lam, self.phi, self.classes, self.cells), *self.more)
 
     @property
     def format(self) -> str:
         """The oldest format that can say it."""
-        if any(table.cells for table in self.tables) or any(_is_new(node) for node in self.tree):
+        new = any(isinstance(node, tuple) and len(node) in (2, 4) for node in self.tree)
+        if new or any(table.cells for table in self.tables):
             return CELL_FORMAT
         return TREE_FORMAT if self.tree else FORMAT
 
 
-def _is_new(node: Node) -> bool:
-    return isinstance(node, tuple) and len(node) in (2, 4)
-
-
 def document(certificate: Certificate) -> dict[str, Any]:
-    """The certificate as the JSON document that `parse` reads, sealed."""
     return checksums.add_checksum(_content(certificate))
 
 
@@ -125,20 +109,18 @@ def _content(certificate: Certificate) -> dict[str, Any]:
 
 
 def _table(prices: Prices, version: str) -> dict[str, Any]:
-    keys = ("type", "rate", "memory_mb", "price")
-    classes = [dict(zip(keys, (*each[:3], list(each.price)), strict=True)) for each in prices.classes]
-    table = {"lam": [list(row) for row in prices.lam], "phi": [list(row) for row in prices.phi], "classes": classes}
+    def objects(rows: Sequence[ClassPrice | CellPrice], *keys: str) -> list[dict[str, Any]]:
+        return [dict(zip((*keys, "price"), (*row[:3], list(row.price)), strict=True)) for row in rows]
+
+    table: dict[str, Any] = {"lam": list(map(list, prices.lam)), "phi": list(map(list, prices.phi))}
+    table["classes"] = objects(prices.classes, "type", "rate", "memory_mb")
     if version == CELL_FORMAT:
-        keys = ("task", "type", "first", "price")
-        table["cells"] = [dict(zip(keys, (*each[:3], list(each.price)), strict=True)) for each in prices.cells]
+        table["cells"] = objects(prices.cells, "task", "type", "first")
     return table
 
 
 def seal(certificate: Certificate) -> str:
-    """SHA-256 of the document without `sha256`, keys sorted, no spaces, payments written out.
-
-    With it no change of a file passes unseen, not even one that leaves a true claim.
-    """
+    """SHA-256 of the document without `sha256`: no change of a file passes unseen, nor one that leaves a true claim."""
     return sha256_of(_content(certificate))
 
 
@@ -148,8 +130,6 @@ Table = tuple[tuple[Price, ...], ...]
 
 
 class ClassDocument(Part, frozen=True, rename={"kind": "type"}):
-    """`ClassPrice` in a file."""
-
     kind: Price
     rate: Price
     memory_mb: Price
@@ -157,8 +137,6 @@ class ClassDocument(Part, frozen=True, rename={"kind": "type"}):
 
 
 class CellDocument(Part, frozen=True, rename={"kind": "type"}):
-    """`CellPrice` in a file."""
-
     task: Amount
     kind: Amount
     first: Amount
@@ -166,22 +144,16 @@ class CellDocument(Part, frozen=True, rename={"kind": "type"}):
 
 
 class PricesDocument(Part, frozen=True):
-    """`Prices` in a file without prices of cells."""
-
     lam: Table
     phi: Table
     classes: tuple[ClassDocument, ...]
 
 
 class CellPricesDocument(PricesDocument, frozen=True):
-    """`Prices` in a file."""
-
     cells: tuple[CellDocument, ...]
 
 
 class CertificateDocument(PricesDocument, frozen=True):
-    """A certificate of `FORMAT`."""
-
     instance: Digest
     unit: Annotated[int, Meta(ge=1, le=PRICE_LIMIT)]
     upper: Amount
@@ -190,15 +162,11 @@ class CertificateDocument(PricesDocument, frozen=True):
 
 
 class TreeDocument(CertificateDocument, frozen=True):
-    """A certificate of `TREE_FORMAT`."""
-
     more: tuple[PricesDocument, ...]
     tree: Annotated[tuple[Amount | tuple[Amount, ...], ...], Meta(min_length=1)]
 
 
 class CellTreeDocument(TreeDocument, frozen=True):
-    """A certificate of `CELL_FORMAT`."""
-
     more: tuple[CellPricesDocument, ...]
     cells: tuple[CellDocument, ...]
 

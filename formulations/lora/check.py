@@ -1,6 +1,4 @@
-"""Exact verification of a solution of problem P against (4a)-(4k), in Python integers, from the data alone.
-
-Tasks that stay on one node are verified against that rule, (R2), too.
+"""Exact verification of a solution of P against (4a)-(4k) and (R2), in Python integers, from the data alone.
 
 It shares nothing with the formulations, the algorithms or their arithmetic, so that it can judge them all.
 """
@@ -21,8 +19,6 @@ from ratiobench.instances.lora.solution import Decision, Solution
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What the exact verification found."""
-
     valid: bool  # no constraint is violated
     violations: tuple[ConstraintViolation, ...]
     welfare: int  # objective (4) in micro-dollars, by bids
@@ -30,8 +26,12 @@ class CheckReport:
     revenue: int | None  # sum of the payments that are given; None if no decision has one
     admitted: int  # number of decisions that are not null
 
+    @property
+    def value(self) -> int | None:
+        """The welfare of a valid solution."""
+        return self.welfare if self.valid else None
+
     def document(self) -> dict[str, Any]:
-        """The report as the command `check` shows it."""
         return {
             "valid": self.valid,
             "welfare": self.welfare,
@@ -43,13 +43,7 @@ class CheckReport:
 
 
 def check(instance: Instance, solution: Solution) -> CheckReport:
-    """Verify a solution and compute its welfare, exactly.
-
-    Constraints are named as in the paper: (4a)-(4h), and (4i) cells only when admitted (a null decision has none by
-    construction), (4j) a vendor only for a task that needs one, (4k) no cell where the rate is 0.
-
-    (R2) of tasks that stay on one node: the same node in all slots.
-    """
+    """Verify a solution and compute its welfare; (4i) holds by construction, (R2) is: the same node in all slots."""
     breaches: list[ConstraintViolation] = []
     if len(solution) != instance.tasks:
         breaches.append(ConstraintViolation("4h", None, f"{len(solution)} decisions for {instance.tasks} tasks"))
@@ -97,7 +91,7 @@ def _overloads(
 
 
 class _Columns(NamedTuple):
-    """Columns of an instance as lists of plain integers, by the names that they have there."""
+    """Columns of an instance as lists of plain integers."""
 
     arrival: list[int]
     deadline: list[int]

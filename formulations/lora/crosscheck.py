@@ -1,27 +1,24 @@
-"""P as the paper prints it, built twice and solved by several solvers, beside strong formulations and a certificate.
-
-`printed` is built in PuLP and `printed-ortools` in OR-Tools; each goes, exactly as built and without a starting
-solution, to HiGHS and to CBC, and to SCIP and Gurobi where they are installed.
-"""
+"""P as the paper prints it, built twice and solved by several solvers, beside strong formulations and a certificate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
+from ratiobench.formulations.engine import make_verify
 from ratiobench.formulations.lora.certificate import Certificate, document
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.direct_solve import solve_direct
 from ratiobench.formulations.lora.models.formulation import registry
-from ratiobench.formulations.lora.solve import BUILD_COLUMNS, TINY_COLUMNS, require_any, solve
+from ratiobench.formulations.lora.solve import TINY_COLUMNS, require_any, solve
 from ratiobench.formulations.lora.verify import verify
 from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.lora.model import Instance, ScheduleKind
-from ratiobench.instances.lora.solution import Solution
 
 CERTIFIED = "certificate"  # Name of the row of the certified interval, in the place of a formulation
 # The order of the rows; other formulations stand behind these
@@ -32,8 +29,6 @@ EFFORTS = {"highs": 20, "cpsat": 4}
 
 
 class Pair(NamedTuple):
-    """A formulation and a solver."""
-
     formulation: str
     backend: str
 
@@ -47,10 +42,7 @@ VERSION = "1"  # Version of everything that can change an answer; part of the ke
 def crosscheck(
     instance: Instance, *, effort: int = 1, seconds: float | None = None, tell: Callable[[str], None] = lambda _: None
 ) -> CrossCheck:
-    """Solve P in every formulation with every solver that goes with it, and compare the answers.
-
-    `effort`: units of work for each solver, >= 1; tiny instances are solved to the end, whatever it is.
-    """
+    """Solve P in every formulation with every solver that goes with it, without a start, and compare the answers."""
     require_any(instance, "solvers are compared")
     check_settings(effort, 0.0, seconds)
     rows = []
@@ -75,14 +67,10 @@ def pairs() -> list[Pair]:
 
 
 def solve_pair(instance: Instance, pair: Pair, effort: int = 1, seconds: float | None = None) -> CrossCheckRow:
-    """Solve one formulation with one solver, without a start, exactly as the model was built."""
-    size = registry()[pair.formulation].columns(instance)
-    if size > BUILD_COLUMNS:
-        message = f"not built, {size} columns are more than {BUILD_COLUMNS}"
-        return CrossCheckRow(SolverAnswer(*pair, "", Termination.MEMORY, message=message))
-    work = effort * EFFORTS.get(pair.backend, 1) if seconds is None and size > TINY_COLUMNS else None
-    limits = Limits(work=work, seconds=seconds)
-    found = solve_direct(instance, registry()[pair.formulation], pair.backend, limits, _checked(instance))
+    formulation = registry()[pair.formulation]
+    limited = seconds is None and formulation.columns(instance) > TINY_COLUMNS
+    limits = Limits(work=effort * EFFORTS.get(pair.backend, 1) if limited else None, seconds=seconds)
+    found = solve_direct(instance, formulation, pair.backend, limits, make_verify(check, instance))
     return CrossCheckRow(found.answer, found.stated_bound)
 
 
@@ -102,31 +90,18 @@ def printed_key() -> str:
 def _certified(instance: Instance, effort: int, seconds: float | None) -> CrossCheckRow:
     report = solve(instance, effort=effort, seconds=seconds, certified=True)
     certificate: Certificate | None = report.certificate  # type: ignore[assignment]
-    spent = report.seconds
+    answer = SolverAnswer(CERTIFIED, NO_BACKEND, "", Termination.NONE, solve_seconds=report.seconds)
     if certificate is None:
-        message = report.message or "no certificate was found"
-        return CrossCheckRow(
-            SolverAnswer(CERTIFIED, NO_BACKEND, "", Termination.NONE, solve_seconds=spent, message=message)
-        )
+        return CrossCheckRow(replace(answer, message=report.message or "no certificate was found"))
     verdict = verify(instance, document(certificate))
     status = Termination.OPTIMAL if certificate.lower == certificate.upper else Termination.LIMIT
-    answer = SolverAnswer(
-        CERTIFIED,
-        NO_BACKEND,
-        "checked in integers",
-        status if verdict.valid else Termination.ERROR,
+    answer = replace(
+        answer,
+        solver="checked in integers",
+        status=status if verdict.valid else Termination.ERROR,
         bound=float(certificate.upper),
         value=float(certificate.lower),
         verified=certificate.lower if verdict.valid else None,
-        solve_seconds=spent,
         message=verdict.problem,
     )
     return CrossCheckRow(answer, certificate.upper, verdict.valid)
-
-
-def _checked(instance: Instance) -> Callable[[Solution], tuple[int | None, str]]:
-    def verified(solution: Solution) -> tuple[int | None, str]:
-        report = check(instance, solution)
-        return (report.welfare, "") if report.valid else (None, str(report.violations[0]))
-
-    return verified

@@ -1,7 +1,4 @@
-"""Solve one formulation of P with one solver: build the model, solve it, verify the solution exactly.
-
-Everything that goes wrong is an answer with a message, never an exception.
-"""
+"""Solve one formulation with one solver, verify the solution exactly; what goes wrong is an answer with a message."""
 
 from __future__ import annotations
 
@@ -16,10 +13,11 @@ from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.models.formulation import Formulation, solution_of, vector_of
-from ratiobench.formulations.report import SolverAnswer
+from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
+BUILD_COLUMNS = 400_000  # No formulation is built beyond this many columns
 RELATIVE_SLACK = 1e-10
 # A floating-point bound is raised by both before it is rounded down to the next value that the objective can take
 ABSOLUTE_SLACK = 1e-4
@@ -30,8 +28,6 @@ Verify = Callable[[Solution], tuple[int | None, str]]
 
 @dataclass(frozen=True, slots=True)
 class DirectSolve:
-    """Result of one formulation with one solver."""
-
     answer: SolverAnswer  # the solver's answer, with the exact value of its solution
     note: str = ""  # the solver's own message, without what the exact check says
     built: bool = True  # there was a model to hand over
@@ -54,10 +50,12 @@ def solve_direct(
     reduced: bool = False,
     run: Callable[[Callable[[], BackendResult]], BackendResult] = lambda solve: solve(),
 ) -> DirectSolve:
-    """Build the formulation, hand it to the solver, verify what it finds.
-
-    `start`: a solution to begin from; None for none.
-    """
+    """Build the formulation, hand it to the solver, verify what it finds."""
+    size = formulation.columns(instance)
+    if size > BUILD_COLUMNS:
+        text = f"not built, {size} columns are more than {BUILD_COLUMNS}"
+        answer = SolverAnswer(formulation.name, backend, "", Termination.MEMORY, message=text)
+        return DirectSolve(answer, text, built=False)
     began = time.perf_counter()
     built = build(instance, formulation, limits)
     building = time.perf_counter() - began

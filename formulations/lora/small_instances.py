@@ -1,8 +1,4 @@
-"""Small instances from both ends, in the worker process of HiGHS: prices of single cells, programs, branch and bound.
-
-The prices of `bound.branching` prove an upper end, and say which cells no better solution uses. Annealings look for
-better solutions, then integer programs over the other cells, tightened by the facets that the prices came from.
-"""
+"""Small instances from both ends, in the worker process of HiGHS: a tree over prices of cells, annealings, programs."""
 
 from __future__ import annotations
 
@@ -55,16 +51,12 @@ class Primal:
         return None if self.until is None else max(0.1, (self.until - time.perf_counter()) * part)
 
     def _offer(self, solution: Solution) -> None:
-        report = check(self.instance, solution)
-        if report.valid and report.welfare > self.lower:
-            self.solution, self.lower = solution, report.welfare
+        welfare = check(self.instance, solution).value
+        if welfare is not None and welfare > self.lower:
+            self.solution, self.lower = solution, welfare
 
     def anneal(self, price: Floats, admitted: Floats, runs: int, near: float) -> None:
-        """Annealings that may overload nodes.
-
-        `price`: (entries, T) dual prices of cells, micro-dollars; `admitted`: (n,) how far the linear programme admits
-        each task, 0 to 1; `near`: if they have not reached this welfare, they may take `MORE_ANNEALING` of the seconds.
-        """
+        """Annealings that may overload nodes; they take longer if they have not reached the welfare `near`."""
         few = self.instance.tasks <= EARLY_TREE_TASKS
         soon, late = self._seconds(EARLY_ANNEALING if few else ANNEALING), self._seconds(MORE_ANNEALING)
         began = time.perf_counter()
@@ -83,12 +75,7 @@ class Primal:
     def improve(
         self, cells: NDArray[np.bool_], facets: Sequence[CellRow], whole: bool, units: float, part: float
     ) -> None:
-        """One program of all tasks in these cells and those of the solution.
-
-        `cells`: (entries, T); `facets`: rows that all solutions keep; `whole`: no better solution uses other cells, so
-        that what the program proves is an upper end of OPT; `units`: of work, `WORK` units of HiGHS's each; `part`: of
-        the seconds left that it may take.
-        """
+        """A program of all tasks in these cells and the solution's; `whole`: no better solution uses others."""
         if tight.columns(self.instance) > PROGRAM_COLUMNS:
             return
         p = find_pool(self.instance)
@@ -128,10 +115,7 @@ def grow(
     seconds: float | None = None,
     to_the_end: bool = True,
 ) -> Tree | None:
-    """Solve nodes of branch and bound, those of the largest bounds first; the tree so far, None where none is built.
-
-    `rent`: (C, T) micro-dollars per cell of each class of the pool, prices to begin with.
-    """
+    """Solve nodes of branch and bound, those of the largest bounds first; the tree so far, None where none is built."""
     began = time.perf_counter()
     p = pool(instance, spare=1)
     if p.tasks == 0 or table_size(p) > TABLE:

@@ -1,38 +1,27 @@
 """The checker of certificates: both ends of an interval on OPT, recomputed from the instance's data alone.
 
-It shares no code with what found them: of this project it uses the readers of instance and certificate files, beyond
-that Python's integers and NumPy. Slow is fine; short, exact and easy to read is the point.
+It shares no code with what found them: it uses the readers of both files, Python's integers and NumPy.
 
-Upper end. Let a schedule l of task i be a vendor's offer and cells (type g, slot t), one per slot, from the offer's
-first slot to the deadline, whose rates cover the work. A cell's class c is its type, its rate s and its memory r; it
-pays p_ct = lam_gt s + phi_gt r + pi_ct, with pi = 0 for classes that are not listed. In any solution of P the cells on
-one node of type g in slot t use at most C_p samples and C_m - r_b megabytes (4f, 4g). So, where no price is negative,
-what they pay together is at most
+A schedule l of task i is a vendor's offer and cells (type g, slot t), one per slot, from the offer's first slot to the
+deadline, whose rates cover the work. A cell of class c (type, rate s, memory r) pays p_ct = lam_gt s + phi_gt r +
+pi_ct, with pi = 0 for classes that are not listed. The cells on one node of type g in slot t use at most C_p samples
+and C_m - r_b megabytes (4f, 4g). So, where no price is negative, what they pay together is at most
 
     W_gt = C_p lam_gt + (C_m - r_b) phi_gt + max_n sum_c n_c pi_ct,
 
-n running over the patterns, the counts of listed classes that fit on a node: sum_c n_c s_c <= C_p and
-sum_c n_c r_c <= C_m - r_b. With e the operational cost and q a vendor's price, adding what all nodes earn and taking
-away what all cells pay gives, for all prices lam, phi, pi >= 0,
+n running over the counts of listed classes that fit on a node; those to which no cell can be added are enough.
+With e the operational cost and q a vendor's price, adding what nodes earn and taking away what cells pay gives
 
     OPT <= sum_gt K_g W_gt + sum_i max(0, max_l b_i - q_l - sum_(g,t) in l (e_igt + p_ct)).
 
-A task that stays on one node chooses among fewer schedules: those of cells of one type.
+A task that stays on one node chooses among fewer schedules: those of cells of one type. With prices of single cells a
+cell pays pi_igt on top, and the maximum is over the sets of tasks that fit on a node, a knapsack of two constraints.
 
-The best pattern is found by listing those to which no cell can be added: no other earns more than all of them do.
-
-Prices of single cells prove more where few tasks meet on a node: a cell of task i on type g in slot t then pays pi_igt
-on top, and the maximum over patterns is one over the sets of tasks that fit on a node, a knapsack with two constraints.
-Of few cells all sets are listed. Of more, it is read from all patterns where the cells have few sizes, else found by
-branch and bound, which gives a value that no set exceeds where there are many sets to try, or gives up.
-
-A tree of decisions proves more. Each branch decides a task (out, or admitted), a cell of a task (not used, or used),
-how many cells it has on a type (at most so many, or more) or when its offer lets it begin (in a slot or before, or
-later), so every solution of P belongs to one leaf; a task that is rejected has no cell and no late begin. For those of
-a leaf the bound holds with what is decided: a task that is out earns 0, one that is admitted, has a cell that it must
-use, more cells than some number or a late begin earns its best reduced profit even where that is negative, schedules
-are those that the decisions allow, and no node holds a cell of a task that must not have one there. OPT is at most the
-largest bound of a leaf, and no less than 0.
+A tree of decisions (`certificate` lists them): every solution of P belongs to one leaf, where a rejected task has no
+cell and no late begin. There the bound holds with what is decided: a task that is out earns 0; one that is admitted, or
+must have a cell, more cells than some number or a late begin, earns its best reduced profit even if that is negative;
+schedules are those that the decisions allow; no node holds a cell of a task that must not have one there. OPT is at
+most the largest bound of a leaf, and no less than 0.
 """
 
 from __future__ import annotations
@@ -114,17 +103,13 @@ class Steps:
         self.limit = self.left = STEPS_LIMIT + STEPS_PER_TASK * tasks
 
     def take(self, number: int, what: str) -> None:
-        """Raise CertificateError where so many are not left; nothing of the work has been done then."""
         left = f"{self.left} of {self.limit} left"
         require(number <= self.left, f"{what}: {number} steps are needed and {left}: too many to check")
         self.left -= number
 
 
 def welfare(instance: Instance, decisions: Solution) -> int:
-    """Objective (4) of a schedule in micro-dollars; CertificateError names the first constraint that it breaks.
-
-    What can be seen of all decisions at once is; those that are not plainly right are looked at one by one.
-    """
+    """Objective (4) of a schedule in micro-dollars; CertificateError names the first constraint that it breaks."""
     require(len(decisions) == instance.tasks, f"{len(decisions)} decisions for {instance.tasks} tasks")
     ends = list(accumulate(node.count for node in instance.node_types))
     plain = _Plain(instance, decisions, ends)
@@ -139,7 +124,6 @@ def welfare(instance: Instance, decisions: Solution) -> int:
 
 
 def _require_room(instance: Instance, decisions: Solution, ends: list[int]) -> None:
-    """(4f) and (4g) of all nodes and slots, one after the other."""
     compute: defaultdict[tuple[int, int], int] = defaultdict(int)
     memory: defaultdict[tuple[int, int], int] = defaultdict(int)
     for i, decision in enumerate(decisions):
@@ -156,11 +140,7 @@ def _require_room(instance: Instance, decisions: Solution, ends: list[int]) -> N
 
 
 class _Plain:
-    """The decisions that keep (4a) to (4e) and (4h) to (4k) beyond doubt, what they earn, and whether they have room.
-
-    Tasks that stay on one node, those whose costs are given cell by cell, and whatever might not fit into 64 bits are
-    left to be looked at one by one.
-    """
+    """The decisions that keep (4a) to (4e) and (4h) to (4k) beyond doubt, what they earn, and whether they fit."""
 
     def __init__(self, instance: Instance, decisions: Solution, ends: list[int]) -> None:
         self.tasks: set[int] = set()
@@ -209,7 +189,6 @@ class _Plain:
 
 
 def _has_room(instance: Instance, node: Any, slot: Any, kind: Any, rate: Any, task: Any) -> bool:
-    """Whether these cells fit on their nodes, in 64 bits."""
     if not len(node):
         return True
     place = node * instance.slots + slot - 1
@@ -249,7 +228,6 @@ def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> 
 
 
 def _is_one_node(instance: Instance) -> bool:
-    """Whether every task stays on one node."""
     return instance.schedules.value == "one-node"
 
 
@@ -297,10 +275,7 @@ def _amount(value: int, unit: int) -> str:
 
 
 def tree_bound(instance: Instance, unit: int, tables: tuple[Prices, ...], tree: tuple[Node, ...]) -> int:
-    """The largest bound of a leaf in micro-dollars, 0 at least.
-
-    `unit`: prices are in 1/unit micro-dollars.
-    """
+    """The largest bound of a leaf in micro-dollars, 0 at least."""
     _require_unit(unit)
     require(not _is_one_node(instance), "tree: decisions are about tasks that may have any schedule")
     steps = Steps(instance.tasks)
@@ -320,10 +295,7 @@ def tree_bound(instance: Instance, unit: int, tables: tuple[Prices, ...], tree: 
 
 
 def count_affordable_tables(instance: Instance, unit: int, prices: Prices) -> int:
-    """Return how many leaves with tables like this one a tree may have before it is too large to check.
-
-    `unit`: prices are in 1/unit micro-dollars.
-    """
+    """How many leaves with tables like this one a tree may have before it is too large to check."""
     steps = Steps(instance.tasks)
     try:
         _Priced(instance, unit, prices, "", steps).bound({}, None)
@@ -366,8 +338,6 @@ def _leaves(
 
 
 class _Shared:
-    """What several tables of prices ask, computed once: the tables of a tree differ in few cells."""
-
     def __init__(self, instance: Instance) -> None:
         self.usable = [_usable(instance, i) for i in range(instance.tasks)]
         self.bases: dict[Any, int] = {}  # numbers of the prices of compute, memory and classes
@@ -589,10 +559,7 @@ def _patterns_worth(classes: list[ClassPrice], count: Any, present: Counts | Non
 
 
 def _best_of_patterns(items: list[tuple[int, int, int]], sizes: list[tuple[int, int]], count: Any, steps: Steps) -> int:
-    """As `_best_set`, from all maximal patterns of the sizes: of each size the items of the largest values are taken.
-
-    `count`: (patterns, sizes) how many items of each size.
-    """
+    """As `_best_set`, from all maximal patterns of the sizes: of each size the items of the largest values."""
     most = int(count.max(initial=0))
     worth = np.zeros((len(sizes), most + 1), dtype=object)
     for c, size in enumerate(sizes):
@@ -615,15 +582,12 @@ def _best_of_all_sets(items: list[tuple[int, int, int]], compute: int, memory: i
 
 
 def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, steps: Steps) -> int:
-    """Largest sum of values of (value, samples, megabytes) of which all fit on a node: branch and bound.
+    """Largest sum of values of (value, samples, megabytes) that fit on a node, or a value that no set exceeds.
 
-    Both constraints, each in parts of its capacity and with a weight, add up to one constraint. With that one alone and
-    parts of items allowed, the best is to take items by value per weight: that bounds what any set still can be worth.
-    Sets of one item more come from those of so many that may become better than the best one so far, their items in
-    that order. Of the earlier items that are no larger and worth no less, an item is not taken without the last one:
-    exchanging the two in a set loses nothing. Where more than `SETS` sets are left, the others count as what they can
-    be worth at most, and what is returned is a value that no set exceeds; so it is where values are rounded up to fit
-    into 64 bits.
+    Both constraints, in parts of their capacities and weighted, add up to one; with parts of items allowed, items by
+    value per weight bound what a set still can be worth. Sets of one item more come from those that may become better
+    than the best so far; beyond `SETS` of them the others count as what they can be worth at most. An item is not taken
+    without the last earlier one that is no larger and worth no less: exchanging the two loses nothing.
     """
     items = [each for each in items if each[1] <= compute and each[2] <= memory]
     if not items or (sum(rate for _, rate, _ in items) <= compute and sum(size for *_, size in items) <= memory):
@@ -678,13 +642,11 @@ def _best_by_turns(value: Any, rate: Any, size: Any, compute: int, memory: int) 
 def _by_density(
     items: list[tuple[int, int, int]], compute: int, memory: int, share: int
 ) -> list[tuple[int, int, int, int]]:
-    """(value, weight, samples, megabytes) by falling value per weight; samples weigh so many parts of `WEIGHTS`.
-
-    Weights are rounded down to parts of which a node has `ROOM`, so that those of items that fit are no more than that.
-    """
+    """(value, weight, samples, megabytes) by falling value per weight; samples weigh so many parts of `WEIGHTS`."""
     whole, whole_mb = WEIGHTS * max(1, compute), WEIGHTS * max(1, memory)
     weighed = []
     for value, rate, size in items:
+        # Rounded down, so that items that fit weigh no more than `ROOM`
         weight = ROOM * (share * rate * whole_mb + (WEIGHTS - share) * size * whole) // (whole * whole_mb)
         weighed.append((value, weight, rate, size))
     # Weights are at most `ROOM`, so values per weight that differ do by one in its square at least.
@@ -703,10 +665,7 @@ def _at_most(listed: list[tuple[int, int, int, int]]) -> int:
 
 
 def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, memory: int, steps: Steps) -> Any:
-    """(patterns, classes) all counts of cells of these samples and megabytes that fit, and with no cell more.
-
-    Class by class every count that fits is appended to the patterns so far; of the last class as many as fit.
-    """
+    """(patterns, classes) all counts of cells of these samples and megabytes that fit, and with no cell more."""
     # Few cells of these classes fit on a node: that keeps the patterns on the way few.
     order = sorted(range(len(sizes)), key=lambda c: min(compute // sizes[c][0], memory // sizes[c][1]))
     count = np.zeros((1, len(sizes)), dtype=np.int64)
@@ -732,10 +691,7 @@ def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, memory: int, s
 
 
 def _usable(instance: Instance, i: int) -> tuple[list[int], dict[int, int]]:
-    """Node types whose cells some schedule of task i can use, and the price of the cheapest offer by first slot.
-
-    Cells that none can: no rate, a rate above compute, memory that does not fit. Nothing where no schedule is in time.
-    """
+    """Node types whose cells some schedule of task i can use, and the price of the cheapest offer by first slot."""
     memory, deadline = int(instance.memory_mb[i]), int(instance.deadline[i])
     usable = [
         g
@@ -756,10 +712,7 @@ def _usable(instance: Instance, i: int) -> tuple[list[int], dict[int, int]]:
 def _surplus(
     i: int, decisions: TaskDecisions, offered: tuple[list[int], dict[int, int]], priced: _Priced
 ) -> int | None:
-    """Best reduced profit of task i in 1/unit micro-dollars: 0 at least unless it is admitted, None for no schedule.
-
-    offered : of `_usable`.
-    """
+    """Best reduced profit of task i in 1/unit micro-dollars: 0 at least unless it is admitted, None for no schedule."""
     instance, unit, steps = priced.instance, priced.unit, priced.steps
     decided = dict(decisions)
     placed = [(*what, side) for what, side in decisions if len(what) == 2]
@@ -829,11 +782,7 @@ def _surplus(
 def _surplus_on_one_node(
     i: int, instance: Instance, unit: int, cost: Any, rate: Any, cheapest: dict[int, int], steps: Steps
 ) -> int:
-    """Best reduced profit, 0 at least, of a task that stays on one node.
-
-    `cost`: (types, slots of the widest window) what a cell pays and costs, Python integers; `rate`: (types,) samples
-    per cell; `cheapest`: price of the cheapest offer by first slot.
-    """
+    """Best reduced profit, 0 at least, of a task that stays on one node."""
     work, first, width, best = int(instance.work[i]), min(cheapest), cost.shape[1], 0
     for row, speed in zip(cost, rate.tolist(), strict=True):
         length = -(-work // speed)
@@ -870,9 +819,9 @@ def _by_counts(
     cost: Any, rate: Any, work: int, far: int, what: str, steps: Steps, needed: dict[int, int],
     ranges: list[tuple[int, int]],
 ) -> list[int]:  # fmt: skip
-    """Least costs of doing the work from each slot on with numbers of cells in these ranges; `far` at least for none.
+    """Least costs from each slot on with numbers of cells in these ranges, `far` at least; `needed`: slots' types.
 
-    f[n] at slot t is the least cost of n_g cells of each type g from slot t to the last. `needed` are slots' types.
+    f[n] at slot t is the least cost of n_g cells of each type g from slot t to the last.
     """
     width = cost.shape[1]
     shape = tuple(high + 1 for _, high in ranges)
@@ -903,17 +852,16 @@ def _by_split(
     cost: Any, rate: Any, work: int, far: int, counts: list[int], what: str, steps: Steps, no_gain: int, known: int,
     start: int | None,
 ) -> tuple[int, int | None]:  # fmt: skip
-    """Least cost of doing the work in some of the slots, on one or two types; more than `far` / 3 where it cannot be.
+    """Least cost of the work in some of the slots, on one or two types, and a good `start` for a part of the slots.
 
-    It is `known` to be so much at least. Where it is no less than `no_gain`, what is returned is no less than that.
-    `counts` are the most cells of each type that it takes: as many as cover alone, and those of negative cost.
+    More than `far` / 3 where it cannot be done. It is `known` to be so much at least; where it is no less than
+    `no_gain`, neither is what is returned. `counts`: as many cells of each type as cover alone or cost less than 0.
 
-    With n cells of the first type the second one has m(n) at least. If those of the first type cost d less, whatever d
-    is, each slot has the type that is cheaper then, and the best choice of n + m(n) slots or more is the cheapest ones:
-    with d n added that is no more than n and m(n) cells cost. The largest such sum of all d is what they cost (an
-    assignment of slots to two types has no duality gap). It is concave in d, and the number of cells of the first type
-    that were chosen, less than n or more, says on which side the largest one is. So for the n of least bound other d
-    are tried until its bound is what n costs. The last d is returned, too, a good `start` for a part of the slots.
+    With n cells of the first type the second one has m(n) at least. If those of the first cost d less, each slot has
+    the cheaper type, and the n + m(n) cheapest slots or more cost, with d n added, no more than n and m(n) cells do.
+    The largest such sum over d is what they cost (an assignment to two types has no duality gap). It is concave in d,
+    and how many cells of the first type were chosen says on which side it is larger. So for the n of least bound other
+    d are tried until its bound is what n costs.
     """
     width, scale = cost.shape[1], PYTHON if cost.dtype == object else 1
     if len(cost) == 1:
@@ -959,7 +907,7 @@ def _by_split(
 
 
 def _start(cost: Any, rate: Any, work: int) -> int:
-    """How much more a cell of the first type is worth than one of the second at about the dearest sample needed."""
+    """How much more a cell of the first type is worth than one of the second, at about the dearest sample needed."""
     prices = np.sort(np.minimum(*(row / float(speed) for row, speed in zip(cost, rate, strict=True))))
     return int(prices[min(cost.shape[1] - 1, work // int(rate.max()))] * float(rate[0] - rate[1]))
 
@@ -967,10 +915,10 @@ def _start(cost: Any, rate: Any, work: int) -> int:
 def _by_amounts(
     cost: Any, rate: Any, work: int, far: int, what: str, steps: Steps, needed: dict[int, int]
 ) -> list[int]:
-    """Least costs of doing the work from each slot on; `far` at least where it cannot be. `needed` are slots' types.
+    """Least costs of doing the work from each slot on, `far` at least where it cannot be; `needed`: slots' types.
 
-    f[x] at slot t is the least cost, from slot t to the last, of doing the x-th amount of work; more may be done than
-    is left, so that a cell of negative cost can be added where nothing is left.
+    f[x] at slot t is the least cost, from t on, of doing the x-th amount of work; more may be done than is left, so
+    that a cell of negative cost can be added where nothing is left.
     """
     width = cost.shape[1]
     amounts = _amounts(work, rate, width, what, steps)

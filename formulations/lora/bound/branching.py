@@ -1,12 +1,10 @@
-"""Branch and bound over prices of single cells.
+"""Branch and bound over prices of single cells, in the worker process of HiGHS.
 
-The Lagrangian bound at prices pi of cells (task, type, slot) is
+At prices pi of cells (task, type, slot), with S running over the sets of tasks that fit on a node,
 
-    OPT <= sum_gt K_g max_S sum_{i in S} pi_igt + sum_i max(0, best reduced profit of task i),
+    OPT <= sum_gt K_g max_S sum_{i in S} pi_igt + sum_i max(0, best reduced profit of task i).
 
-S running over the sets of tasks that fit on a node. The prices are dual values of a linear programme over cells, with
-facets of these sets as rows (`relaxation`). It runs in the worker process of HiGHS; what it finds is proved afterwards
-in integers (`verify`).
+The prices are dual values of a linear programme over cells with facets of these sets as rows (`relaxation`).
 """
 
 from __future__ import annotations
@@ -83,14 +81,10 @@ class CellBounds:
         self._bonus = 16.0 * float(p.bid.max(initial=1))  # for a cell that a task must have
 
     def evaluate(self, price: Floats, d: Ranges) -> Evaluated:
-        """The bound at these prices."""
         return self.descend(d, np.rint(price * UNIT) / UNIT, -np.inf, 1)
 
     def descend(self, d: Ranges, begin: Floats, known: float, rounds: int, theta: float = 1.0) -> Evaluated:
-        """Better prices by a subgradient method, which ends below `known`.
-
-        `begin`: (entries, T) prices to begin with.
-        """
+        """Better prices by a subgradient method from `begin`, (entries, T), which ends below `known`."""
         p = self.pool
         price, best_price, gain = begin.copy(), np.empty(begin.shape), np.empty(p.tasks)
         state, direction = np.array([np.inf, theta, 0.0]), np.zeros(len(self.slots.entry))
@@ -112,7 +106,6 @@ class CellBounds:
 
 
 def ranges_of(p: Pool, path: Path) -> Ranges:
-    """What the decisions of a path leave."""
     d = no_decisions(p)
     for (i, *what), side in path:
         d.admitted[i] |= side
@@ -170,10 +163,7 @@ class PrimalSearch(Protocol):
 
 
 class Search:
-    """Best-first branch and bound; every node's bound is by prices, so it may stop at any moment.
-
-    `passed`: whether a part of the seconds has passed.
-    """
+    """Best-first branch and bound; every node's bound is by prices, so it may stop at any moment."""
 
     def __init__(
         self, bounds: CellBounds, primal: PrimalSearch, passed: Callable[[float], bool], covers: Covers
@@ -194,11 +184,7 @@ class Search:
     def run(
         self, price: Floats, nodes: int, effort: int, affordable: Callable[[Floats], int], to_the_end: bool
     ) -> None:
-        """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
-
-        `price`: (entries, T) to begin with; `effort`: multiplies rounds at the root, annealings, and the work of
-        programs; `affordable`: leaves that can be checked; `to_the_end`: the tree goes on after a solver's proof.
-        """
+        """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all."""
         self._to_the_end = to_the_end
         root = self._solve_root(price, ROOT_ROUNDS * min(effort, 10))
         nodes = min(nodes, 2 * affordable(root.price) - 1)
@@ -310,10 +296,7 @@ class Search:
             self.primal.improve(cells, [], False, 1, 1 / 3)
 
     def _branch(self, node: Node) -> None:
-        """Take the decision that lowers both children's relaxations most, as found where it first came up.
-
-        The children begin from the node's prices.
-        """
+        """Take the decision that lowers both children's relaxations most, as found where it first came up."""
         p = self.bounds.pool
         best, most = -1.0, None if p.tasks <= FIRST_TASKS else TRIAL
         for decision in node.candidates[:CANDIDATES]:

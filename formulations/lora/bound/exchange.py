@@ -1,8 +1,7 @@
-"""The cheapest schedule of a task by exchanges, where a table of its schedules would be too large.
+"""The cheapest schedule of a task of at most two types by exchanges, where a table of its schedules would be too large.
 
-For tasks of at most two node types. The walk over numbers of cells takes about the time that it takes to sort the
-slots; the table of `pricing.fill_table` has slots times numbers of cells of both types. The same code runs in doubles
-and in 64-bit integers; it finds the same costs as the table, to rounding and exactly.
+The walk over numbers of cells takes about the time that it takes to sort the slots, and finds the same costs as
+`pricing.fill_table`, in doubles and in 64-bit integers.
 """
 
 from __future__ import annotations
@@ -77,11 +76,11 @@ def _go(way, ends, state, rank, at, journal, entries):  # type: ignore[no-untype
 def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
     """Cheapest covers of a task of at most two types, by exchanges; for each option a line of `table`.
 
-    A line is the cost of the option's cheapest cover, `far` for none, and behind it the local type of every slot, -1
-    for none. Every slot goes to the inner type, the outer type or to nothing. The least cost f(a, b) of `a` slots
-    of one and `b` of the other is M-natural-convex: from an optimum for some numbers the optimum for neighbouring ones
-    is a cheapest way of at most two moves off (a shortest path between three nodes). The walk goes over all `a`, with
-    the best `b` that covers. Each move has its slots in the order of what they cost, and a place in that order.
+    A line is the cost, `far` for none, and the local type of every slot, -1 for none. Every slot goes to the inner
+    type, the outer type or to nothing. The least cost f(a, b) of `a` slots of one and `b` of the other is
+    M-natural-convex: the optimum for neighbouring numbers is a cheapest way of at most two moves off. The walk goes
+    over all `a`, with the best `b` that covers. Each move has its slots in the order of what they cost, and a place in
+    that order.
     """
     entry = p.type_start[i]
     types = p.type_start[i + 1] - entry

@@ -1,12 +1,8 @@
 """Facets of the sets of tasks that fit on a node, found by a small linear programme for each pair of type and slot.
 
-A point x in [0, 1]^n is a mixture of sets that fit where
-
-    min sum_S w_S,  sum_S w_S S = x,  w >= 0
-
-is at most 1: subsets of sets that fit, fit. The dual solution q of a larger optimum is an inequality q x <= 1 that all
-sets keep and x breaks. The primal simplex method begins from sets of one task; the set that enters the basis is the
-best one at the prices q, by branch and bound.
+A point x in [0, 1]^n is a mixture of sets that fit where min sum_S w_S, sum_S w_S S = x, w >= 0 is at most 1: subsets
+of sets that fit, fit. The dual solution q of a larger optimum is an inequality q x <= 1 that all sets keep and x
+breaks. The simplex method begins from sets of one task; the set that enters is the best one at the prices q.
 """
 
 from __future__ import annotations
@@ -37,10 +33,7 @@ class Facet(NamedTuple):
 
 @inlined
 def _mixture(point, member, m, rate, memory, capacity, capacity_mb, q):  # type: ignore[no-untyped-def]
-    """Whether a point is no mixture of sets that fit; q : (m,) out: an inequality q x <= 1 that it breaks then.
-
-    member : (m,) the tasks at which the point is positive.
-    """
+    """Whether a point is no mixture of sets that fit; q, (m,) out, then is an inequality q x <= 1 that it breaks."""
     inverse = np.zeros((m, m))
     weight = np.empty(m)
     sizes, sizes_mb = np.empty(m, np.int64), np.empty(m, np.int64)
@@ -105,12 +98,7 @@ def _round_facet(q, n, whole):  # type: ignore[no-untyped-def]
 
 @compiled
 def separate(s, rate, memory, nodes, compute, capacity_mb, x, q, high):  # type: ignore[no-untyped-def]
-    """A facet that x breaks of each pair of type and slot.
-
-    `s`: `Slots`; `rate`, `memory`: (cells,) samples and megabytes; `nodes`, `compute`, `capacity_mb`: (types,); `x`:
-    (cells,) how far each cell is used; `q`: (cells,) out: whole coefficients; `high`: (pairs,) out: the largest value
-    of a set on one node; 0 where x breaks no facet.
-    """
+    """A facet that x breaks of each pair: q, (cells,) whole coefficients; high, (pairs,) the most on a node, or 0."""
     size = 1
     for j in range(len(s.kind)):
         size = max(size, s.start[j + 1] - s.start[j])
@@ -157,8 +145,6 @@ def separate(s, rate, memory, nodes, compute, capacity_mb, x, q, high):  # type:
 
 
 class Separator:
-    """Facets of the sets of tasks that fit on a node."""
-
     def __init__(self, p: Pool, s: Slots) -> None:
         self.pool, self.slots = p, s
         self._weighing = np.full(len(s.kind), -1)
@@ -188,10 +174,7 @@ class Separator:
         return found
 
     def separate(self, x: Floats) -> list[Facet]:
-        """Facets that x breaks, at most one of each pair.
-
-        `x`: (cells,) how far each cell is used.
-        """
+        """Facets that x, (cells,) how far each cell is used, breaks, at most one of each pair."""
         p, s = self.pool, self.slots
         separate(s, self.rate, self.memory, p.nodes, p.compute, p.capacity_mb, x, self._q, self._high)
         found = []
@@ -203,10 +186,7 @@ class Separator:
         return found
 
     def supports(self, price: Floats) -> list[Facet]:
-        """q x <= K_g max_S q(S) with q in the proportion of the prices, of every pair: they attain its bound.
-
-        `price`: (entries, T).
-        """
+        """q x <= K_g max_S q(S) with q in the proportion of the prices, of every pair: they attain its bound."""
         found = []
         for j in range(len(self.slots.kind)):
             here = np.arange(self.slots.start[j], self.slots.start[j + 1])

@@ -1,16 +1,11 @@
 """The pooled Lagrangian bound: dual prices per node type and slot, and a proof in integers.
 
-Relaxing (4f) and (4g), summed over the nodes of a type, with prices lambda, phi >= 0 leaves every task to choose its
-own best schedule: D(lambda, phi) = sum_gt K_g (C_p lambda + (C_m - r_b) phi) + sum_i max(0, max_l F'_il). Where the
-maximal patterns of a node type are known (`patterns`), the cells of each class have a price pi of their own instead,
-and a node and slot is worth its best pattern: D(pi) = sum_gt K_g max_n sum_c n_c pi_cgt + sum_i max(0, max_l F'_il),
-the dual of the configuration programme, which is stronger. Weak duality makes either an upper bound on OPT for any
-prices, so they may be searched for in doubles; they are rounded to integers and evaluated exactly.
-
-The search is the method of multipliers on the pooled problem: tasks answer one after the other (Gauss-Seidel) to prices
-plus a quadratic penalty on overload, prices follow the overload, the penalty shrinks geometrically. The load of a class
-may be what a mixture of patterns supplies, and the mixture answers to the same penalty. The pooled choices of the last
-round nearly fit; they are where the search for solutions begins.
+With prices lambda, phi >= 0 of (4f) and (4g), summed over the nodes of a type, every task chooses its best schedule:
+D(lambda, phi) = sum_gt K_g (C_p lambda + (C_m - r_b) phi) + sum_i max(0, max_l F'_il). Where the maximal patterns of a
+type are known, each class has a price pi instead, and D(pi) = sum_gt K_g max_n sum_c n_c pi_cgt + sum_i max(0, max_l
+F'_il), the dual of the configuration programme. Weak duality makes either an upper bound on OPT for any prices: they
+are searched for in doubles by the method of multipliers (prices, plus a penalty on overload that shrinks, follow the
+tasks' answers one after the other), rounded to integers, and evaluated exactly.
 """
 
 from __future__ import annotations
@@ -51,13 +46,10 @@ _HEADROOM = 2**61
 
 
 def never_over() -> bool:
-    """A clock that never runs out."""
     return False
 
 
 class DualBound(NamedTuple):
-    """A proved upper bound on OPT with its prices."""
-
     upper: int  # micro-dollars, floor of the exact dual value
     lam: IntArray  # lam, phi: (G, T) integer prices in 1/unit micro-dollars per sample and per MB
     phi: IntArray
@@ -70,25 +62,17 @@ class DualBound(NamedTuple):
 
 
 class Capacity:
-    """What the nodes of a pool hold, and what that is worth at given prices.
-
-    Where a type's patterns are known its price is all in its classes: a node and slot is worth its best pattern. Else
-    lam per sample and phi per MB are prices of classes too, and a node is worth what all of it would cost.
-    """
+    """What the nodes of a pool hold: one is worth its best pattern where they are known, else its parts."""
 
     def __init__(self, p: Pool) -> None:
         self.pool = p
         self.patterns = node_patterns(p)
 
     def listed(self) -> list[Patterns]:
-        """The patterns of the types that have them."""
         return [each for each in self.patterns if each is not None]
 
     def split(self, rent: Prices, lam: Prices, phi: Prices) -> tuple[Prices, Prices, Prices]:
-        """(lam, phi, pi) of the same rents, classes of types with patterns all in pi, of others all in lam and phi.
-
-        `rent`: (C, T) micro-dollars per cell; lam, phi : (G, T) micro-dollars per sample and MB.
-        """
+        """(lam, phi, pi) of the same rents, classes of types with patterns all in pi, of others all in lam and phi."""
         lam, phi, pi = lam.copy(), phi.copy(), np.zeros_like(rent)
         for g, each in enumerate(self.patterns):
             if each is not None:
@@ -97,7 +81,7 @@ class Capacity:
         return lam, phi, pi
 
     def value(self, rent: Prices, lam: Prices, phi: Prices) -> float:
-        """Sum of K_g times a node's worth over types and slots, in doubles; arguments as for `split`."""
+        """Sum of K_g times a node's worth over types and slots, in doubles."""
         p = self.pool
         total = 0.0
         for g, each in enumerate(self.patterns):
@@ -109,7 +93,7 @@ class Capacity:
         return total
 
     def worth(self, lam: IntArray, phi: IntArray, pi: IntArray) -> int:
-        """Sum of K_g times a node's worth over types and slots, exactly; integer prices as in `DualBound`."""
+        """Sum of K_g times a node's worth over types and slots, exactly."""
         p = self.pool
         total = 0
         for g, each in enumerate(self.patterns):
@@ -184,11 +168,7 @@ def dual_bound(pricer: Pricer, effort: int = 1, over: Callable[[], bool] = never
 
 @compiled_in_place
 def _answer(p, link, share, order, price, penalty, limit, used, at, pooled, chosen, cost, usable, table):  # type: ignore[no-untyped-def]
-    """Each task in turn leaves, and takes its best schedule at prices plus the penalty on overload.
-
-    link, share : (J, C) rows that a cell of a class loads, -1 for none, and (J, C, T) nodes that it takes there.
-    price, limit, used : (R, T) price of a node for a slot, nodes, pooled load in nodes, by row.
-    """
+    """Each task in turn leaves, and takes its best schedule at prices plus the penalty on overload."""
     half = 0.5 / penalty
     for i in order:
         begin = p.type_start[i]
@@ -249,15 +229,9 @@ def value_density(p: Pool) -> NDArray[np.float64]:
 class Multipliers:
     """The method of multipliers on the pooled problem, one round at a time.
 
-    Rows are what has a price in every slot. At first a node type has two: compute (4f) and memory (4g). After
-    `by_class` a type with patterns has one for each of its classes instead, whose limit is what a mixture of patterns
-    supplies; the mixture follows the demand.
-
-    `link`, `share`: (C, 2) rows that a cell of a class loads (-1 for none), and nodes that it takes there; `price`: (R,
-    T) micro-dollars for a whole node and slot; `average`: exponentially smoothed price; `nodes`: (G, T) nodes to be
-    filled; less than there are where packing cannot use them; `limit`: (R, T) nodes that each row may take of them;
-    `pooled`: (sum of widths,) local type of each task in each slot of its window, -1 for none; `used`: (R, T) nodes
-    that the pooled answer takes.
+    A row is what has a price in every slot. At first a node type has two, compute (4f) and memory (4g); after
+    `by_class` a type with patterns has one for each class, whose limit is what a mixture of patterns supplies, which
+    follows the demand.
     """
 
     def __init__(self, pricer: Pricer, capacity: Capacity | None = None) -> None:
@@ -265,18 +239,18 @@ class Multipliers:
         kinds, slots = p.tariff.shape
         self._pricer = pricer
         self.capacity = Capacity(p) if capacity is None else capacity
-        self.link = np.stack([2 * p.class_kind, 2 * p.class_kind + 1])
-        self.share = np.empty((2, len(p.class_kind), slots))
+        self.link = np.stack([2 * p.class_kind, 2 * p.class_kind + 1])  # rows that a class's cell loads, -1 for none
+        self.share = np.empty((2, len(p.class_kind), slots))  # nodes that it takes there
         self.share[0] = (p.class_rate / p.compute[p.class_kind])[:, None]
         self.share[1] = (p.class_memory / p.capacity_mb[p.class_kind])[:, None]
-        self.nodes = np.empty((kinds, slots))
+        self.nodes = np.empty((kinds, slots))  # to be filled; less than there are where packing cannot use them
         self.nodes[:] = p.nodes[:, None]
-        self.limit = np.repeat(self.nodes, 2, axis=0)
+        self.limit = np.repeat(self.nodes, 2, axis=0)  # nodes of them that each row may take
         self.unit = max(1.0, float(np.median(value_density(p)))) if p.tasks else 1.0
-        self.price = np.zeros((2 * kinds, slots))
-        self.average = np.zeros((2 * kinds, slots))
-        self.pooled = np.full(int(p.width.sum()), -1, np.int64)
-        self.used = np.zeros((2 * kinds, slots))
+        self.price = np.zeros((2 * kinds, slots))  # micro-dollars for a whole node and slot
+        self.average = np.zeros((2 * kinds, slots))  # the price smoothed exponentially
+        self.pooled = np.full(int(p.width.sum()), -1, np.int64)  # local type of a task in a slot, -1 for none
+        self.used = np.zeros((2 * kinds, slots))  # nodes that the pooled answer takes
         self.mixed: dict[int, tuple[IntArray, Prices]] = {}
         self.least, self.best = np.inf, self._rent_and_prices()
         self._at = places(p)
@@ -287,7 +261,6 @@ class Multipliers:
         )  # fmt: skip
 
     def copy(self) -> Multipliers:
-        """A copy that can go on by itself; it draws the same orders."""
         twin = Multipliers(self._pricer, self.capacity)
         for name in ("link", "share", "nodes", "limit", "price", "average", "pooled", "used"):
             setattr(twin, name, getattr(self, name).copy())
@@ -333,15 +306,10 @@ class Multipliers:
         return rent, resource[:, 0] / p.compute[:, None], resource[:, 1] / p.capacity_mb[:, None]
 
     def proved(self) -> DualBound:
-        """The exact bound at the best prices so far."""
         return self.capacity.proved(self._pricer, *self.best)
 
     def by_weight(self) -> Multipliers:
-        """A method of its own with one more row for each type with patterns, of weights as the best prices have them.
-
-        A class's weight is its part of what the best pattern pays, so that no pattern weighs more than a node; at the
-        price of that pattern the one row says what all prices of classes do.
-        """
+        """A method with one more row per type with patterns: a class weighs its part of the best pattern's pay."""
         p = self._pricer.pool
         twin = Multipliers(self._pricer, self.capacity)
         kinds, slots = p.tariff.shape

@@ -1,7 +1,6 @@
-"""The minimal covers of all tasks of an instance at once, on the pooled tasks of `pricing`.
+"""The minimal covers, those that do not cover without any one of their cells, of all tasks of an instance at once.
 
-A cover is minimal when it does not cover without any one of its cells. A row of a pooled task fixes the counts of the
-outer types, so it holds at most one minimal cover: that with the least count of the inner type that covers.
+A row of a pooled task fixes the counts of the outer types, so it holds at most one: that with the least inner count.
 """
 
 from __future__ import annotations
@@ -40,17 +39,11 @@ class MinimalCovers(NamedTuple):
     rates: tuple[int, int]  # least and largest rate over the (task, node) pairs that can be used; 1 and 1 without any
 
 
-class Options(NamedTuple):
-    """Every pre-processing option of pooled tasks, dominated ones included."""
+def _list_options(instance: Instance, p: Pool) -> tuple[IntArray, IntArray, IntArray]:
+    """Start (n+1,), offset and price of the options of pooled tasks, dominated ones included; one without vendors.
 
-    start: IntArray  # (n+1,) where each task's options begin
-    # first usable slot, from the first slot of the task's widest window; its width or more where there is none.
-    offset: IntArray
-    price: IntArray  # micro-dollars
-
-
-def list_options(instance: Instance, p: Pool) -> Options:
-    """The options of the pooled tasks; one that costs nothing where a task needs no vendor."""
+    An offset is a slot of the task's widest window; its width or more where there is none.
+    """
     begin = instance.vendor_start[p.task]
     count = instance.vendor_start[p.task + 1] - begin
     start = np.concatenate([[0], np.cumsum(np.maximum(count, 1))]).astype(np.int64)
@@ -59,7 +52,7 @@ def list_options(instance: Instance, p: Pool) -> Options:
     which = np.where(count[owner] > 0, begin[owner] + np.arange(len(owner)) - start[owner], len(instance.vendor_price))
     delay, price = np.append(instance.vendor_delay, 0), np.append(instance.vendor_price, 0)
     offset = instance.arrival[p.task][owner] - 1 + delay[which] - p.first[owner]
-    return Options(start, offset.astype(np.int64), price[which].astype(np.int64))
+    return start, offset.astype(np.int64), price[which].astype(np.int64)
 
 
 @lru_cache(maxsize=4)
@@ -82,12 +75,7 @@ def find_small_pool(instance: Instance) -> Pool | None:
 
 @compiled_in_place
 def _list_minimal(p, start, offset, price, far, found, least, largest, cost, usable, done, taken, slowest):  # type: ignore[no-untyped-def]
-    """Write the minimal covers of all pooled tasks; (their number, the first task with a negative cost or -1).
-
-    `found`: (7, n) task, worst, best, work, megabytes, cells, slowest; overwritten. The others are scratch, `usable`
-    all true; of each row: `done`, `taken`, `slowest`, work and number of the cells of outer types, 0 in row 0, and the
-    slowest rate of them.
-    """
+    """Write the minimal covers of all pooled tasks; (their number, the first task with a negative cost or -1)."""
     slowest[0] = far
     negative = -1
     count = 0
@@ -140,13 +128,14 @@ def _all_at_once(instance: Instance) -> MinimalCovers | None:
     p = find_small_pool(instance)
     if p is None:
         return None
-    options = list_options(instance, p)
-    most = int((np.diff(p.row_start) * np.diff(options.start)).sum())
+    options = _list_options(instance, p)
+    most = int((np.diff(p.row_start) * np.diff(options[0])).sum())
     found = np.empty((7, most), np.int64)
     tables = (np.empty(int(((p.width + 1) * p.layer).max(initial=1)), np.int64) for _ in range(2))
     shape = len(p.nodes), int(p.width.max(initial=1))
     rows = (np.zeros(int(np.diff(p.row_start).max(initial=1)), np.int64) for _ in range(3))
     cells = np.empty(shape, np.int64), np.ones(shape, np.bool_)
+    # `found`: rows as the fields of `MinimalCovers`; `rows`: work, number and slowest rate of a row's outer cells.
     count, negative = _list_minimal(p, *options, FAR, found, *tables, *cells, *rows)
     ends = (int(p.rate.min()), int(p.rate.max())) if len(p.rate) else (1, 1)
     return MinimalCovers._make([*found[:, :count], None if negative < 0 else int(negative), ends])

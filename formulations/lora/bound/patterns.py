@@ -1,10 +1,8 @@
 """Patterns: what a node can hold in one slot, when whole tasks have to share whole nodes.
 
 Cells that take the same samples and megabytes of a node type are a *class*. A pattern is a count n_c of each class with
-sum n_c s_c <= C_p and sum n_c r_c <= C_m - r_b; it is maximal when no cell more fits. Where a type has few classes, all
-its maximal patterns are listed (a few thousand). They say more than (4f) and (4g) do after pooling: at prices pi_c per
-cell a node and slot earns at most the best pattern's sum n_c pi_c, which is less than its samples and megabytes would
-earn separately where classes divide a node badly (the configuration bound of vector packing).
+sum n_c s_c <= C_p and sum n_c r_c <= C_m - r_b; it is maximal when no cell more fits. At prices pi_c per cell a node
+and slot earns at most the best pattern's sum n_c pi_c, which is less than its samples and megabytes would earn apart.
 """
 
 from __future__ import annotations
@@ -25,8 +23,6 @@ ACTIVE = 32  # Most patterns in the mixture of one type and slot
 
 
 class Patterns(NamedTuple):
-    """Maximal patterns of one node type."""
-
     first: int  # first, last: its classes are first .. last-1 of the pool's
     last: int
     cells: IntArray  # (patterns, classes) of each class
@@ -34,10 +30,7 @@ class Patterns(NamedTuple):
 
 @compiled
 def list_patterns(rate, memory, most, capacity, capacity_mb, limit, steps, out):  # type: ignore[no-untyped-def]
-    """Write the maximal patterns to `out`; their number, or -1 when there are more than `limit` or too many steps.
-
-    most : (classes,) most cells of each class.
-    """
+    """Write the maximal patterns to `out`; their number, or -1 when there are more than `limit` or too many steps."""
     classes = len(rate)
     count = np.zeros(classes, np.int64)
     free, free_mb = capacity, capacity_mb
@@ -79,10 +72,7 @@ def list_patterns(rate, memory, most, capacity, capacity_mb, limit, steps, out):
 
 
 def maximal_patterns(rate: IntArray, memory: IntArray, capacity: int, capacity_mb: int) -> IntArray | None:
-    """(patterns, classes) all maximal patterns; None when there are too many.
-
-    `rate`, `memory`: (classes,) samples and MB of a cell, positive.
-    """
+    """(patterns, classes) all maximal patterns; None when there are too many."""
     if not 1 <= len(rate) <= CLASSES:
         return None
     order = np.argsort(-rate, kind="stable")
@@ -139,14 +129,11 @@ def _node_values(count, price, values):  # type: ignore[no-untyped-def]
 
 @compiled
 def supplies(patterns, share, nodes, price, used, penalty, steps, index, mass, limit):  # type: ignore[no-untyped-def]
-    """Some steps towards the mixture of patterns, in every slot, whose supply leaves the least penalty on overload.
+    """Steps in every slot towards the mixture of patterns whose supply leaves the least penalty on overload.
 
     The penalty is sum_c max(0, price_c + penalty * (used_c - limit_c))^2; a step moves nodes from the worst pattern of
-    the mixture to the best one of all (pairwise Frank-Wolfe with exact line search).
-
-    `patterns`: (patterns, classes) as doubles; `share`: (classes,) nodes that a cell takes; nodes : (T,) to be filled;
-    `price`, `used`: (classes, T) per node, in nodes; `index`, `mass`: (T, ACTIVE) patterns of the mixture (-1 for none)
-    and the nodes that have them; changed; `limit`: (classes, T) out: supply in nodes.
+    the mixture to the best one of all (pairwise Frank-Wolfe with exact line search). `index`, `mass`: (T, ACTIVE)
+    patterns of the mixture (-1 for none) and the nodes that have them; `limit`: (classes, T) out: supply in nodes.
     """
     classes = len(share)
     worth = np.empty(classes)

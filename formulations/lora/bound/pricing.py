@@ -1,22 +1,22 @@
 """Column pricing for P1: the most profitable schedule of every task at given cell costs, compiled, exact.
 
-The covering dynamic programme of `schedules`, laid out for speed. A count vector is split into the *outer* types and
-one *inner* type (the one that needs most slots); for each outer vector the inner count runs over a contiguous row,
-only as far as the work still asks for it, so the innermost loops are vectorised. The same kernels run in doubles (to
-search for prices) and in 64-bit integers (to prove bounds).
+The dynamic programme of `schedules`, laid out for speed: a count vector is split into the *outer* types and one *inner*
+type, that of most slots, whose count runs over a contiguous row as far as the work asks for it. The same kernels run in
+doubles (to search for prices) and in 64-bit integers (to prove bounds).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sized
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import alternative, compiled, compiled_in_place, inlined, inner
+from ratiobench.formulations.kernels import alternative, compiled, compiled_in_place, copy_list, inlined, inner
 from ratiobench.formulations.lora.bound.exchange import exchange
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, require_table
 from ratiobench.instances.lora.model import Instance, IntArray
@@ -71,7 +71,6 @@ class Pool(NamedTuple):
 
     @property
     def tasks(self) -> int:
-        """Number of tasks."""
         return len(self.task)
 
     @property
@@ -83,132 +82,116 @@ class Pool(NamedTuple):
         return int(((self.width + 1) * layers).max(initial=1))
 
 
-def _undominated_options(instance: Instance, i: int) -> list[tuple[int, int, int]]:
-    """(offset from arrival, price, vendor) of the options that no other beats in price without being later."""
-    vendors = instance.vendors(i)
-    if not vendors:
-        return [(0, 0, -1)]
-    selection: list[tuple[int, int, int]] = []
-    for offset, price, n in sorted((v.delay, v.price, n) for n, v in enumerate(vendors)):
-        if not selection or price < selection[-1][1]:
-            selection.append((offset, price, n))
-    return selection
-
-
 def pool(instance: Instance, spare: int = 0) -> Pool:
-    """The flat arrays of an instance.
-
-    `spare`: so many cells of each type may be used beyond a minimal cover even where they cost.
-    """
+    """The flat arrays of an instance; `spare`: cells of each type usable beyond a minimal cover where they cost."""
     compute = np.array([node.compute for node in instance.node_types], dtype=np.int64)
     memory = np.array([node.memory_mb for node in instance.node_types], dtype=np.int64) - instance.base_memory_mb
     usable = (instance.rate > 0) & (instance.rate <= compute) & (instance.memory_mb[:, None] <= memory)
-    lists: dict[str, list[int]] = {key: [] for key in ("kind", "rate", "offset", "price", "vendor")}
-    starts: dict[str, list[int]] = {"type": [0], "option": [0], "row": [0]}
-    selection: list[int] = []
-    first: list[int] = []
-    width: list[int] = []
-    layer: list[int] = []
-    stride: list[int] = []
-    rows: list[_Rows] = []
-    for i in range(instance.tasks):
-        arrival, deadline = int(instance.arrival[i]), int(instance.deadline[i])
-        types = np.flatnonzero(usable[i])
-        if len(types) == 0:
-            continue
-        fastest = int(instance.rate[i, types].max())
-        options = [o for o in _undominated_options(instance, i) if arrival + o[0] <= deadline]
-        options = [o for o in options if (deadline - arrival - o[0] + 1) * fastest >= instance.work[i]]
-        if not options:
-            continue
-        begin = arrival + options[0][0]
-        span = deadline - begin + 1
-        types = types[np.argsort(instance.rate[i, types], kind="stable")]
-        rates = instance.rate[i, types]
-        negative = (instance.cost(i)[types, begin - 1 : deadline] < 0).sum(axis=1)
-        table = _rows(rates, int(instance.work[i]), span, negative + spare, len(instance.node_types) - 1, i)
-        selection.append(i)
-        first.append(begin - 1)
-        width.append(span)
-        layer.append(table.layer)
-        stride.append(table.stride)
-        rows.append(table)
-        lists["kind"] += types.tolist()
-        lists["rate"] += rates.tolist()
-        for offset, price, vendor in options:
-            lists["offset"].append(arrival + offset - begin)
-            lists["price"].append(price)
-            lists["vendor"].append(vendor)
-        starts["type"].append(len(lists["kind"]))
-        starts["option"].append(len(lists["offset"]))
-        starts["row"].append(starts["row"][-1] + len(table.length))
-    chosen = np.array(selection, dtype=np.int64)
-    sizes = (np.array(width, dtype=np.int64) + 1) * np.array(layer, dtype=np.int64)
+    found = (_serve(instance, i, np.flatnonzero(usable[i]), spare) for i in range(instance.tasks))
+    served = [each for each in found if each is not None]
+
+    def ints(values: Iterable[object]) -> IntArray:
+        return np.array(list(values), dtype=np.int64)
+
+    def starts(parts: Iterable[Sized]) -> IntArray:
+        return ints([0, *accumulate(map(len, parts))])
+
+    def joined(parts: Iterable[IntArray]) -> IntArray:
+        return np.concatenate([np.zeros(0, np.int64), *parts])
+
+    rows = [each.rows for each in served]
+    chosen, width = ints(each.task for each in served), ints(each.width for each in served)
+    layer, type_start = ints(row.layer for row in rows), starts(each.types for each in served)
+    sizes = (width + 1) * layer
     large = sizes > (LONG if sizes.sum() <= MUCH else SHORT)
-    exchanged = (large & (np.diff(starts["type"]) <= 2)).astype(np.int64)
+    exchanged = (large & (np.diff(type_start) <= 2)).astype(np.int64)
     for j in np.flatnonzero(large & (exchanged == 0)).tolist():
-        require_table(layer[j], width[j], selection[j])
+        require_table(rows[j].layer, served[j].width, served[j].task)
     where = np.full(instance.tasks, -1, dtype=np.int64)
     tables = sorted(instance.explicit_cost)
     where[tables] = np.arange(len(tables))
-    shape = (len(tables), len(instance.node_types), instance.slots)
-
-    def column(part: str) -> IntArray:
-        return np.concatenate([np.zeros(0, np.int64), *(getattr(row, part) for row in rows)])
-
-    def ints(values: list[int]) -> IntArray:
-        return np.array(values, dtype=np.int64)
-
-    memory_of_entry = np.repeat(instance.memory_mb[chosen], np.diff(starts["type"]))
-    cells = np.stack([ints(lists["kind"]), ints(lists["rate"]), memory_of_entry])
+    kind, rate = joined(each.types for each in served), joined(each.rates for each in served)
+    cells = np.stack([kind, rate, np.repeat(instance.memory_mb[chosen], np.diff(type_start))])
     classes, klass = np.unique(cells, axis=1, return_inverse=True)
+    class_kind, class_rate, class_memory = map(np.ascontiguousarray, classes)
+    options = ints(option for each in served for option in each.options).reshape(-1, 3)
+    offset, price, vendor = map(np.ascontiguousarray, options.T)
+    types = len(instance.node_types)
     return Pool(
         task=chosen,
         bid=instance.bid[chosen],
         work=instance.work[chosen],
         memory=instance.memory_mb[chosen],
-        first=ints(first),
-        width=ints(width),
-        type_start=ints(starts["type"]),
-        kind=ints(lists["kind"]),
-        rate=ints(lists["rate"]),
-        option_start=ints(starts["option"]),
-        offset=ints(lists["offset"]),
-        price=ints(lists["price"]),
-        vendor=ints(lists["vendor"]),
-        row_start=ints(starts["row"]),
-        length=column("length"),
-        need=column("need"),
-        at=column("at"),
-        less=np.concatenate(
-            [np.zeros((0, max(1, len(instance.node_types) - 1)), np.int64), *(row.less for row in rows)]
-        ),
-        layer=ints(layer),
-        stride=ints(stride),
+        first=ints(each.first for each in served),
+        width=width,
+        type_start=type_start,
+        kind=kind,
+        rate=rate,
+        option_start=starts(each.options for each in served),
+        offset=offset,
+        price=price,
+        vendor=vendor,
+        row_start=starts(row.length for row in rows),
+        length=joined(row.length for row in rows),
+        need=joined(row.need for row in rows),
+        at=joined(row.at for row in rows),
+        less=np.concatenate([np.zeros((0, max(1, types - 1)), np.int64), *(row.less for row in rows)]),
+        layer=layer,
+        stride=ints(row.stride for row in rows),
         exchanged=exchanged if exchanged.any() else None,
         energy=np.ascontiguousarray(instance.energy_wh[chosen]),
         tariff=np.stack([node.tariff for node in instance.node_types]),
         explicit=where[chosen],
-        table_cost=np.array([instance.explicit_cost[i] for i in tables], dtype=np.int64).reshape(shape),
-        nodes=np.array([node.count for node in instance.node_types], dtype=np.int64),
+        table_cost=ints(instance.explicit_cost[i] for i in tables).reshape(len(tables), types, instance.slots),
+        nodes=ints(node.count for node in instance.node_types),
         compute=compute,
         capacity_mb=memory,
         klass=klass.reshape(-1).astype(np.int64),
-        class_kind=np.ascontiguousarray(classes[0]),
-        class_rate=np.ascontiguousarray(classes[1]),
-        class_memory=np.ascontiguousarray(classes[2]),
+        class_kind=class_kind,
+        class_rate=class_rate,
+        class_memory=class_memory,
     )
+
+
+class _Served(NamedTuple):
+    """A task that has a schedule, alone."""
+
+    task: int
+    first: int
+    width: int
+    types: IntArray  # usable, by ascending rate
+    rates: IntArray
+    options: list[tuple[int, int, int]]  # (offset, price, vendor)
+    rows: _Rows
+
+
+def _serve(instance: Instance, i: int, types: IntArray, spare: int) -> _Served | None:
+    """Task i with its usable types; None where no schedule is in time."""
+    arrival, deadline, work = int(instance.arrival[i]), int(instance.deadline[i]), int(instance.work[i])
+    fastest = int(instance.rate[i, types].max(initial=0))
+    # Options that no other one beats in price without being later, by offset from the arrival
+    options: list[tuple[int, int, int]] = []
+    vendors = sorted((v.delay, v.price, n) for n, v in enumerate(instance.vendors(i)))
+    for offset, price, n in vendors or [(0, 0, -1)]:
+        if (not options or price < options[-1][1]) and (deadline - arrival - offset + 1) * fastest >= work:
+            options.append((offset, price, n))
+    if not options:
+        return None
+    begin = arrival + options[0][0]
+    width = deadline - begin + 1
+    types = types[np.argsort(instance.rate[i, types], kind="stable")]
+    rates = instance.rate[i, types]
+    negative = (instance.cost(i)[types, begin - 1 : deadline] < 0).sum(axis=1)
+    rows = _rows(rates, work, width, negative + spare, len(instance.node_types) - 1, i)
+    return _Served(i, begin - 1, width, types, rates, [(arrival + o - begin, q, n) for o, q, n in options], rows)
 
 
 @lru_cache(maxsize=4)
 def find_pool(instance: Instance) -> Pool:
-    """`pool` of an instance, kept for the last few: its bound, its audits and its facts all begin with it."""
     return pool(instance)
 
 
 class _Rows(NamedTuple):
-    """The rows of one task's table; see `Pool`."""
-
     length: IntArray
     need: IntArray
     at: IntArray
@@ -218,11 +201,7 @@ class _Rows(NamedTuple):
 
 
 def _rows(rates: IntArray, work: int, width: int, negative: IntArray, columns: int, task: int) -> _Rows:
-    """A task's rows; the first rate is the inner type's.
-
-    Without negative costs only minimal covers matter: the inner count stops where it covers, and an outer count where
-    it covers alone. Slots of negative cost may be taken on top of that.
-    """
+    """A task's rows, the inner type's rate first; without negative costs only minimal covers and their parts matter."""
     caps = np.minimum(width, -(-work // rates) + negative).tolist()
     outer_caps = caps[1:]
     positions = 1
@@ -285,12 +264,6 @@ def _step(old, new, cost):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _copy(old, new):  # type: ignore[no-untyped-def]
-    for x in range(len(new)):
-        new[x] = old[x]
-
-
-@inlined
 def _both(old, before, new, cost, other):  # type: ignore[no-untyped-def]
     for x in range(len(new)):
         best = old[x + 1]
@@ -304,7 +277,7 @@ def _both(old, before, new, cost, other):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _lower(old, new, cost):  # type: ignore[no-untyped-def]
+def lower_row(old, new, cost):  # type: ignore[no-untyped-def]
     """new[x] = min(new[x], old[x] + cost), as far as `new` goes."""
     for x in range(len(new)):
         take = old[x] + cost
@@ -313,7 +286,6 @@ def _lower(old, new, cost):  # type: ignore[no-untyped-def]
 
 
 def is_exchanged(exchanged: IntArray | None, i: int) -> bool:
-    """Whether a task of the pool is priced by exchanges."""
     return exchanged is not None and bool(exchanged[i])
 
 
@@ -327,10 +299,7 @@ def _is_exchanged(exchanged, i):  # type: ignore[no-untyped-def]
 
 
 def fill(p: Pool, i: int, cost: Any, usable: Any, far: Any, table: Any) -> None:
-    """Find the task's cheapest covers; `cheapest` and `trace` read them from the table; kernels take `_fill`.
-
-    cost, usable : (at least the task's types, at least its width) in the order of p.kind.
-    """
+    """Find the task's cheapest covers; `cheapest` and `trace` read them from the table; kernels take `_fill`."""
     if is_exchanged(p.exchanged, i):
         exchange(p, i, cost, usable, far, table)
     else:
@@ -377,21 +346,21 @@ def fill_table(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
             elif usable[0, t]:
                 _step(old, new, cost[0, t])
             else:
-                _copy(old, new)
+                copy_list(new, old)
                 if outer:
-                    _lower(old, new[stride:], cost[1, t])
+                    lower_row(old, new[stride:], cost[1, t])
             for x in range(0, size, stride):
                 new[x] = far
         return
     for t in range(width - 1, -1, -1):
         new = table[t * size : (t + 1) * size]
         old = table[(t + 1) * size : (t + 2) * size]
-        _copy(old, new)
+        copy_list(new, old)
         if usable[0, t]:
             for o in range(count):
                 begin = p.at[rows + o]
                 length = p.length[rows + o]
-                _lower(old[begin : begin + length - 1], new[begin + 1 : begin + length], cost[0, t])
+                lower_row(old[begin : begin + length - 1], new[begin + 1 : begin + length], cost[0, t])
         for g in range(1, types):
             if usable[g, t]:
                 for o in range(count):
@@ -399,15 +368,12 @@ def fill_table(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
                     if q >= 0:
                         begin = p.at[rows + o]
                         length = p.length[rows + o]
-                        _lower(old[p.at[rows + q] :], new[begin : begin + length], cost[g, t])
+                        lower_row(old[p.at[rows + q] :], new[begin : begin + length], cost[g, t])
 
 
 @inner
 def cheapest(p, i, unit, far, table):  # type: ignore[no-untyped-def]
-    """(total, option, position) of the cheapest cover in a filled table, vendor price times `unit` included.
-
-    option is -1 and total `far` when there is no cover.
-    """
+    """(total, option, position) of the cheapest cover, vendor price times `unit` included; (far, -1, -1) for none."""
     rows = p.row_start[i]
     count = p.row_start[i + 1] - rows
     size = p.layer[i]
@@ -491,12 +457,7 @@ def _priced(p, i, rent, unit, cost):  # type: ignore[no-untyped-def]
 
 @compiled_in_place
 def _answers(p, rent, at, table, first, step, surplus, pooled, cost, usable, chosen):  # type: ignore[no-untyped-def]
-    """Best reduced profit max(0, b - cheapest) of tasks first, first + step, ..., and the schedule that has it.
-
-    `rent`: (C, T) doubles, all non-negative, micro-dollars per cell; `at`: (n,) where each task's places begin;
-    `surplus`: (n,) out; `pooled`: (sum of widths,) out: local type in each slot, -1 for none; `table`, `cost`,
-    `chosen`: scratch; `usable`: all true.
-    """
+    """Best reduced profit max(0, b - cheapest) of tasks first, first + step, ..., and the schedule that has it."""
     for i in range(first, len(p.task), step):
         _priced(p, i, rent, 1.0, cost)
         fill(p, i, cost, usable, np.inf, table)
@@ -513,10 +474,7 @@ def _answers(p, rent, at, table, first, step, surplus, pooled, cost, usable, cho
 
 @compiled_in_place
 def _profits(p, rent, unit, far, table, first, step, profit, cost, usable):  # type: ignore[no-untyped-def]
-    """The same profits, losses included: unit*b - cheapest at rents in 1/unit micro-dollars per cell, of any type.
-
-    `profit`: (n,) out; -far for a task without a schedule; `table`, `cost`: scratch of the rents' type.
-    """
+    """(n,) unit*b - cheapest, losses included, at rents in 1/unit micro-dollars per cell; -far for no schedule."""
     for i in range(first, len(p.task), step):
         _priced(p, i, rent, unit, cost)
         fill(p, i, cost, usable, far, table)
@@ -563,10 +521,7 @@ class Pricer:
         return ReducedProfits(surplus, self._pooled)
 
     def integers(self, rent: IntArray, unit: int, *, losses: bool = False) -> IntArray:
-        """(n,) exact best reduced profits in 1/unit micro-dollars; the caller has made sure that nothing overflows.
-
-        `losses`: as for `signed`; else no profit is below 0.
-        """
+        """(n,) exact best reduced profits in 1/unit micro-dollars; the caller has made sure that nothing overflows."""
         p, parts = self.pool, self._parts
         profit = np.empty(p.tasks, np.int64)
         area = np.empty(self._area.shape, np.int64)

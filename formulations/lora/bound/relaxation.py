@@ -4,7 +4,7 @@
     sum_o z_io <= 1,  sum_g x_igt <= sum_(o that begin by t) z_io,  a x_i >= sum_o c_o z_io (covers),  q x_gt <= high
 
 Decisions are bounds of columns and rows, so that the dual simplex method goes on from the node before. The dual values
-of the facets are prices of cells: the Lagrangian bound at them is no larger than the relaxation, and is what is proved.
+of the facets are prices of cells, whose Lagrangian bound is no larger than the relaxation.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ Covers = Callable[[IntArray, int, list[int]], Sequence[tuple[IntArray, IntArray,
 
 
 class Relaxed(NamedTuple):
-    """An optimal solution of the relaxation."""
-
     value: float  # the optimum, micro-dollars
     options: Floats  # (options,) z; cells: (cells,) x
     cells: Floats
@@ -144,7 +142,6 @@ class Relaxation:
             self._idle += [NEVER_IDLE] * len(rows)
 
     def decide(self, d: Ranges) -> None:
-        """Set the bounds of columns and rows that the decisions ask for."""
         p, s = self.pool, self.slots
         begins = (d.early[self._task] <= self._begin) & (self._begin <= d.late[self._task])
         fixed = d.fixed[s.entry, self._slot]

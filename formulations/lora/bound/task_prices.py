@@ -1,9 +1,7 @@
 """Kernels for prices of single cells, (task, type, slot): what a node earns at most, what a task answers.
 
-A node and slot holds a set of tasks that fits: sum of rates <= C_p, sum of memory <= C_m - r_b. At prices pi_igt it
-earns at most the largest sum of prices of such a set, a knapsack with two constraints, solved by branch and bound over
-its few tasks. A task answers with its best schedule. Where something is decided of a task with one or two usable types,
-a programme over the numbers of its cells finds it; of tasks with more types only cells are decided.
+A node and slot earns the best set of tasks that fits, a knapsack with two constraints. Where something is decided of a
+task of one or two types, a programme over the numbers of its cells finds its answer; of others only cells are decided.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.kernels import compiled, copy_list, copy_table, inlined, inner, inner_allocating
-from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, lower_row, places, trace
 from ratiobench.instances.lora.model import IntArray
 
 Floats = NDArray[np.float64]
@@ -36,7 +34,6 @@ class Slots(NamedTuple):
 
 
 def find_slots(p: Pool) -> Slots:
-    """The pairs by type and slot."""
     slots = p.tariff.shape[1]
     owner = np.repeat(np.arange(p.tasks), np.diff(p.type_start))
     lists: dict[tuple[int, int], list[int]] = {}
@@ -75,12 +72,7 @@ def _sort_down(key, order, n):  # type: ignore[no-untyped-def]
 
 @compiled
 def best_set(value, rate, memory, n, capacity, capacity_mb, chosen, weighing):  # type: ignore[no-untyped-def]
-    """Largest sum of values of a set that fits a node, by branch and bound.
-
-    `value`, `rate`, `memory`: (n,) of the tasks; those without a positive value are left out; `chosen`: (n,) 1 for
-    members of a set that fits, to begin from; out: of the best set; `weighing`: (1,) the weight of compute that was
-    best for values like these, in eighths, -1 for none; out: of these.
-    """
+    """Largest sum of values of a set that fits a node, by branch and bound from `chosen`, where the best is written."""
     order = np.empty(n, np.int64)
     key = np.empty(n, np.float64)
     count = 0
@@ -108,7 +100,7 @@ def best_set(value, rate, memory, n, capacity, capacity_mb, chosen, weighing):  
     # The weight of both constraints with which the relaxed knapsack is worth least.
     best_share, least = 0.5, np.inf
     low, high = 0, 8
-    if weighing[0] >= 0:
+    if weighing[0] >= 0:  # in eighths, what was best for values like these
         low, high = max(0, weighing[0] - 1), min(8, weighing[0] + 1)
     for step in range(low, high + 1):
         share = step / 8.0
@@ -132,7 +124,6 @@ def best_set(value, rate, memory, n, capacity, capacity_mb, chosen, weighing):  
     weight_of = np.empty(count, np.float64)
     for a in range(count):
         j = order[a]
-        weight_of[a] = 0.0
         key[j] = value[j] / max(1e-12, best_share * rate[j] / capacity + (1 - best_share) * memory[j] / capacity_mb)
     _sort_down(key, order, count)
     for a in range(count):
@@ -196,12 +187,7 @@ def best_set(value, rate, memory, n, capacity, capacity_mb, chosen, weighing):  
 
 @inner_allocating
 def node_values(p, s, price, fixed, out, worth, chosen, weighing):  # type: ignore[no-untyped-def]
-    """(pairs,) what one node earns at most in each pair, and a set that earns it.
-
-    `price`: (entries, T) of a cell; `fixed`: (entries, T) OPEN, NEVER or ALWAYS; out : (n,) 1 for tasks that are
-    rejected; `worth`: (pairs,) out. chosen : (cells,) sets that fit; out: 1 for members; `weighing`: (pairs,) as of
-    `best_set`.
-    """
+    """(pairs,) what one node earns at most in each pair, and a set that earns it."""
     size = 1
     for j in range(len(s.kind)):
         size = max(size, s.start[j + 1] - s.start[j])
@@ -239,7 +225,6 @@ class Ranges(NamedTuple):
 
 
 def no_decisions(p: Pool) -> Ranges:
-    """Nothing is decided."""
     entries, slots, n = len(p.kind), p.tariff.shape[1], p.tasks
     return Ranges(
         np.zeros((entries, slots), np.int64), np.zeros(entries, np.int64), np.full(entries, MANY),
@@ -249,9 +234,7 @@ def no_decisions(p: Pool) -> Ranges:
 
 @inlined
 def _counts(p, d, i, cost, most):  # type: ignore[no-untyped-def]
-    """(2,) most cells of each type that a schedule of task i needs: a cover, those that cost less than nothing, and
-    those that it must have.
-    """
+    """(2,) most cells of each type that a schedule needs: a cover, those below 0, and those that it must have."""
     for g in range(2):
         most[g] = 0
     for g in range(p.type_start[i + 1] - p.type_start[i]):
@@ -295,13 +278,6 @@ def _needed(p, d, i, t):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _lower_row(new, old, cost):  # type: ignore[no-untyped-def]
-    for x in range(len(new)):
-        take = old[x] + cost
-        new[x] = min(new[x], take)
-
-
-@inlined
 def _fill_counts(p, d, i, cost, most, table):  # type: ignore[no-untyped-def]
     """table[t, a, b] is the least cost of a cells of the first and b of the second type in slots t, t+1, ..."""
     rows, line = most[0] + 1, most[1] + 1
@@ -321,10 +297,10 @@ def _fill_counts(p, d, i, cost, most, table):  # type: ignore[no-untyped-def]
             for x in range(layer):
                 new[x] = old[x]
         if cost[0, t] < np.inf:
-            _lower_row(new[line:], old[: layer - line], cost[0, t])
+            lower_row(old[: layer - line], new[line:], cost[0, t])
         if two and cost[1, t] < np.inf:
             for a in range(rows):
-                _lower_row(new[a * line + 1 : (a + 1) * line], old[a * line : (a + 1) * line - 1], cost[1, t])
+                lower_row(old[a * line : (a + 1) * line - 1], new[a * line + 1 : (a + 1) * line], cost[1, t])
 
 
 @inlined
@@ -382,13 +358,7 @@ def _is_plain(p, d, i):  # type: ignore[no-untyped-def]
 
 @inner_allocating
 def answers(p, d, price, bonus, places, table, gain, option, local):  # type: ignore[no-untyped-def]
-    """Best reduced profit of every task, losses included, and the schedule that has it.
-
-    `d`: `Ranges`. price : (entries, T) micro-dollars per cell; `bonus`: more than a schedule can cost: what a task of
-    more than two types is paid for a cell that it must have; `places`: (n,) where each task's slots begin in `local`;
-    `gain`: (n,) out, -inf where there is no schedule; `option`: (n,) out, -1 for none; local : (sum of widths,) out:
-    local type in each slot, -1 for none.
-    """
+    """Best reduced profit of every task, losses included (-inf for none), its option (-1) and local types (-1)."""
     width = 0
     for i in range(len(p.task)):
         width = max(width, p.width[i])
@@ -459,9 +429,7 @@ def _answer_each(p, d, price, bonus, places, table, gain, option, local, cost, m
 
 
 class Scratch(NamedTuple):
-    """What an evaluation writes."""
-
-    worth: Floats  # (pairs,); chosen, weighing: as of `node_values`
+    worth: Floats  # (pairs,); chosen: (cells,) 1 for members of a set; weighing: (pairs,) of `best_set`, -1 for none
     chosen: IntArray
     weighing: IntArray
     gain: Floats  # gain, option, local: as of `answers`
@@ -471,7 +439,6 @@ class Scratch(NamedTuple):
 
 
 def new_scratch(p: Pool, s: Slots) -> Scratch:
-    """Scratch for evaluations of a pool."""
     pairs, n = len(s.kind), p.tasks
     return Scratch(
         np.empty(pairs), np.zeros(len(s.entry), np.int64), np.full(pairs, -1), np.empty(n), np.empty(n, np.int64),
@@ -493,12 +460,7 @@ def _evaluate(p, s, d, price, bonus, places, w):  # type: ignore[no-untyped-def]
 
 @compiled
 def descend(p, s, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain):  # type: ignore[no-untyped-def]
-    """Better prices by a deflected subgradient method with Polyak's steps.
-
-    `price`: (entries, T) to begin with; changed; `state`: (3,) least bound so far, factor of the steps, evaluations
-    since the bound fell; changed; `direction`: (cells,) of the last step; changed; `best_price`, `best_gain`: (entries,
-    T) and (n,) out: of the least bound.
-    """
+    """Better prices by a deflected subgradient method with Polyak's steps; `best_price`, `best_gain`: of the least."""
     cells = len(s.entry)
     scratch = np.empty(cells, np.int64), np.empty(cells), np.empty(cells)
     _descend(p, s, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain, scratch)
@@ -558,10 +520,7 @@ def _descend(p, s, d, price, bonus, places, w, known, state, direction, rounds, 
 
 @compiled
 def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
-    """Best reduced profit of the schedules that use each cell.
-
-    `reach`: (entries, T) out, -inf where there is none; inf for tasks of more than two types.
-    """
+    """(entries, T) best reduced profit of schedules with each cell, -inf for none; inf for more than two types."""
     width = 0
     for i in range(len(p.task)):
         width = max(width, p.width[i])
@@ -636,7 +595,6 @@ def _go_through_each(p, d, price, table, reach, cost, most, before, after):  # t
 
 
 def warm(p: Pool) -> None:
-    """Compile and cache the kernels by using each once."""
     s, d, w = find_slots(p), no_decisions(p), new_scratch(p, find_slots(p))
     price = np.zeros((len(p.kind), p.tariff.shape[1]))
     direction, gain, state = np.zeros(len(s.entry)), np.empty(p.tasks), np.array([np.inf, 1.0, 0.0])

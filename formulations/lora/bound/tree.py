@@ -40,11 +40,7 @@ class Tree(NamedTuple):
 
 
 def whole_prices(instance: Instance, task: IntArray, kind: IntArray, price: Prices) -> certificate.Prices:
-    """Return a table of prices of single cells as certificates have it: whole numbers, no zeros at the ends of a row.
-
-    `instance`: of which the tasks, node types and slots are; `task`, `kind`: (entries,) task and node type of the cells
-    that a row prices; `price`: (entries, T) micro-dollars.
-    """
+    """A table of prices of single cells as certificates have it: whole numbers, no zeros at the ends of a row."""
     nothing = ((0,) * instance.slots,) * len(instance.node_types)
     rows = []
     for i, g, row in zip(task.tolist(), kind.tolist(), np.rint(price * UNIT).astype(np.int64), strict=True):

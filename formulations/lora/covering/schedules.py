@@ -1,13 +1,8 @@
 """P1, the schedule-selection view of P (eq. 5): one task's schedules, and the covering dynamic programme over them.
 
-A schedule of task i takes, in each slot of a window, at most one node, until the work M_i is covered. Nodes of one type
-have the same rate, so a schedule's work S and number of cells n depend only on how many slots it takes on each type:
-its *count vector* x, with S = sum_g x_g s_g and n = sum_g x_g. The dynamic programme here runs over count vectors and
-optimises a sum of cell costs exactly (in integers, or in doubles in a fixed order). Everything else that the project
-asks of schedules (cheapest cover at given prices, max-price objective (10) by thresholds, extremes of bbar over minimal
-covers, kappa) reads its answer out of that one table.
-
-Kernels are compiled by numba without fast-math; the same inputs give the same results on any machine.
+A schedule takes, in each slot of a window, at most one node, until the work M_i is covered. Nodes of a type have the
+same rate, so its work S and number of cells n depend only on its *count vector* x, the slots on each type: S = sum_g
+x_g s_g, n = sum_g x_g. The programme runs over count vectors and optimises a sum of cell costs exactly.
 """
 
 from __future__ import annotations
@@ -30,10 +25,7 @@ REMEDY = "longer slots (`import --slot 10m`, the key `slot` of a recipe) or fewe
 
 
 class StateSpaceTooLarge(InputError):
-    """A task has too many node types and slots, or too much work in small steps, for the exact dynamic programme.
-
-    `task`: which; None where that is not known.
-    """
+    """A task has too many node types and slots, or too much work in small steps, for the exact dynamic programme."""
 
     def __init__(self, problem: str, task: int | None = None) -> None:
         super().__init__("", "" if task is None else f"tasks[{task}]", f"{problem}; {REMEDY}")
@@ -71,13 +63,11 @@ class Space(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Number of slots in the widest window; 0 when there is none."""
         return max(0, self.last - self.first + 1)
 
 
 @lru_cache(maxsize=16)
 def _capacities(public: Public) -> tuple[IntArray, IntArray]:
-    """(G,) C_p and C_m - r_b, kept: they are asked for at every task."""
     return public.compute, public.memory_mb
 
 
@@ -147,11 +137,7 @@ def _count_states(rates, work, caps, negative, width, counts, total, cells, less
 
 
 def states(rates: IntArray, work: int, width: int, negative: IntArray | None = None, task: int | None = None) -> States:
-    """The count vectors of schedules that can be optimal for some cell costs.
-
-    `width`: slots in the window; `negative`: (G',) number of slots of negative cost per type; None for none. Without
-    them only minimal covers and their parts are kept.
-    """
+    """The count vectors that can be optimal for some cell costs with `negative` slots of negative cost of each type."""
     if negative is None:
         negative = np.zeros(len(rates), dtype=np.int64)
     caps = np.minimum(width, np.maximum(-(-work // rates), negative)).astype(np.int64)
@@ -175,11 +161,7 @@ def states(rates: IntArray, work: int, width: int, negative: IntArray | None = N
 
 @compiled
 def cover_table(cost, usable, less, far, table):  # type: ignore[no-untyped-def]
-    """Fill table[t, x]: least cost of taking exactly x among slots t.. of the window; `far` where impossible.
-
-    `cost`: (G', W) cell costs, int64 or float64; `usable`: (G', W) cells that may be taken; `table`: (W+1, N),
-    overwritten.
-    """
+    """Fill table[t, x], (W+1, N): least cost of taking exactly x among slots t.. of the window; `far` if impossible."""
     types, width = cost.shape
     size = less.shape[0]
     table[width, 0] = 0
@@ -200,10 +182,7 @@ def cover_table(cost, usable, less, far, table):  # type: ignore[no-untyped-def]
 
 @compiled
 def first_cover(cost, usable, node, less, far, table, start, x):  # type: ignore[no-untyped-def]
-    """The lexicographically smallest list of (slot, node) among the covers that attain table[start, x].
-
-    Returns (n, 2) rows [node, slot offset in the window].
-    """
+    """(n, 2) [node, slot offset]: the smallest list of (slot, node) among the covers that attain table[start, x]."""
     types, width = cost.shape
     chosen = np.empty((width, 2), np.int64)
     n = 0
@@ -235,13 +214,10 @@ class Cover(NamedTuple):
 def cheapest_cover(
     task: Task, public: Public, cost: NDArray[Any], usable: NDArray[np.bool_], node: IntArray, unit: int = 1
 ) -> Cover | None:
-    """The schedule of least vendor price plus cell costs (additive prices), exactly.
+    """The schedule of least vendor price times `unit` plus cell costs, exactly; none if no schedule covers the work.
 
     Ties: fewest cells, then the lexicographically smallest list of (slot, node); among options the first.
-
-    `cost`: (G, T) int64 or float64 cost of a cell of each type in each slot; `usable`: (G, T) whether some node of the
-    type can be taken in the slot; `node`: (G, T) which node that is; `unit`: what one micro-dollar is in the cell costs
-    (vendor prices are multiplied by it); returns none if no schedule covers the work.
+    `usable`, `node`: (G, T) whether some node of the type can be taken in the slot, and which one that is.
     """
     menu = space(task, public)
     if menu.width == 0 or len(menu.types) == 0:
@@ -281,10 +257,7 @@ def cheapest_cover(
 
 
 class Extremes(NamedTuple):
-    """All minimal covers of a task and option, by count vector: work S, cells n, least and largest operational cost.
-
-    `slowest` is the least rate among the types that the count vector uses.
-    """
+    """All minimal covers of an option: work S, cells n, least rate that is used, least and largest operational cost."""
 
     option: int
     price: int
@@ -296,10 +269,7 @@ class Extremes(NamedTuple):
 
 
 def minimal_covers(task: Task, public: Public, *, every_cover: bool = False) -> list[Extremes]:
-    """The minimal covers (or, on request, all covers) of each option; empty where there is none.
-
-    A cover is minimal when it does not cover without any one of its cells: S - min rate used < M.
-    """
+    """The minimal covers (or, on request, all covers) of each option; empty where there is none."""
     menu = space(task, public)
     if menu.width == 0 or len(menu.types) == 0:
         return []

@@ -1,8 +1,4 @@
-"""Ruin and recreate: the compiled search of `improve` and `batch`.
-
-There is one kernel, for insertion alone too, and one place in it that inserts: half of all compiling was of `insert`,
-by itself and once more in each of its callers.
-"""
+"""Ruin and recreate: the compiled search of `improve` and `batch`."""
 
 from __future__ import annotations
 
@@ -11,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ratiobench.formulations.draws import draw_below, draw_unit
 from ratiobench.formulations.kernels import compiled_in_place, inlined, sort_few
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, insert, put_back, remove, revert
-from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.formulations.lora.heuristic.state import State, copy_into
 from ratiobench.instances.lora.model import IntArray
 
@@ -81,11 +77,7 @@ def _new_block(p: Pool, most: int) -> _Block:
 
 @inlined
 def _ruin(p, s, d, b, rank, low, high, most):  # type: ignore[no-untyped-def]
-    """Remove up to `most` admitted tasks and list them with some rejected ones, in the order of insertion.
-
-    They are met at a random moment, their windows lie in low .. high-1, and the order is random but leans to high rank.
-    Returns their number, the change of welfare, and a random share of the rents.
-    """
+    """Remove up to `most` tasks of a random moment; list them and some rejected ones in the order of insertion."""
     count = 0
     removed = 0
     added = 0
@@ -152,13 +144,11 @@ def _settle(p, s, d, b, count, change, temperature):  # type: ignore[no-untyped-
     return change
 
 
+# One kernel, for insertion alone too, with one place that inserts: half of all compiling was of `insert`, by itself and
+# once more in each of its callers.
 @compiled_in_place
 def _search(p, s, d, b, order, share, rank, low, high, most, first, last, planned, heat, apart, best_state):  # type: ignore[no-untyped-def]
-    """Blocks first .. last-1 of `planned`, or where `most` is 0 the insertion of `order` as the only block.
-
-    A block removes some tasks and inserts them and some rejected ones again; tasks may be moved to other nodes of a
-    slot to make room, and what lost too much is taken back. With `apart` the best state is written to `best_state`.
-    """
+    """Blocks first .. last-1 of `planned`, or where `most` is 0 the insertion of `order` as the only block."""
     ruined = most > 0
     welfare = 0
     best = 0

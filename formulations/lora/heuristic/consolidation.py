@@ -1,13 +1,9 @@
 """Free room gathered on few nodes, for node types whose patterns are not known.
 
 Nodes of a type are alike, and a task may run on another one in every slot, so cells of a slot change places for
-nothing. Where sizes are many, every node is left with a little that no cell fits into; all of it together has room for
-more. Two nodes at a time are packed again, the fuller one as full as a bounded search can make it (minimum bin slack,
-Gupta and Ho 1999, with two resources and what the other node must still hold). Where patterns are known, a slot is
-packed anew instead: see `packing`.
-
-What a slot has left is often less than the smallest cell. A task may run in another slot, too: two tasks exchange a
-slot each, so that free capacity is gathered in fewer slots, where whole cells fit.
+nothing. Two nodes at a time are packed again, the fuller one as full as a bounded search can make it (minimum bin
+slack, Gupta and Ho 1999, with two resources and what the other node must still hold). Then two tasks exchange a slot
+each, so that free capacity is gathered in fewer slots, where whole cells fit.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inlined, sort_stably
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost
-from ratiobench.formulations.lora.heuristic.insertion import Workspace
+from ratiobench.formulations.lora.heuristic.insertion import Workspace, find_entry
 from ratiobench.formulations.lora.heuristic.state import State
 
 STEPS = 2_000  # Steps of the search for one pair of nodes
@@ -29,15 +25,11 @@ DEARER = 0.2  # What an exchange may cost, as a part of the rent of the capacity
 
 
 def find_types_without_patterns(d: Workspace) -> list[int]:
-    """The node types whose patterns are not known."""
     return [g for g in range(len(d.classes)) if d.first_pattern[g] == d.first_pattern[g + 1]]
 
 
 def consolidate(p: Pool, s: State, d: Workspace, turn: int | None = None) -> None:
-    """Gather the room of all slots, or with `turn` of the next ones that are as many as `AT_ONCE` allows.
-
-    Only types without listed patterns are looked at, and slots in which cells have a price.
-    """
+    """Gather the room of all slots with prices, or with `turn` of the next ones, as many as `AT_ONCE` allows."""
     for g in find_types_without_patterns(d):
         partners = min(24, max(2, PAIRS // int(p.nodes[g])))
         for low, high in _spans(p, g, turn):
@@ -60,17 +52,13 @@ def _spans(p: Pool, g: int, turn: int | None) -> tuple[tuple[int, int], tuple[in
 
 
 def warm(p: Pool, s: State, d: Workspace) -> None:
-    """Compile the kernels by use."""
     _gather(p, s, d, 0, 0, 0, 2)
     _exchange_slots(p, s, d, 0, 0, 0)
 
 
 @inlined
 def _fuller(count, value, rate, memory, least, least_mb, most, most_mb, steps, taken, best):  # type: ignore[no-untyped-def]
-    """Look for items of more value than those in `best`, within limits of both resources; whether some were found.
-
-    `value`, `rate`, `memory`: (count,) items in descending value; `best`: (count,) in and out.
-    """
+    """Look for items of more value than those in `best`, within limits of both resources; whether some were found."""
     start = 0.0
     rest = 0.0
     rest_rate = np.int64(0)
@@ -130,7 +118,6 @@ def _fuller(count, value, rate, memory, least, least_mb, most, most_mb, steps, t
 
 @compiled
 def _gather(p, s, d, kind, low, high, partners):  # type: ignore[no-untyped-def]
-    """Gather the room of a type's nodes in the slots low .. high-1."""
     first_node = d.first_node[kind]
     nodes = d.first_node[kind + 1] - first_node
     compute, capacity_mb = p.compute[kind], p.capacity_mb[kind]
@@ -159,12 +146,10 @@ def _gather(p, s, d, kind, low, high, partners):  # type: ignore[no-untyped-def]
         for a in range(d.start[slot], d.start[slot + 1]):
             i = d.members[a]
             if 0 <= s.place[d.at[i] + slot - p.first[i]] - first_node < nodes:
-                for j in range(p.type_start[i], p.type_start[i + 1]):
-                    if p.kind[j] == kind:
-                        found[0, count] = i
-                        found[1, count] = p.rate[j]
-                        key[count] = d.rent[p.klass[j], slot]
-                        priced += key[count]
+                j = find_entry(p, i, kind)
+                found[0, count], found[1, count] = i, p.rate[j]
+                key[count] = d.rent[p.klass[j], slot]
+                priced += key[count]
                 count += 1
         if priced <= 0:
             continue
@@ -232,15 +217,6 @@ def _gather(p, s, d, kind, low, high, partners):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _entry(p, i, kind):  # type: ignore[no-untyped-def]
-    """The task's entry for a node type that it can use."""
-    e = p.type_start[i]
-    while p.kind[e] != kind:
-        e += 1
-    return e
-
-
-@inlined
 def _can_run(p, s, d, i, slot):  # type: ignore[no-untyped-def]
     """Whether the task's window and offer allow a cell in the slot, in which it has none."""
     t = slot - p.first[i]
@@ -252,7 +228,7 @@ def _exchange(p, s, d, kind, i, slot, j, other):  # type: ignore[no-untyped-def]
     """Let task i run in the slot and on the node of task j, and j in those of i."""
     k, node = s.place[d.at[i] + slot - p.first[i]], s.place[d.at[j] + other - p.first[j]]
     for task, old, was, new, to in ((i, slot, k, other, node), (j, other, node, slot, k)):
-        e = _entry(p, task, kind)
+        e = find_entry(p, task, kind)
         here = d.at[task] - p.first[task]
         s.place[here + old] = -1
         s.place[here + new] = to
@@ -281,9 +257,8 @@ def _shift(task, rate, at, to, i, new):  # type: ignore[no-untyped-def]
 def _exchange_slots(p, s, d, kind, low, high):  # type: ignore[no-untyped-def]
     """Gather a type's free capacity in few of the slots low .. high-1; returns the number of exchanges.
 
-    Two tasks exchange a slot each: a node takes a slightly larger cell from another slot and gives one of its cells
-    for it, so that a part of its free capacity moves to the other slot. The sum of squares of what is free on a node
-    grows with every exchange. It may cost `DEARER` times the rent of the capacity that is moved.
+    A node takes a slightly larger cell from another slot and gives one of its cells for it. The sum of squares of what
+    is free on a node grows with every exchange, which may cost `DEARER` times the rent of the capacity that it moves.
     """
     first_node, last_node = d.first_node[kind], d.first_node[kind + 1]
     slots = high - low
@@ -299,7 +274,7 @@ def _exchange_slots(p, s, d, kind, low, high):  # type: ignore[no-untyped-def]
         for a in range(d.start[slot], d.start[slot + 1]):
             i = d.members[a]
             if first_node <= s.place[d.at[i] + slot - p.first[i]] < last_node:
-                _shift(task[here], rate[here], count[here], 0, i, p.rate[_entry(p, i, kind)])
+                _shift(task[here], rate[here], count[here], 0, i, p.rate[find_entry(p, i, kind)])
                 count[here] += 1
     done = 0
     for slot in range(low, high):
@@ -331,7 +306,7 @@ def _exchange_slots(p, s, d, kind, low, high):  # type: ignore[no-untyped-def]
                     better = float(more) * float(s.free[node, other] + more - free)
                     if better <= gain or more_mb > s.free_mb[k, slot] or -more_mb > s.free_mb[node, other]:
                         continue
-                    rent = d.rent[p.klass[_entry(p, j, kind)], slot] / rate[there, y]
+                    rent = d.rent[p.klass[find_entry(p, j, kind)], slot] / rate[there, y]
                     cost = base_cost(p, j, kind, slot) - base_cost(p, j, kind, other) - saved
                     if cost <= DEARER * more * rent and _can_run(p, s, d, j, slot):
                         gain, one, two = better, x, y

@@ -1,13 +1,11 @@
 """Feasible solutions on real nodes: pooled answers packed, then large-neighbourhood search; the best is kept.
 
-All capacities are integers on single nodes, so whatever comes out is feasible by construction; it is verified again by
-`check` all the same. Randomness is a 64-bit xorshift seeded by the caller, and what runs in parallel does so whatever
-the number of threads: the same effort gives the same solution.
+What runs in parallel does so whatever the number of threads: the same effort and seed give the same solution.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
@@ -15,7 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.lora.bound.lagrangian import LAST_PENALTY, DualBound, never_over, value_density
+from ratiobench.formulations.lora.bound.lagrangian import (
+    LAST_PENALTY,
+    DualBound,
+    Multipliers,
+    never_over,
+    value_density,
+)
 from ratiobench.formulations.lora.bound.patterns import Patterns, node_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.heuristic import consolidation
@@ -56,8 +60,6 @@ PARTS = 2  # Parts of the day that are improved side by side
 
 
 class Found(NamedTuple):
-    """A solution, its welfare, and the blocks that were tried."""
-
     solution: Solution
     welfare: int
     blocks: int
@@ -82,32 +84,26 @@ def heuristic(
     tell: Tell = ignore_solution,
     threads: int = 2,
 ) -> Found:
-    """A good solution: several constructions guided by the dual prices, the best of them improved.
-
-    Constructions: the pooled answer behind the bound, packed onto nodes; insertion by value density or bid at shares of
-    the dual prices; `start`.
-
-    `effort`: units of the search that improves; more of it continues what less of it does; `enough`: a welfare at which
-    to stop, None for the bound.
-    """
+    """A good solution: several constructions guided by the dual prices, the best of them improved up to `enough`."""
     if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)
-    workspace = new_workspace(p, patterns_of(p, bound), bound.rent, seed)
-    rank = value_density(p)
     target = bound.upper if enough is None else enough
-    best = _constructed(instance, p, bound, workspace, rank, start, over, target)
-    tell(partial(solution_of_state, instance, p, best))
-    improve = _anneal if p.tasks < FEW else _descend
-    done = 0
-    if best.welfare >= target:
-        return Found(solution_of_state(instance, p, best), best.welfare, done)
+    search = _Search(instance, p, bound, effort, seed, over)
+    best = search.construct(start, target)
     with ThreadPoolExecutor(threads) as workers:
-        for state, blocks in improve(p, workspace, best, rank, effort, seed, over, workers):
-            best = state
-            done += blocks
-            if best.welfare >= target:
-                break
-            tell(partial(solution_of_state, instance, p, best))
+        steps = search.anneal(best, workers) if p.tasks < FEW else search.descend(best, workers)
+        return follow(instance, p, best, steps, target, tell)
+
+
+def follow(
+    instance: Instance, p: Pool, best: State, steps: Iterator[tuple[State, int]], target: int, tell: Tell
+) -> Found:
+    """Improve the best state by steps, which give the next one and the blocks that it took, up to the target."""
+    done = 0
+    tell(partial(solution_of_state, instance, p, best))
+    while best.welfare < target and (step := next(steps, None)) is not None:
+        best, done = step[0], done + step[1]
+        tell(partial(solution_of_state, instance, p, best))
     return Found(solution_of_state(instance, p, best), best.welfare, done)
 
 
@@ -117,144 +113,134 @@ def patterns_of(p: Pool, bound: DualBound) -> tuple[Patterns | None, ...]:
 
 
 def warm_consolidation(p: Pool, bound: DualBound) -> None:
-    """Compile by use what is needed for a type without listed patterns alone."""
     consolidation.warm(p, empty_state(p), new_workspace(p, patterns_of(p, bound), bound.rent, 1))
 
 
 def warm(instance: Instance, p: Pool, bound: DualBound) -> None:
     """Compile the search by use, with both improvements: it takes one of them, by the number of tasks, or none."""
     heuristic(instance, p, bound)
-    workspace = new_workspace(p, patterns_of(p, bound), bound.rent, 1)
+    search = _Search(instance, p, bound, 1, 1, never_over)
     with ThreadPoolExecutor(1) as workers:
-        for improve in (_anneal, _descend):
-            next(improve(p, workspace, empty_state(p), value_density(p), 1, 1, never_over, workers))
+        for improve in (search.anneal, search.descend):
+            next(improve(empty_state(p), workers))
 
 
-def _constructed(
-    instance: Instance,
-    p: Pool,
-    bound: DualBound,
-    workspace: Workspace,
-    rank: NDArray[np.float64],
-    start: Solution | None,
-    over: Callable[[], bool],
-    target: int,
-) -> State:
-    orders = [np.argsort(-each, kind="stable") for each in (rank, p.bid.astype(np.float64))]
+class _Search:
+    def __init__(
+        self, instance: Instance, p: Pool, bound: DualBound, effort: int, seed: int, over: Callable[[], bool]
+    ) -> None:
+        self.instance, self.pool, self.bound, self.over = instance, p, bound, over
+        self.effort, self.seed = effort, seed
+        self.desk = new_workspace(p, patterns_of(p, bound), bound.rent, seed)
+        self.rank = value_density(p)
 
-    def finished(s: State, order: IntArray, shares: tuple[float, ...]) -> State:
-        begin(p, workspace, s)
+    def finish(self, s: State, order: IntArray, shares: tuple[float, ...]) -> State:
+        """Insert what fits at these shares of the rents, and then for nothing."""
+        begin(self.pool, self.desk, s)
         for share in (*shares, 0.0):
-            consolidate(p, s, workspace)
-            insert_all(p, s, workspace, order, share)
+            consolidate(self.pool, s, self.desk)
+            insert_all(self.pool, s, self.desk, order, share)
         return s
 
-    best = finished(empty_state(p), orders[0], (0.5,))
-    attempts: list[Callable[[], State]] = []
-    if start is not None:
-        attempts.append(partial(finished, state_of(instance, p, start), orders[0], ()))
-    if p.tasks < FEW:
-        pairs = [(order, share) for order in orders for share in (0.0, 0.5, 1.0)]
-        attempts += [partial(finished, empty_state(p), order, (share,)) for order, share in pairs]
-    if bound.state is not None:
-        # Gathered room is filled at the full price once more before it is sold for less.
-        many = consolidation.find_types_without_patterns(workspace)
-        shares = (1.0, 1.0, 0.5) if many else (1.0, 0.5)
-        packings = _corrected(p, workspace, bound, lambda s: finished(s, orders[0], shares))
-        attempts += [partial(next, packings)] * (UNLISTED_CORRECTIONS if many else CORRECTIONS)
-    for attempt in attempts:
-        if best.welfare >= target or over():
-            break
-        best = max(best, attempt(), key=lambda state: state.welfare)
-    return best
+    def construct(self, start: Solution | None, target: int) -> State:
+        p, finish = self.pool, self.finish
+        orders = [np.argsort(-each, kind="stable") for each in (self.rank, p.bid.astype(np.float64))]
+        best = finish(empty_state(p), orders[0], (0.5,))
+        attempts: list[Callable[[], State]] = []
+        if start is not None:
+            attempts.append(partial(finish, state_of(self.instance, p, start), orders[0], ()))
+        if p.tasks < FEW:
+            pairs = [(order, share) for order in orders for share in (0.0, 0.5, 1.0)]
+            attempts += [partial(finish, empty_state(p), order, (share,)) for order, share in pairs]
+        if self.bound.state is not None:
+            # Gathered room is filled at the full price once more before it is sold for less.
+            many = find_types_without_patterns(self.desk)
+            packings = self.correct(self.bound.state, orders[0], (1.0, 1.0, 0.5) if many else (1.0, 0.5))
+            attempts += [partial(next, packings)] * (UNLISTED_CORRECTIONS if many else CORRECTIONS)
+        for attempt in attempts:
+            if best.welfare >= target or self.over():
+                break
+            best = max(best, attempt(), key=lambda state: state.welfare)
+        return best
+
+    def correct(self, state: Multipliers, order: IntArray, shares: tuple[float, ...]) -> Iterator[State]:
+        """Pooled answers packed onto nodes, each after the limits were cut to what the packing before could fill."""
+        p, state = self.pool, state.by_weight()
+        while True:
+            s = empty_state(p)
+            begin(p, self.desk, s)
+            pack_pooled(p, s, self.desk, state.pooled)
+            yield self.finish(s, order, shares)
+            excess = state.used - state.count_nodes(running_cells(p, s))
+            cut = np.maximum(state.used - excess, state.limit - 0.5 * excess - 0.02)
+            state.limit = np.where(excess > 1e-6, np.minimum(state.limit, cut), state.limit)
+            for _ in range(ANSWERS):
+                state.round(FIRMNESS * LAST_PENALTY)
+
+    def anneal(self, best: State, threads: ThreadPoolExecutor) -> Iterator[tuple[State, int]]:
+        p = self.pool
+        heats = [heat * float(np.median(p.bid)) for heat in HEATS]
+        desks = [copy_workspace(p, self.desk, self.seed + chain, apart=True) for chain in range(len(HEATS))]
+        chunk = CHUNK if find_types_without_patterns(self.desk) else BLOCKS
+
+        def run(best: State, last: int, blocks: int, desk: Workspace, heat: float) -> State:
+            state, best_state = copy_state(best), copy_state(best)
+            begin(p, desk, state)
+            for first in range(0, last, chunk):
+                if self.over():
+                    break
+                consolidate(p, state, desk)
+                _fill_over_time(p, state, desk, self.rank, first // chunk)
+                anneal(p, state, desk, self.rank, first, min(last, first + chunk), blocks, heat, best_state)
+            return best_state
+
+        return anneal_side_by_side(best, run, desks, heats, BLOCKS + 4 * p.tasks, self.effort, self.over, threads)
+
+    def descend(self, best: State, threads: ThreadPoolExecutor) -> Iterator[tuple[State, int]]:
+        """Blocks that lose nothing, in two parts of the day at once that share no task; where they meet changes."""
+        p = self.pool
+        desks = [copy_workspace(p, self.desk, self.seed + part) for part in range(PARTS)]
+        s = copy_state(best)
+        begin(p, self.desk, s)
+        left, last, turn = self.effort * BLOCKS_PER_TASK * p.tasks, p.first + p.width, 0
+        while left > 0 and not self.over():
+            # The golden ratio spreads the places where the parts meet evenly over the middle of the day.
+            quantile = 0.25 + 0.5 * ((turn * 0.6180339887498949) % 1.0)
+            meet = int(np.quantile(last, quantile, method="lower"))
+            spans = ((0, meet), (meet, p.tariff.shape[1]))
+            consolidate(p, s, self.desk, turn)
+            _fill_over_time(p, s, self.desk, self.rank, turn)
+            sizes = [int(((p.first >= low) & (last <= high)).sum()) for low, high in spans]
+            blocks = min(left, CHUNK)
+            shares = [blocks * size // max(1, sum(sizes)) for size in sizes]
+            jobs = [
+                threads.submit(descend, p, s, each, self.rank, low, high, share)
+                for each, (low, high), share in zip(desks, spans, shares, strict=True)
+            ]
+            for job in jobs:
+                job.result()
+            left -= blocks
+            turn += 1
+            if s.welfare > best.welfare:
+                best = copy_state(s)
+            yield best, blocks
 
 
-def _corrected(p: Pool, workspace: Workspace, bound: DualBound, finish: Callable[[State], State]) -> Iterator[State]:
-    """Pooled answers packed onto nodes, each after the limits were cut to what the packing before could fill.
-
-    A (type, slot) whose cells do not fit although their sum does costs whole tasks; asking for a little less there
-    costs a few samples. A handful of corrections settles it.
-    """
-    assert bound.state is not None
-    state = bound.state.by_weight()
-    while True:
-        s = empty_state(p)
-        begin(p, workspace, s)
-        pack_pooled(p, s, workspace, state.pooled)
-        finish(s)
-        yield s
-        excess = state.used - state.count_nodes(running_cells(p, s))
-        cut = np.maximum(state.used - excess, state.limit - 0.5 * excess - 0.02)
-        state.limit = np.where(excess > 1e-6, np.minimum(state.limit, cut), state.limit)
-        for _ in range(ANSWERS):
-            state.round(FIRMNESS * LAST_PENALTY)
-
-
-def _anneal(
-    p: Pool, workspace: Workspace, best: State, rank: NDArray[np.float64], effort: int, seed: int,
+def anneal_side_by_side(
+    best: State, run: Callable[..., State], desks: Sequence[Workspace], heats: Sequence[float], unit: int, effort: int,
     over: Callable[[], bool], threads: ThreadPoolExecutor,
 ) -> Iterator[tuple[State, int]]:  # fmt: skip
-    """Pairs of annealings from the best state, each pair longer than the one before: 1, 1, 2, 4, ... units.
+    """Annealings from the best state, those of a step longer than the ones before: 1, 1, 2, 4, ... units.
 
-    The last pair stops where the effort ends, in the middle of its cooling: more effort would go on from there.
+    The last ones stop where the effort ends, in the middle of their cooling: more effort would go on from there.
+    `run`: (best, blocks, blocks planned, desk, heat), the best state of an annealing.
     """
-    heats = [heat * float(np.median(p.bid)) for heat in HEATS]
-    desks = [copy_workspace(p, workspace, seed + chain, apart=True) for chain in range(len(HEATS))]
-    unit = BLOCKS + 4 * p.tasks
-    chunk = CHUNK if find_types_without_patterns(workspace) else BLOCKS
-
-    def run(workspace: Workspace, heat: float, last: int, blocks: int) -> State:
-        state, best_state = copy_state(best), copy_state(best)
-        begin(p, workspace, state)
-        for first in range(0, last, chunk):
-            if over():
-                break
-            consolidate(p, state, workspace)
-            _fill_over_time(p, state, workspace, rank, first // chunk)
-            anneal(p, state, workspace, rank, first, min(last, first + chunk), blocks, heat, best_state)
-        return best_state
-
     for units, planned in double_steps(effort):
         if over():
             return
-        found = list(threads.map(partial(run, last=units * unit, blocks=planned * unit), desks, heats))
+        found = list(threads.map(partial(run, best, units * unit, planned * unit), desks, heats))
         best = max(best, *found, key=lambda state: state.welfare)
-        yield best, units * unit * len(HEATS)
-
-
-def _descend(
-    p: Pool, workspace: Workspace, best: State, rank: NDArray[np.float64], effort: int, seed: int,
-    over: Callable[[], bool], threads: ThreadPoolExecutor,
-) -> Iterator[tuple[State, int]]:  # fmt: skip
-    """Blocks that lose nothing, in two parts of the day at once that share no task; where they meet changes."""
-    desks = [copy_workspace(p, workspace, seed + part) for part in range(PARTS)]
-    s = copy_state(best)
-    begin(p, workspace, s)
-    slots = p.tariff.shape[1]
-    left = effort * BLOCKS_PER_TASK * p.tasks
-    last = p.first + p.width
-    turn = 0
-    while left > 0 and not over():
-        # The golden ratio spreads the places where the parts meet evenly over the middle of the day.
-        quantile = 0.25 + 0.5 * ((turn * 0.6180339887498949) % 1.0)
-        meet = int(np.quantile(last, quantile, method="lower"))
-        spans = ((0, meet), (meet, slots))
-        consolidate(p, s, workspace, turn)
-        _fill_over_time(p, s, workspace, rank, turn)
-        sizes = [int(((p.first >= low) & (last <= high)).sum()) for low, high in spans]
-        blocks = min(left, CHUNK)
-        shares = [blocks * size // max(1, sum(sizes)) for size in sizes]
-        jobs = [
-            threads.submit(descend, p, s, each, rank, low, high, share)
-            for each, (low, high), share in zip(desks, spans, shares, strict=True)
-        ]
-        for job in jobs:
-            job.result()
-        left -= blocks
-        turn += 1
-        if s.welfare > best.welfare:
-            best = copy_state(s)
-        yield best, blocks
+        yield best, units * unit * len(heats)
 
 
 def _fill_over_time(p: Pool, s: State, workspace: Workspace, rank: NDArray[np.float64], turn: int) -> None:

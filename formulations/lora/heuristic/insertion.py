@@ -1,14 +1,13 @@
 """Putting tasks into a solution and taking them out: the moves of the search, compiled.
 
-A cell that finds no node with room may still fit: tasks of the slot may move to other nodes of the type, since the
-nodes are alike and a task may run on another one in every slot. One move is tried first, then a packing of the whole
-slot anew, unless weights of patterns say that it cannot succeed. Every move is noted, so that it can be taken back.
+A cell that finds no node with room may still fit, since tasks of the slot may move to other nodes of the type. One move
+is tried, then a packing of the whole slot anew. Every move is noted, so that it can be taken back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,10 +59,7 @@ class Workspace(NamedTuple):
 
 
 def new_workspace(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.float64], seed: int) -> Workspace:
-    """A desk for the empty solution.
-
-    `listed`: the maximal patterns of each type, None where they are not known; `rent`: (C, T) micro-dollars per cell.
-    """
+    """A desk for the empty solution."""
     kinds, slots = p.tariff.shape
     tasks = np.repeat(np.arange(p.tasks), p.width)
     when = np.repeat(p.first - places(p), p.width) + np.arange(len(tasks))
@@ -78,8 +74,7 @@ def new_workspace(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.f
             patterns[first_pattern[g] : first_pattern[g + 1], : each.cells.shape[1]] = each.cells
             classes = slice(each.first, each.last)
             weight[0, classes] = rent[classes] / np.maximum(node_values(each.cells, rent[classes]), 1e-300)
-    empty = np.empty(0, np.int64)
-    workspace = Workspace(
+    return Workspace(
         at=places(p),
         first_node=np.concatenate([[0], np.cumsum(p.nodes)]).astype(np.int64),
         type_of=type_of_node(p),
@@ -94,34 +89,31 @@ def new_workspace(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.f
         failed=np.full((len(p.class_kind), slots), -1, np.int64),
         running=np.zeros((len(p.class_kind), slots), np.int64),
         weight=weight,
-        task=empty, slot=empty, node=empty, used=empty, item=empty,
-        cost=np.empty((0, 0)), usable=np.empty((0, 0), np.bool_), target=np.empty((0, 0), np.int64),
-        chosen=empty, table=np.empty(0), seed=np.empty(0, np.uint64),
-    )  # fmt: skip
-    return copy_workspace(p, workspace, seed)
+        **_new_scratch(p, seed),
+    )
 
 
 def copy_workspace(p: Pool, workspace: Workspace, seed: int, *, apart: bool = False) -> Workspace:
     """A desk with its own scratch and random numbers; with `apart` for a state of its own, too."""
-    kinds, width = len(p.nodes), int(p.width.max(initial=1))
     if apart:
-        workspace = workspace._replace(
-            version=workspace.version.copy(), failed=workspace.failed.copy(), running=workspace.running.copy(),
-            weight=workspace.weight.copy(),
-        )  # fmt: skip
-    return workspace._replace(
-        task=np.empty(JOURNAL + 1, np.int64),
-        slot=np.empty(JOURNAL + 1, np.int64),
-        node=np.empty(JOURNAL + 1, np.int64),
-        used=np.zeros(1, np.int64),
-        item=np.empty(p.tasks, np.int64),
-        cost=np.empty((kinds, width)),
-        usable=np.zeros((kinds, width), np.bool_),
-        target=np.zeros((kinds, width), np.int64),
-        chosen=np.empty(width, np.int64),
-        table=np.empty(p.table),
-        seed=np.array([(seed * 2654435769 + 88172645463325252) % 2**64], np.uint64),
-    )
+        own = ("version", "failed", "running", "weight")
+        workspace = workspace._replace(**{name: getattr(workspace, name).copy() for name in own})
+    return workspace._replace(**_new_scratch(p, seed))
+
+
+def _new_scratch(p: Pool, seed: int) -> dict[str, Any]:
+    kinds, width = len(p.nodes), int(p.width.max(initial=1))
+    return {
+        **{name: np.empty(JOURNAL + 1, np.int64) for name in ("task", "slot", "node")},
+        "used": np.zeros(1, np.int64),
+        "item": np.empty(p.tasks, np.int64),
+        "cost": np.empty((kinds, width)),
+        "usable": np.zeros((kinds, width), np.bool_),
+        "target": np.zeros((kinds, width), np.int64),
+        "chosen": np.empty(width, np.int64),
+        "table": np.empty(p.table),
+        "seed": np.array([(seed * 2654435769 + 88172645463325252) % 2**64], np.uint64),
+    }
 
 
 def begin(p: Pool, workspace: Workspace, s: State) -> None:
@@ -131,7 +123,7 @@ def begin(p: Pool, workspace: Workspace, s: State) -> None:
 
 
 @inlined
-def _entry(p, i, kind):  # type: ignore[no-untyped-def]
+def find_entry(p, i, kind):  # type: ignore[no-untyped-def]
     """The task's entry for the node type, -1 when it cannot use it."""
     for j in range(p.type_start[i], p.type_start[i + 1]):
         if p.kind[j] == kind:
@@ -162,7 +154,7 @@ def revert(p, s, d, until):  # type: ignore[no-untyped-def]
     while d.used[0] > until:
         used = d.used[0] - 1
         i, slot = d.task[used], d.slot[used]
-        rate = p.rate[_entry(p, i, d.type_of[d.node[used]])]
+        rate = p.rate[find_entry(p, i, d.type_of[d.node[used]])]
         _move(p, s, d, i, slot, rate, d.node[used])
         d.used[0] = used
 
@@ -219,7 +211,7 @@ def _pack_anew(p, s, d, c, slot, count):  # type: ignore[no-untyped-def]
     node = np.zeros(classes, np.int64)
     for a in range(count):
         i = d.item[a]
-        own = p.klass[_entry(p, i, kind)] - first
+        own = p.klass[find_entry(p, i, kind)] - first
         while take[node[own], own] == 0:
             node[own] += 1
         take[node[own], own] -= 1
@@ -245,7 +237,7 @@ def _free_capacity(p, s, d, c, slot):  # type: ignore[no-untyped-def]
     for a in range(count):
         i = d.item[a]
         k = s.place[d.at[i] + slot - p.first[i]]
-        mine = p.rate[_entry(p, i, kind)]
+        mine = p.rate[find_entry(p, i, kind)]
         if s.free[k, slot] + mine >= rate and s.free_mb[k, slot] + p.memory[i] >= memory:
             for to in range(first_node, last_node):
                 if to != k and s.free[to, slot] >= mine and s.free_mb[to, slot] >= p.memory[i]:
@@ -286,11 +278,7 @@ def _never_pays(p, i, cost, usable):  # type: ignore[no-untyped-def]
 
 @inner
 def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
-    """Schedule task i at operational cost plus `share` of the rents, tightest node first, if that pays.
-
-    With `dense`, tasks may be moved to other nodes of a slot to make room. Returns whether it was admitted; only
-    schedules of positive welfare are.
-    """
+    """Schedule task i at operational cost plus `share` of the rents, tightest node first, if it is worth something."""
     types = p.type_start[i + 1] - p.type_start[i]
     width = p.width[i]
     first = p.first[i]
@@ -384,7 +372,7 @@ def remove(p, s, d, i):  # type: ignore[no-untyped-def]
         k = s.place[d.at[i] + t]
         if k >= 0:
             slot = p.first[i] + t
-            entry = _entry(p, i, d.type_of[k])
+            entry = find_entry(p, i, d.type_of[k])
             s.free[k, slot] += p.rate[entry]
             s.free_mb[k, slot] += p.memory[i]
             s.place[d.at[i] + t] = -1
@@ -400,17 +388,14 @@ def put_back(p, s, d, i, option, net, nodes):  # type: ignore[no-untyped-def]
     for t in range(p.width[i]):
         s.place[d.at[i] + t] = -1
         if nodes[t] >= 0:
-            _place(p, s, d, i, t, _entry(p, i, d.type_of[nodes[t]]), nodes[t])
+            _place(p, s, d, i, t, find_entry(p, i, d.type_of[nodes[t]]), nodes[t])
     s.option[i] = option
     s.net[i] = net
 
 
 @compiled
 def pack_pooled(p, s, d, pooled):  # type: ignore[no-untyped-def]
-    """Put pooled answers (local types) onto the nodes of an empty state, slot by slot; what does not fit is rejected.
-
-    `pooled`: (sum of widths,) local type of each task in each slot of its window, -1 for none.
-    """
+    """Put pooled answers (local types) onto the nodes of an empty state, slot by slot; the rest is rejected."""
     n = len(p.task)
     slots = p.tariff.shape[1]
     for i in range(n):

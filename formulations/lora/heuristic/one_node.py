@@ -1,9 +1,4 @@
-"""Solutions of P without migration: insertion node by node along the dual prices, then ruin and recreate.
-
-On one node a task's schedule of least cost is a vendor and the cheapest free slots of its window, so every node is
-looked at; of nodes that cost the same the one that is left tightest is taken. Whatever comes out is feasible by
-construction and is verified again by `check`. The same effort gives the same solution on any machine.
-"""
+"""Solutions of P without migration: insertion node by node along the dual prices, then ruin and recreate."""
 
 from __future__ import annotations
 
@@ -14,21 +9,21 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ratiobench.formulations.draws import draw_below, draw_unit
 from ratiobench.formulations.kernels import compiled, inlined, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.lagrangian import DualBound, never_over, value_density
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost
 from ratiobench.formulations.lora.heuristic.blocks import chance
-from ratiobench.formulations.lora.heuristic.improve import FEW, Found, Tell, double_steps, ignore_solution
-from ratiobench.formulations.lora.heuristic.insertion import Workspace, copy_workspace, new_workspace, put_back, remove
-from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
-from ratiobench.formulations.lora.heuristic.state import (
-    State,
-    copy_into,
-    copy_state,
-    empty_state,
-    solution_of_state,
-    state_of,
+from ratiobench.formulations.lora.heuristic.improve import (
+    FEW,
+    Found,
+    Tell,
+    anneal_side_by_side,
+    follow,
+    ignore_solution,
 )
+from ratiobench.formulations.lora.heuristic.insertion import Workspace, copy_workspace, new_workspace, put_back, remove
+from ratiobench.formulations.lora.heuristic.state import State, copy_into, copy_state, empty_state, state_of
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
@@ -68,29 +63,19 @@ def heuristic(
             for each in (share, 0.0):
                 _search(p, state, workspace, order, each, rank, 0, 0, 1, 0.0, state)
             best = max(best, state, key=lambda state: state.welfare)
-    done = 0
     few = p.tasks < FEW
     unit = min(BLOCKS, BLOCKS_OF_A_TASK * p.tasks) if few else DESCENT * p.tasks
     heats = [heat * float(np.median(p.bid)) for heat in HEATS] if few else [0.0]
     with ThreadPoolExecutor(threads) as workers:
-        chains = [copy_workspace(p, workspace, seed + chain, apart=True) for chain in range(len(heats))]
-        for units, planned in double_steps(effort):
-            if best.welfare >= target or over():
-                break
-            tell(partial(solution_of_state, instance, p, best))
-            run = partial(_chain, p, best, rank, units * unit, planned * unit, over)
-            found = list(workers.map(run, chains, heats))
-            best = max(best, *found, key=lambda state: state.welfare)
-            done += units * unit * len(heats)
-    return Found(solution_of_state(instance, p, best), best.welfare, done)
+        desks = [copy_workspace(p, workspace, seed + chain, apart=True) for chain in range(len(heats))]
+        steps = anneal_side_by_side(best, partial(_anneal, p, rank, over), desks, heats, unit, effort, over, workers)
+        return follow(instance, p, best, steps, target, tell)
 
 
-def _chain(
-    p: Pool, best: State, rank: NDArray[np.float64], last: int, planned: int, over: Callable[[], bool],
-    workspace: Workspace,
-    heat: float,
+def _anneal(
+    p: Pool, rank: NDArray[np.float64], over: Callable[[], bool], best: State, last: int, planned: int,
+    workspace: Workspace, heat: float,
 ) -> State:  # fmt: skip
-    """The best state of an annealing from `best` that is stopped after `last` of its `planned` blocks."""
     state, best_state = copy_state(best), copy_state(best)
     for first in range(0, last, CHUNK):
         if over():
@@ -101,10 +86,7 @@ def _chain(
 
 @inner_allocating
 def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
-    """Schedule task i on one node at operational cost plus `share` of the rents, if its welfare is then positive.
-
-    Cells get dearer at random, all together by `noise` of the bid at most, so that other slots have their turn.
-    """
+    """Schedule task i on one node at operational cost plus `share` of the rents, if its welfare is then positive."""
     width, first, memory = p.width[i], p.first[i], p.memory[i]
     begin = p.type_start[i]
     best = np.inf
@@ -120,7 +102,7 @@ def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
         for t in range(width):
             cost[t] = base_cost(p, i, kind, first + t) + share * d.rent[c, first + t]
             if noise > 0:
-                cost[t] += noise * p.bid[i] / need * draw_unit(d.seed)
+                cost[t] += noise * p.bid[i] / need * draw_unit(d.seed)  # so that other slots have their turn
         order = sort_stably(cost)
         for k in range(d.first_node[kind], d.first_node[kind + 1]):
             for o in range(p.option_start[i], p.option_start[i + 1]):
@@ -155,10 +137,7 @@ def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
 
 @inlined
 def _block(p, s, d, rank, task, option, net, place, key, temperature):  # type: ignore[no-untyped-def]
-    """Ruin and recreate at a random moment, half of the time on one node; the change of welfare, 0 if taken back.
-
-    task, option, net, place, key : scratch: the tasks that are touched and how they were.
-    """
+    """Ruin and recreate at a random moment, half of the time on one node; the change of welfare, 0 if taken back."""
     t0 = draw_below(d.seed, p.tariff.shape[1])
     size = d.start[t0 + 1] - d.start[t0]
     if size == 0:
@@ -218,10 +197,7 @@ def _block(p, s, d, rank, task, option, net, place, key, temperature):  # type: 
 
 @compiled
 def _search(p, s, d, order, share, rank, first, last, planned, heat, best_state):  # type: ignore[no-untyped-def]
-    """Insert the tasks of `order` that have no place, then blocks first .. last-1 of an annealing of `planned`.
-
-    The best state is written to `best_state`.
-    """
+    """Insert the tasks of `order` that have no place, then blocks first .. last-1 of an annealing of `planned`."""
     for i in order:
         if s.option[i] < 0:
             _insert(p, s, d, i, share, 0.0)

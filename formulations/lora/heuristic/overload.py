@@ -1,10 +1,8 @@
 """Annealing in which nodes may be overloaded at a price that rises, for few tasks that contend for few nodes.
 
-Where single tasks are a large part of the welfare, feasible neighbours of a solution are far apart: to admit one
-task, several others must change at once. Here they change one after the other. A solution that overloads nodes costs
-what the missing capacity is worth by the dual prices, times a factor that rises until overloads are worth more than any
-task. The tasks that the linear programme admits are worth more at first. What comes out is feasible, is improved by
-`anneal`, and is verified like every solution.
+To admit one task several others must change at once; here they change one after the other. A solution that overloads
+nodes costs what the missing capacity is worth by the dual prices, times a factor that rises until overloads are worth
+more than any task. The tasks that the linear programme admits are worth more at first.
 """
 
 from __future__ import annotations
@@ -15,13 +13,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ratiobench.formulations.draws import draw_below, draw_unit
 from ratiobench.formulations.kernels import compiled_in_place, inlined, inner
 from ratiobench.formulations.lora.bound.lagrangian import value_density
 from ratiobench.formulations.lora.bound.patterns import node_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, find_pool, trace
 from ratiobench.formulations.lora.heuristic.blocks import anneal, chance
-from ratiobench.formulations.lora.heuristic.insertion import begin, new_workspace, place_chosen, put_back, remove
-from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
+from ratiobench.formulations.lora.heuristic.insertion import (
+    begin,
+    find_entry,
+    new_workspace,
+    place_chosen,
+    put_back,
+    remove,
+)
 from ratiobench.formulations.lora.heuristic.state import (
     State,
     copy_into,
@@ -67,12 +72,7 @@ def search(
     over: Callable[[], bool],
     enough: Callable[[int], bool] = lambda welfare: False,
 ) -> Solution:
-    """A solution that is no worse than a known one.
-
-    `price`: (entries, T) dual prices of cells, micro-dollars; `rent`: (C, T) dual prices of cells by class,
-    micro-dollars; `admitted`: (n,) how far the linear programme admits each task of the pool, 0 to 1; `enough`: whether
-    to end before the next annealing, by the welfare of the best solution in micro-dollars.
-    """
+    """A solution that is no worse than a known one; `enough` ends it, asked of the best welfare before an annealing."""
     p = find_pool(instance)
     if p.tasks == 0:
         return solution
@@ -92,10 +92,7 @@ def search(
 
 
 def stop_at_target(runs: int, target: float, soon: Callable[[], bool]) -> Callable[[int], bool]:
-    """End annealings after some of them if they have reached a target, else never.
-
-    `target`: welfare, micro-dollars.
-    """
+    """End annealings after some of them if they have reached a target, else never."""
     done, reached = 0, False
 
     def enough(welfare: int) -> bool:
@@ -119,8 +116,6 @@ class _Block(NamedTuple):
 
 
 class _Annealing:
-    """One annealing after the other on a pool."""
-
     def __init__(
         self, p: Pool, price: Floats, rent: Floats, admitted: Floats, seed: int, over: Callable[[], bool]
     ) -> None:
@@ -158,12 +153,10 @@ def _price_nodes(p: Pool, price: Floats) -> Floats:
     return worth + max(1.0, 1e-3 * float(worth.max()))
 
 
+# Numbers are passed, not tuples of arrays, whose references would be counted at each call.
 @inlined
 def overload(free, free_mb, compute, capacity_mb):  # type: ignore[no-untyped-def]
-    """How far a node is overloaded, in nodes, by what is free of it.
-
-    Numbers are passed, not tuples of arrays: whose references would be counted at each call.
-    """
+    """How far a node is overloaded, in nodes, by what is free of it."""
     total = 0.0
     if free < 0:
         total += AT_ONCE - free / compute
@@ -186,10 +179,7 @@ def _penalty(p, s, d, i, node_price):  # type: ignore[no-untyped-def]
         free, free_mb = s.free[k, slot], s.free_mb[k, slot]
         if free >= 0 and free_mb >= 0:
             continue
-        rate = np.int64(0)
-        for e in range(p.type_start[i], p.type_start[i + 1]):
-            if p.kind[e] == kind:
-                rate = p.rate[e]
+        rate = p.rate[find_entry(p, i, kind)]
         without = overload(free + rate, free_mb + p.memory[i], compute, capacity)
         total += node_price[kind, slot] * (overload(free, free_mb, compute, capacity) - without)
     return total
@@ -197,11 +187,7 @@ def _penalty(p, s, d, i, node_price):  # type: ignore[no-untyped-def]
 
 @inner
 def _insert(p, s, d, i, price, node_price, factor, rest, bonus):  # type: ignore[no-untyped-def]
-    """Schedule a task at operational cost, overloads, and a part of the prices of cells, if that pays.
-
-    rest : part of the annealing that is left, which what is not welfare is multiplied with.
-    bonus : what the task is worth beside its bid at first.
-    """
+    """Schedule a task at operational cost, overloads, and a part of the prices of cells, if that pays."""
     types = p.type_start[i + 1] - p.type_start[i]
     width, first, memory = p.width[i], p.first[i], p.memory[i]
     for g in range(types):
@@ -254,9 +240,7 @@ def _search(p, s, d, b, price, node_price, bonus, cooling, first, last, planned,
     """Blocks first .. last-1 of `planned`; the best state without overloads is written to `best_state`.
 
     A block removes up to `MOST` tasks that meet at a moment, half of the times one with an overload, and inserts them
-    one after the other in a random order.
-
-    cooling : first temperature, first factor of the prices of overloads, and the last one.
+    again. `cooling`: first temperature, first factor of the prices of overloads, and the last one.
     """
     best = 0
     for i in range(len(s.net)):

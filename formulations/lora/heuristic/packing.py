@@ -1,16 +1,15 @@
 """Packing the cells of one slot onto the identical nodes of one type.
 
-Cells come as counts of classes (samples, megabytes). Where the type's maximal patterns are known, the fractional
-packing (fewest nodes y >= 0 with sum_a y_a n_a >= demand) is solved by generating columns; its whole nodes stand, and
-what is left, a handful of nodes, is filled by a bounded search many times over under changing values. Whole
-packings of such demands rarely need more nodes than the fractional one rounded up, so what matters is to find one.
+Where maximal patterns are known, the fractional packing (fewest nodes y >= 0 with sum_a y_a n_a >= demand) is solved by
+generating columns; its whole nodes stand, and the handful left is filled by a bounded search under changing values.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import inlined, inner, inner_allocating, sort_stably
+from ratiobench.formulations.draws import draw_below, draw_unit
+from ratiobench.formulations.kernels import inlined, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.patterns import best_pattern
 
 # Columns generated at most for one fractional packing; what is not proved optimal by then is good enough to round
@@ -20,38 +19,13 @@ REFILLS = 300  # Attempts to place what is left over, three nodes emptied at a t
 SEARCH_STEPS, REFILL_STEPS = 2_000, 500  # Steps of the search for one node's filling
 
 
-@inner
-def draw_word(seed):  # type: ignore[no-untyped-def]
-    """xorshift64*; seed is a (1,) uint64 array."""
-    x = seed[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    seed[0] = x
-    return x * np.uint64(2685821657736338717)
-
-
-@inlined
-def draw_below(seed, n):  # type: ignore[no-untyped-def]
-    """An integer from 0 to n-1."""
-    return np.int64((draw_word(seed) >> np.uint64(11)) % np.uint64(n))
-
-
-@inlined
-def draw_unit(seed):  # type: ignore[no-untyped-def]
-    """A double in [0, 1)."""
-    return np.float64(draw_word(seed) >> np.uint64(11)) / 9007199254740992.0
-
-
 @inner_allocating
 def fractional_packing(patterns, demand, weight, column, level):  # type: ignore[no-untyped-def]
-    """The fewest nodes, in fractions, whose patterns hold at least the demand: the revised simplex method.
+    """The fewest nodes, in fractions, whose patterns hold the demand: the revised simplex method; whether it reached
+    the end.
 
-    Returns whether the optimum was reached (rounding apart) before the pivots ran out.
-
-    `patterns`: (patterns, at least classes) doubles, every class in some pattern; demand : (classes,) cells; `weight`:
-    (classes,) out: dual prices; no pattern is worth more than 1 (up to rounding) unless pivots ran out; `column`,
-    `level`: (classes,) out: basic patterns (-1 for surplus of a class) and their nodes.
+    `weight`: (classes,) out: dual prices, at which no pattern is worth more than 1; `column`, `level`: (classes,) out:
+    basic patterns (-1 for surplus of a class) and their nodes.
     """
     size = len(demand)
     inverse = np.zeros((size, size))
@@ -119,10 +93,7 @@ def fractional_packing(patterns, demand, weight, column, level):  # type: ignore
 
 @inlined
 def _fullest(classes, rate, memory, most, value, capacity, capacity_mb, limit, take, opened, best_take):  # type: ignore[no-untyped-def]
-    """Fill best_take[:classes] with the counts of largest total value for one node; greedy first.
-
-    `rate`, `memory`, `most`, `value`: of a cell, by class in descending value per sample, and how many cells there are.
-    """
+    """Fill best_take[:classes] with the counts of largest total value for one node; greedy first."""
     for c in range(classes):
         take[c] = 0
         opened[c] = False
@@ -172,13 +143,8 @@ def _fullest(classes, rate, memory, most, value, capacity, capacity_mb, limit, t
 def fill_nodes(rate, memory, value, capacity, capacity_mb, first, last, limit, balance, left, take):  # type: ignore[no-untyped-def]
     """Fill the nodes first .. last-1 one after the other, each as full as a bounded search can make it.
 
-    Every node takes the counts of largest total value that a depth-first search of `limit` steps finds (minimum bin
-    slack, Gupta and Ho 1999, with two resources). The value of a class counts a little more while it is used up more
-    slowly than the nodes are (`balance`): the last nodes then get a mixture that still fits well, instead of what
-    nobody wanted.
-
-    `rate`, `memory`, `value`: (classes,) of a cell; left : (classes,) cells to be placed; changed; `take`: (nodes,
-    classes) out.
+    Minimum bin slack (Gupta and Ho 1999) with two resources. With `balance` a class counts a little more while it is
+    used up more slowly than the nodes are, so that the last nodes get a mixture that still fits well.
     """
     classes = len(rate)
     total = left.copy()
@@ -224,10 +190,7 @@ def _worth(value, left):  # type: ignore[no-untyped-def]
 
 @inlined
 def _refill(rate, memory, value, capacity, capacity_mb, nodes, tries, seed, left, take):  # type: ignore[no-untyped-def]
-    """Try to place what is left: empty three nodes at random, and fill them again together with it.
-
-    A refilling stands when no more value is left over than before.
-    """
+    """Try to place what is left: empty three nodes at random, and fill them again together with it."""
     classes = len(rate)
     few = min(3, nodes)
     zero = np.int64(0)  # a literal would be a type of its own
@@ -265,11 +228,7 @@ def _refill(rate, memory, value, capacity, capacity_mb, nodes, tries, seed, left
 
 @inner_allocating
 def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nodes, seed, take, fills, refills):  # type: ignore[no-untyped-def]
-    """Pack as much of the demand's value as a bounded effort can; returns (classes,) cells left over.
-
-    `rate`, `memory`, `value`: (classes,) of a cell, value positive; demand : (classes,) cells; `take`: (nodes, classes)
-    out: cells of each class on each node.
-    """
+    """Pack as much of the demand's value as a bounded effort can; returns (classes,) cells left over."""
     classes = len(rate)
     left = demand.copy()
     best_left = demand.copy()

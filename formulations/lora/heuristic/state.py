@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import inlined
+from ratiobench.formulations.kernels import copy_list, copy_table, inlined
 from ratiobench.formulations.lora.bound.pricing import Pool, class_cells, places
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
@@ -49,15 +49,11 @@ def copy_state(s: State) -> State:
 @inlined
 def copy_into(s, other):  # type: ignore[no-untyped-def]
     """Make the other state what this one is."""
-    for k in range(s.free.shape[0]):
-        for t in range(s.free.shape[1]):
-            other.free[k, t] = s.free[k, t]
-            other.free_mb[k, t] = s.free_mb[k, t]
-    for i in range(len(s.net)):
-        other.option[i] = s.option[i]
-        other.net[i] = s.net[i]
-    for at in range(len(s.place)):
-        other.place[at] = s.place[at]
+    copy_table(other.free, s.free)
+    copy_table(other.free_mb, s.free_mb)
+    copy_list(other.option, s.option)
+    copy_list(other.net, s.net)
+    copy_list(other.place, s.place)
 
 
 def type_of_node(p: Pool) -> IntArray:
@@ -78,9 +74,9 @@ def running_cells(p: Pool, s: State) -> NDArray[np.float64]:
     return cells
 
 
-def state_of(instance: Instance, p: Pool, solution: Solution) -> State:
-    """The state of a feasible solution; decisions of tasks outside the pool or of no welfare are left out."""
-    s = empty_state(p)
+def state_of(instance: Instance, p: Pool, solution: Solution, s: State | None = None) -> State:
+    """The state of a feasible solution, on what `s` leaves; tasks outside the pool or of no welfare are left out."""
+    s = empty_state(p) if s is None else s
     at, type_of = places(p), type_of_node(p)
     for j, i in enumerate(p.task.tolist()):
         decision = solution[i]

@@ -1,7 +1,4 @@
-"""P for CP-SAT: Boolean literals on usable cells, clauses for (4b)-(4d) and (4i)-(4k), integer sums for the rest.
-
-Windows need no interval variables: a schedule is any set of slots, not a contiguous one.
-"""
+"""P for CP-SAT: Boolean literals on usable cells, clauses for (4b)-(4d) and (4i)-(4k), integer sums for the rest."""
 
 from __future__ import annotations
 

@@ -1,14 +1,10 @@
-"""OPT by looking at everything: all schedules of every task, then all combinations that fit. For tiny instances.
-
-It shares nothing with the formulations and the dynamic programmes, and is meant to be checked by reading.
-"""
+"""OPT by looking at every schedule of every task and all combinations; it shares nothing with other methods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ratiobench.formulations.lora.models.formulation import number_of_nodes
 from ratiobench.instances.lora.model import Instance, ScheduleKind, Task
 from ratiobench.instances.lora.solution import Decision, Solution
 
@@ -26,7 +22,7 @@ class Schedule(NamedTuple):
 
 def list_schedules(instance: Instance, task: Task) -> list[Schedule]:
     """Every schedule of a task, minimal cover or not, the most valuable first; capacities are not looked at."""
-    nodes, window = number_of_nodes(instance), task.deadline - task.arrival + 1
+    nodes, window = instance.nodes, task.deadline - task.arrival + 1
     if nodes >= ASSIGNMENT_LIMIT or (nodes + 1) ** window > ASSIGNMENT_LIMIT:
         raise ValueError(f"task {task.index}: {nodes + 1}^{window} ways to place it; at most {ASSIGNMENT_LIMIT}")
     type_of_node = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]

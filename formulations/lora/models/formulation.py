@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
 from ratiobench.formulations.linear import FloatArray
 from ratiobench.instances.lora.model import Instance, ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
-
-__all__ = ["Column", "Formulation", "column", "number_of_nodes", "registry", "solution_of", "vector_of"]
 
 PACKAGE = "ratiobench.formulations.lora.models"
 
@@ -26,16 +22,15 @@ class Formulation:
     """A way to write P down for a solver; a module beside this one that defines FORMULATIONS registers some.
 
     Columns are named ``u_i``, ``z_i_n``, ``x_i_k_t`` (task i, vendor n, node k from 0, slot t from 1), and where tasks
-    stay on a node ``w_i_k`` or ``w_i_k_n`` (task i on node k, with vendor n), so one pair of functions reads and writes
-    the solutions of all of them.
+    stay on a node ``w_i_k`` or ``w_i_k_n``, so one pair of functions reads and writes the solutions of all of them.
     """
 
     name: str  # name, summary: as `list formulations` shows them
     summary: str
     backends: tuple[str, ...]  # the backends that solve it, the preferred one first
     build: str  # ``module:function``, instance -> `LinearModel` (or what the backend takes)
-    home: str | None  # the backend in whose process `build` runs, None for the caller's own
     columns: Callable[[Instance], int]  # number of columns that `build` would make, counted without making them
+    home: str | None = None  # the backend in whose process `build` runs, None for the caller's own
     # what tasks may have where its optimum is the best there is; None where it is another problem.
     schedules: ScheduleKind | None = ScheduleKind.ANY
     # maps a solution to an equivalent one that the formulation's symmetry breaking admits.
@@ -54,36 +49,14 @@ def registry() -> Mapping[str, Formulation]:
     return found
 
 
-class Column(NamedTuple):
-    """The meaning of a column."""
-
-    kind: str  # u, z, x or w, the variable of the model
-    task: int  # number of the task
-    numbers: tuple[int, ...]  # further indices: node, slot, vendor
-
-
-_COLUMN = re.compile(r"([uzxw])_(\d+)((?:_\d+){0,2})")
-
-
-def column(name: str) -> Column:
-    """Read the name of a column, such as ``x_3_0_7``."""
-    match = _COLUMN.fullmatch(name)
-    if match is None:
-        raise ValueError(f"{name!r} is not the name of a column")
-    kind, task, numbers = match.groups()
-    return Column(kind, int(task), tuple(map(int, numbers.split("_")[1:])))
-
-
 def solution_of(instance: Instance, names: Sequence[str], values: FloatArray) -> Solution:
-    """Convert a vector of a model to a solution, rounded; `check` decides whether it is feasible.
-
-    `values`: (n,) values of the columns; returns A decision per task; None for a rejected one.
-    """
+    """Convert a vector of a model to a solution, rounded; `check` decides whether it is feasible."""
     cells: dict[int, list[tuple[int, int]]] = {}
     vendor: dict[int, int] = {}
     admitted = set()
     for c in np.flatnonzero(values > 0.5).tolist():
-        kind, task, numbers = column(names[c])
+        kind, *parts = names[c].split("_")
+        task, *numbers = map(int, parts)
         if kind == "u":
             admitted.add(task)
         if kind == "x":
@@ -101,10 +74,7 @@ def solution_of(instance: Instance, names: Sequence[str], values: FloatArray) ->
 
 
 def vector_of(names: Sequence[str], solution: Solution) -> FloatArray:
-    """Convert a solution to a vector of a model.
-
-    Returns (n,) values in the order of the names.
-    """
+    """Convert a solution to a vector of a model."""
     position = {name: c for c, name in enumerate(names)}
     values = np.zeros(len(names))
     for i, decision in enumerate(solution):
@@ -119,8 +89,3 @@ def vector_of(names: Sequence[str], solution: Solution) -> FloatArray:
             if name in position:
                 values[position[name]] = 1.0
     return values
-
-
-def number_of_nodes(instance: Instance) -> int:
-    """Return the number of nodes K as a Python integer."""
-    return sum(node.count for node in instance.node_types)

@@ -1,11 +1,8 @@
 """P without migration: every task runs on one node, the same in all its slots (section 3.1, 'a particular node').
 
-P as printed lets a task use another node in every slot for nothing. This is P with one constraint more, so OPT of P is
-an upper bound on its optimum. On one node a task's rate is constant: a schedule is a vendor, a node k, and at least
-ceil(M_i / s_ik) slots of the window.
-
-Nodes of a type cannot be renumbered slot by slot here, but for the whole time: ordered by their first task, the j-th
-task that may use the type is on node 0..j of it, and on node k only if an earlier task is on node k - 1.
+A task's rate is constant on a node: a schedule is a vendor, a node k, and at least ceil(M_i / s_ik) slots of the
+window. Nodes of a type are numbered by their first task: the j-th task that may use the type is on node 0..j of it, and
+on node k only if an earlier task is on node k - 1.
 """
 
 from __future__ import annotations
@@ -14,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
+from ratiobench.formulations.linear import IntArray, LinearModel, RowBuilder
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.models.formulation import Formulation
-from ratiobench.formulations.lora.models.tight import menus
+from ratiobench.formulations.lora.models.tight import kept_vendor, menus
 from ratiobench.instances.lora.model import Instance, Option, ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
@@ -66,11 +63,7 @@ def standalone_bound(instance: Instance) -> int:
 
 
 def _least_cost(cost: IntArray, offers: list[tuple[int, int]], need: int, unit: int) -> int:
-    """The least cost of `need` cells or more from an offer's first slot on, with the offer's price.
-
-    `cost`: (W,) of the cells of one type, in 1/unit micro-dollars; `offers`: (offset of the first slot, price in
-    micro-dollars); one of them leaves enough slots.
-    """
+    """The least cost of `need` cells or more from an offer's first slot on, with the offer's price."""
     found = []
     for offset, price in offers:
         if len(cost) - offset >= need:
@@ -81,11 +74,7 @@ def _least_cost(cost: IntArray, offers: list[tuple[int, int]], need: int, unit: 
 
 
 def lagrangian_bound(p: Pool, dual: DualBound) -> int:
-    """The bound that the dual prices of P prove when no task migrates, micro-dollars; never above `dual.upper`.
-
-    The nodes' part of the dual is that of P; each task answers with its best schedule on a single type, a relaxation of
-    a single node, for which the cheapest cells of a type suffice.
-    """
+    """The bound that the dual prices of P prove when no task migrates, micro-dollars: a task stays on a single type."""
     capacity = Capacity(p) if dual.state is None else dual.state.capacity
     total = capacity.worth(dual.lam, dual.phi, dual.pi)
     rent = dual.pi + p.class_rate[:, None] * dual.lam[p.class_kind] + p.class_memory[:, None] * dual.phi[p.class_kind]
@@ -153,11 +142,7 @@ def canonical(instance: Instance, solution: Solution) -> Solution:
         names = number.setdefault(g, {})
         node = first_node[g] + (names.setdefault(node, len(names)) if crowded[g] else 0)
         cells = tuple((node, slot) for _, slot in decision.cells)
-        # The cheapest kept vendor that is done in time costs no more than the solution's own.
-        begin = min(slot for _, slot in cells)
-        ready = [option for option in stay.options if option.first <= begin]
-        vendor = min(ready, key=lambda option: option.price).vendor if ready else decision.vendor
-        renamed[-1] = Decision(vendor, cells, decision.payment)
+        renamed[-1] = Decision(kept_vendor(stay.options, decision), cells, decision.payment)
     return tuple(renamed)
 
 
@@ -212,17 +197,13 @@ class _OneNode:
                 self.sites.append(_Site(stay, local, node, choose, run))
         self.names, self.objective = tuple(names), np.array(objective, dtype=np.float64)
 
-    def _row(self, name: str, columns: list[int], values: list[float] | FloatArray, low: float, high: float) -> None:
-        column = np.array(columns, dtype=np.int64)
-        self.rows.block([name], np.zeros(len(column), np.int64), column, np.asarray(values, np.float64), low, high)
-
     def one_node_and_vendor_when_admitted(self) -> None:
         """(one node), (4a), (4j): sum_kn w_ikn = u_i."""
         chosen: dict[int, list[int]] = {i: [] for i in self.u}
         for site in self.sites:
             chosen[site.stay.task] += site.choose
         for i, places in chosen.items():
-            self._row(f"stay_{i}", [*places, self.u[i]], [1.0] * len(places) + [-1.0], 0.0, 0.0)
+            self.rows.row(f"stay_{i}", [*places, self.u[i]], [1.0] * len(places) + [-1.0], 0.0, 0.0)
 
     def runs_where_it_stays(self) -> None:
         """(4b), (4c), (4i): x_ikt <= sum of w_ikn over the vendors done by t."""
@@ -246,7 +227,7 @@ class _OneNode:
                 inside = site.run[option.first - stay.first :].tolist()
                 slower = site.choose[j:]
                 values = [1.0] * len(inside) + [-float(stay.need)] * len(slower)
-                self._row(f"work_{stay.task}_{site.node}_{j}", inside + slower, values, 0.0, np.inf)
+                self.rows.row(f"work_{stay.task}_{site.node}_{j}", inside + slower, values, 0.0, np.inf)
 
     def capacities(self) -> None:
         """(4f), (4g): on every node and slot, where all candidates together would break it."""
@@ -261,7 +242,7 @@ class _OneNode:
             limits = about.compute, about.memory_mb - self.instance.base_memory_mb
             for name, limit, load in zip(("compute", "memory"), limits, loads, strict=True):
                 if sum(load) > limit:
-                    self._row(f"{name}_{node}_{t}", column, np.array(load, np.float64), -np.inf, float(limit))
+                    self.rows.row(f"{name}_{node}_{t}", column, load, -np.inf, limit)
 
     def nodes_in_order(self) -> None:
         """Symmetry: on node k of a type only if an earlier task is on node k - 1."""
@@ -271,7 +252,7 @@ class _OneNode:
             if site.local:
                 earlier = [c for i, c in before.get((group[0], group[1] - 1), []) if i < site.stay.task]
                 values = [1.0] * len(site.choose) + [-1.0] * len(earlier)
-                self._row(f"order_{site.stay.task}_{site.node}", site.choose + earlier, values, -np.inf, 0.0)
+                self.rows.row(f"order_{site.stay.task}_{site.node}", site.choose + earlier, values, -np.inf, 0.0)
             before.setdefault(group, []).extend((site.stay.task, c) for c in site.choose)
 
 
@@ -281,7 +262,6 @@ FORMULATIONS = (
         summary="P without migration: every task stays on one node; its optimum may be below OPT (see --no-migration)",
         backends=("highs", "cbc", "scip", "gurobi"),
         build=f"{__name__}:build",
-        home=None,
         columns=columns,
         schedules=ScheduleKind.ONE_NODE,
         canonical=canonical,

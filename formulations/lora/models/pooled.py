@@ -1,31 +1,29 @@
 """A batch of tasks on what the nodes have left, as integer programs in which nodes that are alike are one group.
 
-Only in a few slots of a node type can the tasks of a batch be too many: where all of them fit at once there is nothing
-to decide. Elsewhere (*contended*) the cells of a class are at most those that the type's groups supply. A group of
-which few maximal patterns are known supplies whole patterns; another supplies any cells within its samples and
-megabytes. One program has a column for each schedule of a task, the other counts a task's cells, slots in which they
-cost the same and are not contended taken together.
+Only in *contended* slots of a type, where the tasks do not all fit at once, are the cells of a class at most those that
+the type's groups supply: whole patterns where few are known, else any cells within samples and megabytes. One program
+has a column for each schedule, the other counts a task's cells, slots that are alike taken together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
+from ratiobench.formulations.kernels import compiled
 from ratiobench.formulations.linear import BoolArray, FloatArray, LinearModel, RowBuilder
 from ratiobench.formulations.lora.bound.patterns import list_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool, cell_costs, places
+from ratiobench.formulations.lora.heuristic.packing import fill_nodes
 from ratiobench.formulations.lora.models.tight import covers_in_windows
 from ratiobench.instances.lora.model import IntArray
 
 PATTERNS, STEPS = 60, 10_000  # No patterns of nodes that have more maximal ones, or take more steps to list
-
-# fits(rate, memory and number of the cells of each class, samples and MB that each node of a slot has left)
-Fits = Callable[[IntArray, IntArray, IntArray, IntArray, IntArray], bool]
+FILLS = 200  # Steps of the search for the fullest set of cells of one node
 
 
 class Cells(NamedTuple):
@@ -51,9 +49,7 @@ class Group(NamedTuple):
 class Supply:
     """Cells that the nodes supply where they are contended."""
 
-    def __init__(
-        self, p: Pool, free: IntArray, free_mb: IntArray, fits: Fits, apart: Collection[tuple[int, int]] = ()
-    ) -> None:
+    def __init__(self, p: Pool, free: IntArray, free_mb: IntArray, apart: Collection[tuple[int, int]] = ()) -> None:
         self.pool = p
         kinds, slots = p.tariff.shape
         self.roomy = np.zeros((len(p.class_kind), slots), bool)  # where some node has room for a cell
@@ -76,7 +72,7 @@ class Supply:
                 self.roomy[classes, t] = room.any(axis=1)
                 mine = classes[self.roomy[classes, t] & (demand[classes, t] > 0)]
                 cells = p.class_rate[mine], p.class_memory[mine], demand[mine, t]
-                if len(mine) and ((g, t) in apart or not fits(*cells, left, left_mb)):
+                if len(mine) and ((g, t) in apart or not _fits(*cells, left, left_mb)):
                     self.row[mine, t] = self.rows + np.arange(len(mine))
                     self._place += [(g, t)] * len(mine)
                     self._rate += p.class_rate[mine].tolist()
@@ -111,18 +107,12 @@ class Supply:
             self.limits += len(capacity)
 
     def add_rows(self, rows: RowBuilder, row: IntArray, column: IntArray, loads: Mapping[tuple[int, int], int]) -> None:
-        """Rows of the supply, for columns that follow its own: cells in (row, column) of them.
-
-        `loads`: most samples that all cells of a (type, slot) may take.
-        """
+        """Rows of the supply, for cells in (row, column) of columns that follow its own."""
         p = self.pool
         for place, load in loads.items():
             mine = np.flatnonzero([each == place for each in self._place])
             taken = np.flatnonzero(np.isin(row, mine))
-            rows.block(
-                [f"load_{place[0]}_{place[1]}"], np.zeros(len(taken), np.int64), column[taken],
-                np.array(self._rate)[row[taken]], -np.inf, float(load),
-            )  # fmt: skip
+            rows.row(f"load_{place[0]}_{place[1]}", column[taken], np.array(self._rate)[row[taken]], -np.inf, load)
         row_parts, column_parts, value_parts = [row], [column], [np.ones(len(row))]
         limits: list[tuple[IntArray, IntArray, IntArray]] = []
         for g in self.groups:
@@ -151,10 +141,7 @@ class Supply:
         rows.block([f"limit_{j}" for j in range(self.limits)], limit, of, amount, -np.inf, most)
 
     def worth(self, rent: IntArray, price: FloatArray) -> int:
-        """At least what all groups can earn at integer rents (C, T) of a cell; exact where patterns are known.
-
-        `price`: (limits,) of the groups' limits, in the unit of the rents; any prices prove something.
-        """
+        """At least what all groups can earn at integer rents (C, T) of a cell; any prices of limits prove something."""
         p = self.pool
         total = 0
         for g in self.groups:
@@ -180,11 +167,7 @@ def program(
     column: IntArray,
     loads: Mapping[tuple[int, int], int] = MappingProxyType({}),
 ) -> LinearModel:
-    """An integer program of a batch: the supply's columns, then those of its tasks.
-
-    `objective`, `upper`: of the tasks' columns; `rows`: rows of these alone, whose columns are counted from the
-    supply's on; `row`, `column`: their cells in the rows of the supply.
-    """
+    """An integer program of a batch: the supply's columns, then those of its tasks."""
     supply.add_rows(rows, row, supply.columns + column, loads)
     size = supply.columns + len(objective)
     model = rows.binary_model(
@@ -210,10 +193,7 @@ class Schedules:
         self._known: set[tuple[int, int, bytes]] = set()
 
     def add(self, local: IntArray) -> int:
-        """More schedules; those that take the contended cells of another one and are worth the same are left out.
-
-        `local`: (places,) local type in each slot of each task's window, -1 for none; returns how many were new.
-        """
+        """More schedules; those that take the contended cells of another one and are worth the same are left out."""
         p, before = self.supply.pool, len(self.task)
         entry = p.type_start[self._task] + np.maximum(local, 0)
         taken = local >= 0
@@ -235,10 +215,7 @@ class Schedules:
     def model(
         self, loads: Mapping[tuple[int, int], int] = MappingProxyType({}), closed: BoolArray | None = None
     ) -> LinearModel:
-        """At most one schedule of each task; its columns follow those of the supply.
-
-        `closed`: (schedules,) that are not to be chosen.
-        """
+        """At most one schedule of each task, those of `closed` left out; its columns follow those of the supply."""
         count, rows = len(self.task), RowBuilder()
         rows.block(
             [f"task_{i}" for i in range(self.supply.pool.tasks)],
@@ -276,10 +253,7 @@ class Schedules:
 
 
 class CellCounts:
-    """The exact program but for groups of several nodes: how many cells of a type a task takes of slots that are alike.
-
-    Alike are slots that are not contended and cost the same on every type.
-    """
+    """The exact program but for groups of several nodes: how many cells of a type a task takes of alike slots."""
 
     def __init__(self, supply: Supply, tasks: IntArray) -> None:
         self.supply, p = supply, supply.pool
@@ -327,9 +301,7 @@ class CellCounts:
             rates = p.rate[p.type_start[i] : p.type_start[i + 1]]
             for k, (weights, needed, _) in enumerate(covers_in_windows(rates, int(p.work[i]), [int(p.width[i])])):
                 value = np.append(weights[self._local[mine]], -needed)
-                rows.block(
-                    [f"work_{i}_{k}"], np.zeros(len(value), np.int64), np.append(x[mine], first + j), value, 0.0, np.inf
-                )
+                rows.row(f"work_{i}_{k}", np.append(x[mine], first + j), value, 0.0, np.inf)
         row = np.where(self._slot >= 0, self.supply.row[p.klass[self.entry], np.maximum(self._slot, 0)], -1)
         contended = np.flatnonzero(row >= 0)
         net = p.bid[self._tasks] - p.price[p.option_start[self._tasks]]
@@ -345,3 +317,26 @@ class CellCounts:
         chosen = np.repeat(np.arange(len(number)), number)
         nth = np.arange(len(chosen)) - before[chosen]
         return Cells(self.task[chosen], self.entry[chosen], self._slots[first[chosen] + nth])
+
+
+def _fits(rate: IntArray, memory: IntArray, count: IntArray, free: IntArray, free_mb: IntArray) -> bool:
+    """Whether all cells of a slot find a node."""
+    if (rate * count).sum() > free.sum() or (memory * count).sum() > free_mb.sum():
+        return False
+    return bool((pack_slot(rate, memory, count, free, free_mb).sum(axis=0) == count).all())
+
+
+def pack_slot(rate: IntArray, memory: IntArray, count: IntArray, free: IntArray, free_mb: IntArray) -> IntArray:
+    """(nodes, classes) cells on each node of one slot: the fullest set for one node after the other."""
+    take = np.zeros((len(free), len(rate)), np.int64)
+    _pack_slot(rate, memory, count.copy(), np.argsort(free, kind="stable"), free, free_mb, np.int64(FILLS), take)
+    return take
+
+
+@compiled
+def _pack_slot(rate, memory, left, order, free, free_mb, limit, take):  # type: ignore[no-untyped-def]
+    value = np.empty(len(rate), np.float64)
+    for c in range(len(rate)):
+        value[c] = rate[c]
+    for k in order:
+        fill_nodes(rate, memory, value, free[k], free_mb[k], k, k + 1, limit, 0.0, left, take)

@@ -2,9 +2,6 @@
 
 Two things are read, not changed: (4c) is bilinear and stands here in its big-M form, and (4d) is x_ikt t <= d_i.
 (4i)-(4k) say what the paper means and does not print; `printed:literal` leaves them out, and is another problem.
-
-PuLP loads solvers of its own, so this module imports it only when a model is built, in the worker process of CBC. PuLP
-builds and hands over; it does not solve, because of how it reads back statuses and bounds.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ratiobench.formulations.linear import LinearModel
-from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes
+from ratiobench.formulations.lora.models.formulation import Formulation
 from ratiobench.instances.lora.model import Instance
 
 if TYPE_CHECKING:
@@ -53,6 +50,7 @@ class Printed:
     """Variables and objective of (4); each method adds one constraint. Tasks, nodes from 0; slots from 1."""
 
     def __init__(self, instance: Instance) -> None:
+        # In CBC's worker process: PuLP loads solvers of its own. It does not solve: it misreads statuses and bounds.
         import pulp
 
         self.pulp = pulp
@@ -107,10 +105,10 @@ class Printed:
     def after_arrival_and_preprocessing(self) -> None:
         """(4c): (a_i + f_i sum_n h_in z_in) x_ikt <= x_ikt t, as a_i + f_i sum_n h_in z_in <= t + B (1 - x_ikt).
 
-        B = max(0, a_i + f_i max_n h_in - t) is the least that makes the row idle where x_ikt = 0. A delay beyond the
-        last slot counts as T, which leaves no slot either and keeps B small.
+        B = max(0, a_i + f_i max_n h_in - t) is the least that makes the row idle where x_ikt = 0.
         """
         for i, task in enumerate(self.tasks):
+            # A delay beyond the last slot counts as T, which leaves no slot either and keeps B small.
             delays = [min(vendor.delay, self.instance.slots) for vendor in task.vendors]
             delay = self.f[i] * self.pulp.lpSum(h * z_n for h, z_n in zip(delays, self.z[i], strict=True))
             longest = max(delays, default=0)
@@ -210,7 +208,7 @@ def as_arrays(problem: pulp.LpProblem) -> LinearModel:
 
 def columns(instance: Instance) -> int:
     """I (1 + K T) + the number of offers."""
-    return instance.tasks * (1 + number_of_nodes(instance) * instance.slots) + len(instance.vendor_price)
+    return instance.tasks * (1 + instance.nodes * instance.slots) + len(instance.vendor_price)
 
 
 FORMULATIONS = (

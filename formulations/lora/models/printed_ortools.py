@@ -1,8 +1,4 @@
-"""P as the paper prints it, with (4i)-(4k), through OR-Tools' ModelBuilder: `printed`, written a second time.
-
-OR-Tools cannot share a process with HiGHS or PuLP, so the model is built in CP-SAT's worker process, handed over as
-arrays, and solved by the worker of another backend.
-"""
+"""P as the paper prints it, with (4i)-(4k), through OR-Tools' ModelBuilder: `printed`, written a second time."""
 
 from __future__ import annotations
 
@@ -33,6 +29,7 @@ class PrintedByModelBuilder:
     """Variables and objective of (4); each method adds one constraint. Tasks, nodes from 0; slots from 1."""
 
     def __init__(self, instance: Instance) -> None:
+        # In CP-SAT's worker process: OR-Tools cannot share one with HiGHS or PuLP.
         from ortools.linear_solver.python import model_builder
 
         self.total = model_builder.LinearExpr.sum

@@ -1,11 +1,8 @@
 """The strong formulation of P as sparse arrays: only usable cells, disaggregated links, valid inequalities.
 
-Against (4): x_ikt exists only where the task can run and a vendor can be done in time; vendors that another one beats
-in price and delay are left out; (4b), (4c) and (4i) become one row per task and slot; (4e) becomes the facets of the
-hull of all covers. Every cover is allowed, minimal or not.
-
-Nodes of a type are told apart only as far as needed: in a slot, a solution's nodes can be renumbered by their first
-task, so the j-th task that may run there needs nodes 0..j only.
+Against (4): vendors that another one beats are left out; (4b), (4c) and (4i) become one row per task and slot; (4e)
+becomes the facets of the hull of all covers. A slot's nodes can be renumbered by their first task, so the j-th task
+that may run there needs nodes 0..j only.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import gcd
+from math import gcd, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -22,10 +19,10 @@ import numpy as np
 from ratiobench.formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
 from ratiobench.formulations.lora.bound.tree import CellRow
 from ratiobench.formulations.lora.models.formulation import Formulation
-from ratiobench.instances.lora.model import Instance, Option, Task
+from ratiobench.instances.lora.model import Instance, Option
 from ratiobench.instances.lora.solution import Decision, Solution
 
-_HULL_POINTS = 10_000
+_HULL_POINTS = 10_000  # No hull of more points, of tiny rates
 
 
 class Menu(NamedTuple):
@@ -39,42 +36,38 @@ class Menu(NamedTuple):
     last: int
 
 
-def menu(instance: Instance, task: Task) -> Menu | None:
-    """The options with which the task can be covered on an empty cluster; None when there is none."""
+def menus(instance: Instance) -> list[Menu]:
+    """The options with which each task can be covered on an empty cluster; tasks without any are left out."""
     compute = np.array([node.compute for node in instance.node_types])
     memory = np.array([node.memory_mb for node in instance.node_types]) - instance.base_memory_mb
-    types = np.flatnonzero((task.rate > 0) & (task.rate <= compute) & (task.memory_mb <= memory))
-    if not len(types):
-        return None
-    fastest = int(task.rate[types].max())
-    slots_needed = -(-task.work // fastest)
-    selection: list[Option] = []
-    for option in sorted(task.options, key=lambda o: (o.price, o.first, o.vendor or 0)):
-        enough = task.deadline - option.first + 1 >= slots_needed
-        if enough and all(option.first < other.first for other in selection):
-            selection.append(option)
-    if not selection:
-        return None
-    selection.sort(key=lambda option: option.first)
-    return Menu(task.index, tuple(selection), types, task.rate[types], selection[0].first, task.deadline)
+    found = []
+    for i in range(instance.tasks):
+        task = instance.task(i)
+        types = np.flatnonzero((task.rate > 0) & (task.rate <= compute) & (task.memory_mb <= memory))
+        fastest = int(task.rate[types].max(initial=0))
+        selection: list[Option] = []
+        for option in sorted(task.options, key=lambda o: (o.price, o.first, o.vendor or 0)):
+            enough = (task.deadline - option.first + 1) * fastest >= task.work
+            if enough and all(option.first < other.first for other in selection):
+                selection.append(option)
+        if selection:
+            selection.reverse()  # each begins before those that were taken before it
+            found.append(Menu(i, tuple(selection), types, task.rate[types], selection[0].first, task.deadline))
+    return found
 
 
 def cover_inequalities(rates: IntArray, work: int) -> list[tuple[IntArray, int]]:
     """Inequalities a @ n >= c that the slot counts n of a cover satisfy, and no other integer counts do.
 
-    For one or two types they are the facets of the convex hull of all covers, so the relaxation knows that slots are
-    whole; for more, (4e) with rates clipped at M_i, and its roundings by each rate.
+    For one or two types they are the facets of the hull of all covers, else (4e) clipped at M_i, and its roundings.
     """
     rates = np.minimum(rates, work)
     if len(rates) == 1:
         return [(np.ones(1, dtype=np.int64), -(-work // int(rates[0])))]
     if len(rates) == 2:
         return _hull(int(rates[0]), int(rates[1]), work)
-    found = [(rates, work)]
-    for unit in sorted(set(rates.tolist())):
-        if unit > 1:
-            found.append((-(-rates // unit), -(-work // unit)))
-    return found
+    units = [unit for unit in sorted(set(rates.tolist())) if unit > 1]
+    return [(rates, work), *((-(-rates // unit), -(-work // unit)) for unit in units)]
 
 
 class Cover(NamedTuple):
@@ -86,13 +79,7 @@ class Cover(NamedTuple):
 
 
 def covers_in_windows(rates: IntArray, work: int, widths: list[int]) -> list[Cover]:
-    """Inequalities that the cells of a schedule keep, one in each slot of the window that its option leaves.
-
-    For one or two types they describe the hull of the numbers of cells with each option. An option of fewer slots
-    leaves fewer numbers, so more is needed of it.
-
-    `widths`: slots that each option leaves, never more than the option before; enough for the work.
-    """
+    """Inequalities on a schedule's cells, one a slot of the window that its option leaves; for two types the hull."""
     found = []
     if len(rates) == 2:
         points = [_counts_in_window(int(rates[0]), int(rates[1]), work, width) for width in widths]
@@ -133,10 +120,7 @@ def _normals(points: IntArray) -> list[tuple[int, int]]:
 
 
 def _hull(first: int, second: int, work: int) -> list[tuple[IntArray, int]]:
-    """Facets of the hull of {(a, b) >= 0 integer : first a + second b >= work}, by a monotone chain.
-
-    The points (a, least b) are too many when a rate is tiny; then only the clipped (4e) and its roundings are given.
-    """
+    """Facets of the hull of {(a, b) >= 0 integer : first a + second b >= work}, by a monotone chain."""
     swap = first < second
     big, small = (second, first) if swap else (first, second)
     most = -(-work // big)
@@ -162,10 +146,7 @@ def _turns_up(p: tuple[int, int], q: tuple[int, int], r: tuple[int, int]) -> boo
 
 
 class Cells(NamedTuple):
-    """The cells (task, type, slot) that may be used, and how many nodes of the type each needs to tell apart.
-
-    `group` numbers the (type, slot) pairs; `crowded` says whether all tasks of the group together overload one node.
-    """
+    """The cells (task, type, slot) that may be used, and how many nodes of the type each needs to tell apart."""
 
     task: IntArray
     type: IntArray
@@ -173,11 +154,6 @@ class Cells(NamedTuple):
     rate: IntArray
     nodes: IntArray
     crowded: np.typing.NDArray[np.bool_]
-
-
-def menus(instance: Instance) -> list[Menu]:
-    """The menus of the tasks that can be served at all."""
-    return [found for i in range(instance.tasks) if (found := menu(instance, instance.task(i))) is not None]
 
 
 def cells(instance: Instance, served: list[Menu]) -> Cells:
@@ -217,12 +193,20 @@ def columns(instance: Instance) -> int:
     return int(cells(instance, served).nodes.sum()) + sum(1 + len(each.options) for each in served)
 
 
+def kept_vendor(options: Sequence[Option], decision: Decision) -> int | None:
+    """The cheapest kept vendor that is done before the first cell; it costs no more than the solution's own."""
+    begin = min((slot for _, slot in decision.cells), default=inf)
+    ready = [option for option in options if option.first <= begin]
+    return min(ready, key=lambda option: option.price).vendor if ready else decision.vendor
+
+
 def canonical(instance: Instance, solution: Solution) -> Solution:
     """The same solution with the nodes of each type renumbered, slot by slot, in the order of their first task."""
     first_node = np.concatenate([[0], np.cumsum([node.count for node in instance.node_types])]).tolist()
-    served = {each.task for each in menus(instance)}
+    served = {each.task: each for each in menus(instance)}
+    usable = cells(instance, list(served.values()))
+    alone = set(zip(usable.type[~usable.crowded].tolist(), usable.slot[~usable.crowded].tolist(), strict=True))
     number: defaultdict[tuple[int, int], dict[int, int]] = defaultdict(dict)
-    alone = _uncrowded(instance)
     renamed: list[Decision | None] = []
     for i, decision in enumerate(solution):
         if decision is None or i not in served:
@@ -234,23 +218,8 @@ def canonical(instance: Instance, solution: Solution) -> Solution:
             names = number[kind, slot]
             local = 0 if (kind, slot) in alone else names.setdefault(node, len(names))
             place.append((first_node[kind] + local, slot))
-        renamed.append(Decision(_kept_vendor(instance, i, decision), tuple(place), decision.payment))
+        renamed.append(Decision(kept_vendor(served[i].options, decision), tuple(place), decision.payment))
     return tuple(renamed)
-
-
-def _uncrowded(instance: Instance) -> set[tuple[int, int]]:
-    each = cells(instance, menus(instance))
-    return set(zip(each.type[~each.crowded].tolist(), each.slot[~each.crowded].tolist(), strict=True))
-
-
-def _kept_vendor(instance: Instance, i: int, decision: Decision) -> int | None:
-    """The cheapest kept vendor that is done before the first cell; it costs no more than the solution's own."""
-    found = menu(instance, instance.task(i))
-    if decision.vendor is None or found is None:
-        return decision.vendor
-    begin = min((slot for _, slot in decision.cells), default=instance.slots + 1)
-    ready = [option for option in found.options if option.first <= begin]
-    return min(ready, key=lambda option: option.price).vendor if ready else decision.vendor
 
 
 def build(instance: Instance) -> LinearModel:
@@ -259,10 +228,7 @@ def build(instance: Instance) -> LinearModel:
 
 
 def restrict(instance: Instance, allowed: np.typing.NDArray[np.bool_], rows: Sequence[CellRow]) -> LinearModel:
-    """The model in some cells alone, with more rows that its solutions keep.
-
-    `allowed`: (I, G, T) tasks, types, slots.
-    """
+    """The model in some cells alone, (I, G, T), with more rows that its solutions keep."""
     tight = _Tight(instance)
     weight = np.zeros(allowed.shape, np.int64)
     place = tight.x_task, tight.x_type, tight.x_slot - 1
@@ -272,9 +238,7 @@ def restrict(instance: Instance, allowed: np.typing.NDArray[np.bool_], rows: Seq
         amount = weight[place] * allowed[place]
         weight[cells] = 0
         used = np.flatnonzero(amount)
-        tight.rows.block(
-            [f"cells_{n}"], np.zeros(len(used), np.int64), tight.x_column[used], amount[used], -np.inf, row.high
-        )
+        tight.rows.row(f"cells_{n}", tight.x_column[used], amount[used], -np.inf, row.high)
     model = tight.model()
     upper = model.upper.copy()
     upper[tight.x_column[~allowed[place]]] = 0.0
@@ -332,17 +296,12 @@ class _Tight:
     def model(self) -> LinearModel:
         return self.rows.binary_model("tight", self.objective, self.names)
 
-    def _row(self, name: str, entries: list[tuple[int, float]], low: float, high: float) -> None:
-        column = np.array([c for c, _ in entries], dtype=np.int64)
-        value = np.array([v for _, v in entries], dtype=np.float64)
-        self.rows.block([name], np.zeros(len(column), dtype=np.int64), column, value, low, high)
-
     def one_vendor_when_admitted(self) -> None:
         """(4a), (4j): sum_n z_in = u_i."""
         for m in self.served:
-            if m.options[0].vendor is not None:
-                offers = [(self.z[m.task, option.vendor], 1.0) for option in m.options if option.vendor is not None]
-                self._row(f"vendor_{m.task}", [*offers, (self.u[m.task], -1.0)], 0.0, 0.0)
+            offers = [self.z[m.task, option.vendor] for option in m.options if option.vendor is not None]
+            if offers:
+                self.rows.row(f"vendor_{m.task}", [*offers, self.u[m.task]], [1.0] * len(offers) + [-1.0], 0.0, 0.0)
 
     def one_node_after_preprocessing_when_admitted(self) -> None:
         """(4b), (4c), (4i): sum_k x_ikt <= sum of z_in over the vendors done by t (u_i without vendors)."""
@@ -383,7 +342,7 @@ class _Tight:
         amount = weights[np.searchsorted(m.types, self.x_type[span][inside])]
         column = np.concatenate([self.x_column[span][inside], switches])
         value = np.concatenate([amount.astype(np.float64), np.full(len(switches), -float(needed))])
-        self.rows.block([name], np.zeros(len(column), dtype=np.int64), column, value, 0.0, np.inf)
+        self.rows.row(name, column, value, 0.0, np.inf)
 
     def compute_capacity(self) -> None:
         """(4f): sum_i s_ik x_ikt <= C_kp, where all candidates together would break a capacity."""
@@ -417,7 +376,6 @@ FORMULATIONS = (
         summary="strong sparse formulation: usable cells only, vendor windows disaggregated, work rounded up",
         backends=("highs", "cbc", "scip", "gurobi"),
         build=f"{__name__}:build",
-        home=None,
         columns=columns,
         canonical=canonical,
     ),

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from ratiobench.formulations.backends import installed_version, solve
 from ratiobench.formulations.lora import batch
-from ratiobench.formulations.lora.batch import pack_slot, solve_batch
+from ratiobench.formulations.lora.batch import solve_batch
 from ratiobench.formulations.lora.bound import patterns, pricing
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.heuristic import improve, insertion
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
-from ratiobench.formulations.lora.models.pooled import CellCounts, Supply
+from ratiobench.formulations.lora.models.pooled import CellCounts, Supply, pack_slot
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import named
@@ -80,7 +80,7 @@ def test_exact_program_has_the_optimum(instance: Instance) -> None:
         return
     everywhere = set(product(range(len(p.nodes)), range(instance.slots)))
     for apart, exact in ((set(), False), (everywhere, True)):
-        supply = Supply(p, *_empty(instance), batch._fits, apart)
+        supply = Supply(p, *_empty(instance), apart)
         result = solve("highs", CellCounts(supply, np.arange(p.tasks)).model())
         assert result.bound is not None
         assert result.bound >= best - 1e-6
@@ -95,7 +95,7 @@ def test_any_prices_prove_a_bound(instance: Instance, seed: int) -> None:
     p = pool(instance)
     if not p.tasks:
         return
-    supply = Supply(p, *_empty(instance), batch._fits)
+    supply = Supply(p, *_empty(instance))
     words = Stream("prices", seed)
     rent = np.where(supply.row >= 0, words.integers(0, 50, supply.row.size).reshape(supply.row.shape), 0)
     limits = words.integers(0, 3, supply.limits).astype(np.float64)

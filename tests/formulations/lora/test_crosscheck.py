@@ -171,7 +171,7 @@ def test_p_as_printed_is_asked_of_small_instances_only(monkeypatch: pytest.Monke
 
 
 def test_a_model_too_large_is_a_row_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BUILD_COLUMNS", 1)
+    monkeypatch.setattr("ratiobench.formulations.lora.direct_solve.BUILD_COLUMNS", 1)
     found = crosscheck(named("tiny_vendors"))
     assert found.answered() == 1
     assert "not built" in found.rows[0].answer.message

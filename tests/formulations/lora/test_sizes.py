@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.formulations.linear import LinearModel
-from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry
+from ratiobench.formulations.lora.models.formulation import Formulation, registry
 from ratiobench.formulations.lora.models.tight import cover_inequalities, menus
 from ratiobench.formulations.lora.solve import build
 from ratiobench.formulations.lora.solve import formulations as listed
@@ -57,7 +57,7 @@ def _letters(instance: Instance) -> dict[str, int]:
     covers = [len(cover_inequalities(menu.rates, int(instance.work[menu.task]))) for menu in menus(instance)]
     return {
         "I": instance.tasks,
-        "K": number_of_nodes(instance),
+        "K": instance.nodes,
         "T": instance.slots,
         "N": max(vendors, default=0),
         "V": sum(vendors),
@@ -123,7 +123,7 @@ def test_the_bounds_are_reached_up_to_what_is_left_out() -> None:
     for name in ("printed", "printed-ortools"):
         model = build(instance, registry()[name])
         assert isinstance(model, LinearModel)
-        cells = instance.tasks * number_of_nodes(instance) * instance.slots
+        cells = instance.tasks * instance.nodes * instance.slots
         idle = 2 * cells - sum(row.startswith(("c4c", "c4k")) for row in model.rows)
         assert len(model.rows) == _evaluate(TABLE[name].rows.removeprefix("<= "), letters) - idle
 
