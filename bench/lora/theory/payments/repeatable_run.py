@@ -4,7 +4,7 @@ The algorithm is made anew from its name. Constants that came from the bids are 
 stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
 change its outcome and are left out.
 
-Anyone's own algorithm gets most reports in one process (`ratiobench.online.referee.trial_runs`): its answers are hints.
+Anyone's own algorithm gets most reports in one process (`ratiobench.online.repeated_runs`): its answers are hints.
 A verdict on it comes from runs in processes of their own.
 """
 
@@ -25,7 +25,7 @@ from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.replay import Checkpoints
 from ratiobench.online.lora.run import ENVIRONMENT, solution_of
 from ratiobench.online.outcome import Constant, OnlineRun, Source
-from ratiobench.online.referee.trial_runs import TrialRuns
+from ratiobench.online.repeated_runs import TrialRuns
 from ratiobench.online.run import run_built, run_isolated
 
 PROCESS = 400  # What a run in a process of its own costs, in decisions: about a quarter of a second
