@@ -19,13 +19,9 @@ class InvalidAnswer(ValueError):
 
 
 def refusal(answer: Any, kind: str, error: Exception) -> str:
-    """Why an answer is not taken, in one line: what it was, what it should have been and, if known, what is wrong.
-
-    From another process comes ``{"answered": ..., "wrong": ...}`` in place of the answer, in the words of its
-    `InvalidAnswer`.
-    """
+    """Why an answer is not taken, in one line: what it was, what it should have been and, if known, what is wrong."""
     reason: object = error if isinstance(error, InvalidAnswer) else ""
-    if isinstance(answer, dict) and answer.keys() == {"answered", "wrong"}:
+    if isinstance(answer, dict) and answer.keys() == {"answered", "wrong"}:  # from another process
         answer, reason = answer["answered"], answer["wrong"]
     return f"answered {shorten(answer)!r}, which is no {kind}" + (f": {shorten(reason)}" if shorten(reason) else "")
 
@@ -59,9 +55,8 @@ def shorten(value: object, most: int = 80) -> str:
     return make_printable(text, most)
 
 
-PACKAGES = ("bench", "formulations", "instances", "online")
-# The folders of our own code
-PROJECT = tuple(Path(__file__).resolve().parents[1] / name for name in (*PACKAGES, "ratiobench"))
+_FOLDERS = ("bench", "formulations", "instances", "online", "ratiobench")
+PROJECT = tuple(Path(__file__).resolve().parents[1] / name for name in _FOLDERS)  # Where our own code is
 POLICY = "policy"  # The module in which the text of a policy's file runs (`ratiobench.online.policy_file`)
 
 
@@ -75,10 +70,7 @@ def format_line(error: BaseException) -> str:
 
 
 def locate_error(error: BaseException) -> str:
-    """An error on one line with the place in the algorithm's own code that led to it, where there is one.
-
-    ``Type: message (file:line)``, the file as seen from `sys.path`.
-    """
+    """An error on one line, with the place in the algorithm's own code that led to it: ``TYPE: TEXT (FILE:LINE)``."""
     if os.environ.get(DEBUG):
         with contextlib.suppress(Exception):  # the algorithm may have put anything in place of the error stream
             traceback.print_exception(error)
@@ -94,11 +86,7 @@ def _place(error: BaseException) -> str:
             return f"({frame.f_code.co_filename}:{number})"
         file = Path(frame.f_code.co_filename).resolve()
         if file.is_file() and not any(folder in file.parents for folder in strange):
-            roots = [root for root in map(_folder, sys.path) if root in file.parents]
+            roots = [root for entry in sys.path if (root := Path(entry).resolve()) in file.parents]
             root = max(roots, key=lambda root: len(root.parts), default=file.parent)
             return f"({file.relative_to(root)}:{number})"
     return ""
-
-
-def _folder(entry: str) -> Path:
-    return Path(entry).resolve()

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -36,10 +37,8 @@ def module_name(text: str) -> str:
 
 
 def parse_source(source: str | bytes) -> ast.Module:
-    """The syntax tree of Python source, by one thread at a time.
-
-    Python 3.11 before 3.11.8 raises SystemError where two threads make syntax trees at once (CPython issue 106905).
-    """
+    """The syntax tree of Python source."""
+    # Python 3.11 before 3.11.8 raises SystemError where two threads make syntax trees at once (CPython issue 106905).
     with _parsing:
         return ast.parse(source)
 
@@ -65,9 +64,16 @@ def _imported_tops(file: Path) -> set[str]:
         tree = parse_source(file.read_bytes())
     except (SyntaxError, ValueError, OSError, RecursionError):
         return set()
-    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    return {name.partition(".")[0] for name in names}
+    return {module.partition(".")[0] for module, _ in list_imports(tree)}
+
+
+def list_imports(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
+    """The modules that statements import, each with the names that are taken from it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, [alias.name for alias in node.names]
 
 
 def class_names(path: str) -> list[str]:
@@ -88,9 +94,7 @@ def module_file(path: str) -> Path:
     if module == OWN:
         problem += f": {OWN}:NAME is a class or object that a notebook or script hands to `ratiobench.run`"
     elif not rest:
-        problem += suggest_name(
-            top, (file.stem for folder in import_path()[:1] for file in Path(folder).glob("*.py") if file.is_file())
-        )
+        problem += suggest_name(top, (file.stem for file in Path().glob("*.py") if file.is_file()))
     missing = InputError("algorithm", path, problem)
     if not all(part.isidentifier() for part in (top, *rest)):
         raise missing

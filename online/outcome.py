@@ -29,38 +29,22 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number that an algorithm must know before the first arrival, with its source.
+    """A number that an algorithm must know before the first arrival, with its source."""
 
-    Parameters
-    ----------
-    name : as the algorithm declares it.
-    value : exact.
-    source : where the value comes from.
-    detail : of the source, in words; empty for nothing.
-    """
-
-    name: str
+    name: str  # as the algorithm declares it
     value: Fraction
     source: Source
-    detail: str = ""
+    detail: str = ""  # of the source, in words
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that an algorithm broke.
+    """A rule that an algorithm broke."""
 
-    Parameters
-    ----------
-    rule : an equation of the problem, or `protocol`, `peeks`, ...
-    task : number of the arrival at which it happened; None where it is not about a single one.
-    detail : what happened, in words.
-    noun : the family's word for an arrival.
-    """
-
-    rule: str
-    task: int | None
-    detail: str
-    noun: str = "task"
+    rule: str  # an equation of the problem, or `protocol`, `peeks`, ...
+    task: int | None  # number of the arrival at which it happened; None where it is not about a single one
+    detail: str  # what happened, in words
+    noun: str = "task"  # the family's word for an arrival
 
     def __str__(self) -> str:
         where = "" if self.task is None else f"{self.noun} {self.task}: "
@@ -132,11 +116,9 @@ class OnlineRun:
 
     @property
     def _verdict(self) -> str:
-        return (
-            "valid"
-            if self.valid
-            else f"INVALID ({make_printable(str(self.violations[0]), 80) if self.violations else ''})"
-        )
+        if self.valid:
+            return "valid"
+        return f"INVALID ({make_printable(str(self.violations[0]), 80) if self.violations else ''})"
 
     def _repr_html_(self) -> str:
         facts = {

@@ -1,9 +1,4 @@
-"""A policy in one file, anywhere: its text is sent to its process, and runs there alone.
-
-`policy.py[:Class[:key=value,...]]` names it. The referee's process parses the text to find the class, and never runs a
-line of it. The file's folder is not on the policy's module path: what the policy needs beside installed packages stands
-in the file itself.
-"""
+"""A policy in one file, anywhere: its text is parsed here, sent to its process, and runs there alone."""
 
 from __future__ import annotations
 
@@ -21,18 +16,16 @@ from typing import Any
 from ratiobench.instances.io.errors import InputError, list_names, make_printable, suggest_name
 from ratiobench.instances.io.files import read_bytes
 from ratiobench.online.answers import POLICY
-from ratiobench.online.modules import OWN, parse_source
+from ratiobench.online.modules import OWN, list_imports, parse_source
 from ratiobench.online.run_context import UserAlgorithm
 
 MOST_BYTES = 2**20  # Of a policy's file
-_METHODS = ("decide", "decide_batch", "schedule")  # One of them is a method of every policy
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
     """A policy's file, read."""
 
-    path: Path
     name: str  # under which it runs: `own:CLASS`, with the options behind it
     shown: str  # how people call it: `policy.py:Class`, with the options behind it
     algorithm: UserAlgorithm  # the text, to be sent to its process
@@ -74,9 +67,8 @@ def read_policy_file(text: str) -> PolicyFile:
     tail = f":{options}" if options else ""
     code = hashlib.sha256(f"{found}\n{source}".encode()).hexdigest()[:16]
     pickled = pickle.dumps(_Source(source, path.name, found))
-    return PolicyFile(
-        path, f"{OWN}:{found}{tail}", f"{path.name}:{found}{tail}", UserAlgorithm(code, pickled), _imports(tree)
-    )
+    name, imports = f"{found}{tail}", tuple(dict.fromkeys(module for module, _ in list_imports(tree)))
+    return PolicyFile(f"{OWN}:{name}", f"{path.name}:{name}", UserAlgorithm(code, pickled), imports)
 
 
 class PolicyError(InputError):
@@ -95,10 +87,11 @@ def _split(text: str) -> tuple[str, str, str]:
 def _find_class(file: str, tree: ast.Module) -> str:
     """The only class that decides; InputError where there is none or there are several."""
     classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
+    methods = ("decide", "decide_batch", "schedule")  # one of them is a method of every policy
     deciding = [
         each.name
         for each in classes
-        if any(isinstance(part, ast.FunctionDef) and part.name in _METHODS for part in each.body)
+        if any(isinstance(part, ast.FunctionDef) and part.name in methods for part in each.body)
     ]
     if len(deciding) == 1:
         return deciding[0]
@@ -116,16 +109,6 @@ def _names(tree: ast.Module) -> set[str]:
         elif isinstance(each, ast.Import | ast.ImportFrom):
             found |= {alias.asname or alias.name for alias in each.names}
     return found
-
-
-def _imports(tree: ast.Module) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name: None for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found[node.module] = None
-    return tuple(found)
 
 
 class _Source:

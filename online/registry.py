@@ -34,36 +34,26 @@ Constants = Mapping[str, Callable[[Instance], tuple[Fraction, str]]]
 class Documents(Protocol):
     """The module of a family that reads its instances: `ratiobench.instances.NAME.format`."""
 
-    def read(self, path: str, /) -> Any:
-        """The instance in a file."""
-        ...
+    def read(self, path: str, /) -> Any: ...
 
-    def loads(self, data: bytes, source: str, /) -> Any:
-        """The instance in the bytes of a file."""
-        ...
+    def loads(self, data: bytes, source: str, /) -> Any: ...
 
-    def content_hash(self, instance: Any, /) -> str:
-        """SHA-256 of an instance's content."""
-        ...
+    def content_hash(self, instance: Any, /) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Registry(Generic[Instance]):
     """The algorithms of one family."""
 
-    # whose room `algorithms` registers algorithms, a module each (or is a module that registers all), and whose module
-    # `constants`, if there is one, has the table CONSTANTS of those that algorithms can declare.
-    package: str
+    package: str  # `algorithms` in it registers algorithms; `constants`, if it is there, has the table CONSTANTS
     documents: Documents  # reads instances
     protocol: str  # the module whose function `plain` copies an answer in builtin types
-    # makes one instance of days, one after another; None where a family has no such thing.
-    join: Callable[[list[Instance]], Instance] | None = None
+    join: Callable[[list[Instance]], Instance] | None = None  # makes one instance of days, one after another
     # raises `InputError` where the first instance cannot be history of the second one.
     require_history: Callable[[Instance, Instance], None] | None = None
     # what there is to learn from in the first instance, for the second one, in words.
     tell_history: Callable[[Instance, Instance], str] | None = None
-    # whether dates show that the first instance lies before the second one; False where there is no date, `InputError`
-    # where they show that it does not.
+    # whether dates show that the first instance lies before the second one; `InputError` if they show the contrary.
     is_earlier: Callable[[Instance, Instance], bool] | None = None
     _entries: dict[str, Entry] = field(default_factory=dict)
 
@@ -80,9 +70,8 @@ class Registry(Generic[Instance]):
         return getattr(importlib.import_module(self.protocol), "adapt", lambda own: own)(algorithm)
 
     def register(self, entry: Entry) -> None:
-        """Add an algorithm; two of one name are an error of ours."""
-        if entry.name in self._entries:
-            raise AssertionError(f"two algorithms are called {entry.name}")
+        """Add an algorithm."""
+        assert entry.name not in self._entries, f"two algorithms are called {entry.name}"
         self._entries[entry.name] = entry
 
     def entries(self) -> Mapping[str, Entry]:
@@ -102,11 +91,9 @@ class Registry(Generic[Instance]):
             raise InputError("algorithm", text, problem)
         head, _, tail = text.partition(":")
         entry = self.entries().get(head)
-        path = ""
         plugin = self.plugins().get(head) if entry is None else None
-        if plugin is not None:
-            path = plugin.value
-        elif entry is None:
+        path = "" if plugin is None else plugin.value
+        if entry is None and plugin is None:
             attribute, _, tail = tail.partition(":")
             if not attribute or "=" in attribute:
                 raise InputError("algorithm", text, self._unknown(head))
@@ -131,9 +118,8 @@ class Registry(Generic[Instance]):
             elif entry is not None and key in entry.options:
                 allowed = entry.options[key].allowed
                 if allowed is not None and value not in allowed:
-                    raise InputError(
-                        "algorithm", where, explain_unknown_name(value, allowed) + suggest_commas(text, value)
-                    )
+                    problem = explain_unknown_name(value, allowed) + suggest_commas(text, value)
+                    raise InputError("algorithm", where, problem)
                 options[key] = value
             elif key in self.constants():
                 given[key] = fraction(where, value)
@@ -156,15 +142,19 @@ class Registry(Generic[Instance]):
         known = [*self.entries(), *self.plugins()]
         if "." in name or "/" in name:
             module = module_name(name)
-            for path, classes in (
-                (module, class_names(module)),
-                (module.rpartition(".")[0], [module.rpartition(".")[2]]),
-            ):
-                found = [each for each in classes if each in class_names(path)]
-                if found:
-                    return f"no algorithm of this name; an own algorithm is MODULE:CLASS: write {path}:{found[0]}"
+            parent, _, last = module.rpartition(".")
+            found = [f"{module}:{each}" for each in class_names(module)]
+            if found or last in class_names(parent):
+                found.append(f"{parent}:{last}")
+                return f"no algorithm of this name; an own algorithm is MODULE:CLASS: write {found[0]}"
         if name.endswith(".py"):
-            return _explain_file(name)
+            form = "an own algorithm is MODULE:CLASS"
+            try:
+                module_file(module_name(name))
+            except InputError:
+                near = suggest_name(name, (file.name for file in Path().glob("*.py")))
+                return f"there is no such file in the current folder or on the import path; {form}{near}"
+            return f"the file is no Python or defines no class; {form}"
         near = suggest_name(name, known)
         if near:
             return f"no algorithm of this name{near} `list algorithms` prints all {len(known)}"
@@ -181,10 +171,8 @@ class Registry(Generic[Instance]):
             ]
             if declared := _declared(entry):
                 stated = ", ".join(f"{name}=NUMBER" for name in declared)
-                parts.append(
-                    f"{stated} or prior=FILE or, in a suite that has another day, prior={YESTERDAY}"
-                    " (default: computed from the instance under test)"
-                )
+                another = f"prior=FILE or, in a suite that has another day, prior={YESTERDAY}"
+                parts.append(f"{stated} or {another} (default: computed from the instance under test)")
             if entry.learns:
                 parts.append(f"history=FILE|FILE;FILE|FOLDER of earlier days or, in suites, {YESTERDAY} or {HISTORY}")
             listed.append((entry.name, "; ".join(parts)))
@@ -214,13 +202,12 @@ class Registry(Generic[Instance]):
         return [dict(zip(("name", "values", "default", "meaning"), row, strict=True)) for row in rows]
 
     def canonical(self, text: str) -> str:
-        """The name in its one spelling with the version of its code: the algorithm's part of a stored result's key.
-
-        For a prior, the hash of its instance is added; that of one that is handed over is known to the caller alone.
-        """
+        """The name in its one spelling with the version of its code: the algorithm's part of a stored result's key."""
         spec = self.parse(text)
-        prior = f" prior {self.content_hash(self.read_prior(spec))}" if spec.prior not in ("", *HANDED_OVER) else ""
-        return f"{spec.name} version {version(spec)}{prior}"
+        key = f"{spec.name} version {version(spec)}"
+        if spec.prior in ("", *HANDED_OVER):  # the caller knows the instance that is handed over
+            return key
+        return f"{key} prior {self.content_hash(self._join(spec, self._read_days(spec, None)))}"
 
     def declared(self, spec: Spec) -> tuple[str, ...]:
         """The constants that a registered algorithm declares."""
@@ -238,18 +225,14 @@ class Registry(Generic[Instance]):
     def settle_constants(
         self, spec: Spec, names: tuple[str, ...], instance: Instance, prior: Instance | None = None
     ) -> tuple[Constant, ...]:
-        """The declared constants with their sources: given, from a prior instance, or oracle (the instance under test).
-
-        `prior` is what `prior=yesterday` and `prior=history` stand for; other names do not look at it.
-        """
+        """The declared constants with their sources; `prior`: what `prior=yesterday` and `prior=history` stand for."""
         known = self.constants()
         for name in names:
             if name not in known:
                 problem = f"declares the constant {name!r}; known: {', '.join(known) or 'none'}"
                 raise InputError("algorithm", spec.name, problem)
         public = spec.entry is not None and spec.entry.public_constants
-        head = spec.head
-        other, told_as = None, spec.prior
+        other, told_as = None, ""
         if any(name not in spec.given for name in names):
             other, told_as, _ = self._prior(spec, instance, prior)
         settled = []
@@ -258,24 +241,25 @@ class Registry(Generic[Instance]):
                 settled.append(Constant(name, spec.given[name], Source.GIVEN))
                 continue
             if public and other is None and spec.options.get("constants") == "public":
-                raise InputError("algorithm", f"{head}:{name}", "neither given nor taken from a prior")
-            value, detail = known[name](other if other is not None else instance)
-            source = _source(spec, other)
-            origin = (told_as if other is not None else "", detail)
-            settled.append(Constant(name, value, source, ", ".join(filter(None, origin))))
+                raise InputError("algorithm", f"{spec.head}:{name}", "neither given nor taken from a prior")
+            value, detail = known[name](instance if other is None else other)
+            origin = ", ".join(filter(None, (told_as, detail)))
+            settled.append(Constant(name, value, _source(spec, other), origin))
         return tuple(settled)
 
     def _prior(self, spec: Spec, instance: Instance, prior: Instance | None) -> tuple[Instance | None, str, str]:
-        """The instance that the algorithm's name says to take what must be known from, or None; how it is told.
-
-        Third, a remark on the time that it is from (`_describe_time`), empty for none and for what is handed over.
-        """
+        """The instance of the prior, or None; how it is told; and a remark on the time that it is from."""
         if not spec.prior:
             return None, "", ""
         told_as, note, other = spec.prior, "", prior
         if spec.prior not in HANDED_OVER:
             days = self._read_days(spec, instance)
-            other, note = self._join(spec, days), self._describe_time(days, instance)
+            other = self._join(spec, days)
+            try:
+                dated = [self.is_earlier is None or self.is_earlier(day, instance) for _, day in days]
+                note = "" if all(dated) else "history without dates"
+            except InputError:
+                note = "history not from before the day"
         if other is None:
             raise _not_handed_over(spec)
         if spec.prior == YESTERDAY:
@@ -285,17 +269,11 @@ class Registry(Generic[Instance]):
         if self.content_hash(other) == self.content_hash(instance):
             if spec.entry is not None and (spec.entry.public_constants or spec.entry.learns):
                 raise InputError("algorithm", spec.prior_field, f"{spec.prior} is the instance under test")
-            return None, spec.prior, ""  # the instance under test is no other one, whatever its file is called
+            return None, "", ""  # the instance under test is no other one, whatever its file is called
         return other, told_as, note
 
-    def read_prior(self, spec: Spec, tested: Instance | None = None) -> Instance:
-        """The instance of a file; of several, ``FILE;FILE``, or of a folder's, one after another in time.
-
-        Of a folder that has the tested instance, too, those before it are taken.
-        """
-        return self._join(spec, self._read_days(spec, tested))
-
     def _join(self, spec: Spec, days: Sequence[tuple[str, Instance]]) -> Instance:
+        """One instance of the days, one after another in time."""
         if len(days) == 1 or self.join is None:
             return days[0][1]
         try:
@@ -305,7 +283,7 @@ class Registry(Generic[Instance]):
             raise InputError("algorithm", spec.prior_field, where + error.problem) from None
 
     def _read_days(self, spec: Spec, tested: Instance | None) -> list[tuple[str, Instance]]:
-        """The files that a prior names, with their instances, in their order."""
+        """The files that a prior names, with their instances; of a folder that has the tested one those before it."""
         text = spec.prior
         path = Path(text)
         names = [str(each) for each in list_instances(path)] if path.is_dir() else [*filter(None, text.split(";"))]
@@ -327,22 +305,12 @@ class Registry(Generic[Instance]):
                 except InputError as error:
                     raise InputError(name, error.field, error.problem) from None
             # Days without tasks have the same content; their names differ.
-            known = seen.setdefault((self.content_hash(day), _name_of(day)), name)
+            known = seen.setdefault((self.content_hash(day), str(getattr(day, "name", ""))), name)
             if len(seen) == len(days):
                 problem = f"is the same day as {shorten(known)}, which would count twice; name it once"
                 raise InputError(name, spec.prior_field, problem)
             days.append((name, day))
         return days
-
-    def _describe_time(self, days: Sequence[tuple[str, Instance]], instance: Instance) -> str:
-        """A remark where days of a history have no dates, or are not from before the instance; else empty."""
-        if self.is_earlier is None:
-            return ""
-        try:
-            known = [self.is_earlier(day, instance) for _, day in days]
-        except InputError:
-            return "history not from before the day"
-        return "" if all(known) else "history without dates"
 
     def prepare(
         self, spec: Spec, instance: Instance, arrivals: int, prior: Instance | None = None
@@ -351,7 +319,7 @@ class Registry(Generic[Instance]):
         entry = spec.entry
         assert entry is not None
         algorithm = entry.make(entry.settle(dict(spec.options), arrivals))
-        constants = self.settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance, prior)
+        constants, note = self.settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance, prior), ""
         if entry.learns:
             other, told_as, note = self._prior(spec, instance, prior)
             source = _source(spec, other)
@@ -360,24 +328,13 @@ class Registry(Generic[Instance]):
             if other is not None and self.tell_history is not None:
                 algorithm.history = self.tell_history(other, instance)
             if other is None and not announced:
-                algorithm.remarks = Remarks(spec.name, notes=("no history",))
-            elif note:
-                algorithm.remarks = Remarks(spec.name, notes=(note,))
+                note = "no history"
         oracle = any(constant.source is Source.ORACLE for constant in constants)
         if oracle and (entry.learns or entry.public_constants):
-            algorithm.remarks = Remarks(spec.name, notes=("oracle constants",))
+            note = "oracle constants"
+        if note:
+            algorithm.remarks = Remarks(spec.name, notes=(note,))
         return entry, algorithm, constants
-
-
-def _explain_file(name: str) -> str:
-    """Why a file of Python, in which no class was found, is no algorithm, and which file was probably meant."""
-    form = "an own algorithm is MODULE:CLASS"
-    try:
-        module_file(module_name(name))
-    except InputError:
-        near = suggest_name(name, (file.name for file in Path().glob("*.py")))
-        return f"there is no such file in the current folder or on the import path; {form}{near}"
-    return f"the file is no Python or defines no class; {form}"
 
 
 @cache
@@ -399,21 +356,12 @@ def _declared(entry: Entry, options: Mapping[str, str] | None = None) -> tuple[s
     return tuple(getattr(entry.make(defaults if options is None else options), "constants", ()))
 
 
-def _known(entry: Entry) -> tuple[str, ...]:
-    """All that may stand before ``=`` in the name of a registered algorithm."""
+def _no_such_option(entry: Entry, head: str, key: str) -> InputError:
     declared = _declared(entry)
     prior = ("prior",) if declared or entry.learns else ()
-    return (*entry.options, *declared, *prior, *(("history",) if entry.learns else ()))
-
-
-def _no_such_option(entry: Entry, head: str, key: str) -> InputError:
-    known = _known(entry)
+    known = (*entry.options, *declared, *prior, *(("history",) if entry.learns else ()))
     problem = f"no such option; {head} has {', '.join(known) or 'none'}{suggest_name(key, known)}"
     return InputError("algorithm", f"{head}:{key}", problem)
-
-
-def _name_of(instance: object) -> str:
-    return str(getattr(instance, "name", ""))
 
 
 def require_prior(spec: Spec, prior: object) -> None:

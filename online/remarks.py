@@ -12,19 +12,12 @@ PARTS_PER_MILLION = 10**6
 LIMITED, OVERCHARGED = "at limit", "charged above their bid"
 SINGLE_NODE = "no migration"
 BUBBLEWRAP, LANDLOCK, NO_ISOLATION = "bubblewrap", "Landlock", "none"  # How a user's algorithm was isolated
-_ISOLATION = {
-    BUBBLEWRAP: f"isolated by {BUBBLEWRAP}",
-    LANDLOCK: f"isolated by {LANDLOCK}",
-    NO_ISOLATION: "not isolated",
-}
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 def isolation_text(isolation: str) -> str:
     """How a user's algorithm was isolated, in words."""
-    return _ISOLATION[isolation]
-
-
-Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    return "not isolated" if isolation == NO_ISOLATION else f"isolated by {isolation}"
 
 
 class Part(NamedTuple):
@@ -58,13 +51,11 @@ class Remarks:
     name: str  # the algorithm's name, without the options that stand in brackets
     options: tuple[str, ...] = ()  # options in brackets, ``key=value``
     limit: Part | None = None  # decisions that ended at the algorithm's limit of work, of all
-    # largest (bound - value) / bound among these, in parts per million, rounded up; None where unknown.
-    gap_ppm: Count | None = None
+    gap_ppm: Count | None = None  # largest (bound - value) / bound among these, parts per million, rounded up
     notes: tuple[str, ...] = ()  # the algorithm's own words, each in brackets of its own
     solvers: tuple[str, ...] = ()  # name and version of each solver that had a part in the decisions
     starts: tuple[str, ...] = ()  # programs that the algorithm's process started
-    # how the user's algorithm was isolated: BUBBLEWRAP, LANDLOCK or NO_ISOLATION; empty if isolation does not apply.
-    isolated: Annotated[str, Meta(pattern="^(bubblewrap|Landlock|none)?$")] = ""
+    isolated: Annotated[str, Meta(pattern="^(bubblewrap|Landlock|none)?$")] = ""  # empty if it does not apply
     overcharged: Part | None = None  # admitted arrivals that pay more than they bid, of all admitted
     single_node: bool = False  # every task had to stay on one node
     repetitions: Count = 0  # of a mean, the number of its runs; 0 of a single run
@@ -81,7 +72,7 @@ class Remarks:
         if self.starts:
             yield Remark("starts", f"starts {', '.join(self.starts)}")
         if self.isolated:
-            yield Remark("isolated", _ISOLATION[self.isolated])
+            yield Remark("isolated", isolation_text(self.isolated))
         if self.overcharged is not None:
             yield Remark("overcharged", f"{OVERCHARGED}: {self.overcharged} admitted")
         if self.single_node:

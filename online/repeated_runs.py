@@ -1,46 +1,78 @@
-"""One algorithm on many small instances, as fast as the protocol allows: what a search for bad instances tries.
+"""One algorithm on many small instances, a user's own in one process for all of them: quick, and hints only.
 
-An algorithm of ours runs in this process. Anyone's own lives in one process of its own for all instances, and is built
-anew for each: what its module or class keeps may go from one instance to the next, and whether it peeks is not asked.
-So nothing here is a verdict; a run that counts is made by `ratiobench.online.run`.
+What its module or class keeps may go from one run to the next, and whether it peeks is not asked: nothing here is a
+verdict. A run that counts is made by `ratiobench.online.run`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Generic
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Generic
 
 from ratiobench.formulations.report import Exact
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.outcome import Violation
 from ratiobench.online.referee.isolation import Runner
-from ratiobench.online.referee.simulator import RuleViolation, simulate
+from ratiobench.online.referee.limits import Echo
+from ratiobench.online.referee.simulator import Log, RuleViolation, Simulator, simulate
 from ratiobench.online.registry import Instance
 from ratiobench.online.run import Environment, run
+from ratiobench.online.spec import Spec
 
 
-class RepeatedRuns(Generic[Instance]):
-    """An algorithm by its name, ready for instance after instance; close it in the end.
+def _nothing(path: str) -> bool:
+    """The instances here lie in no file that could be read."""
+    return False
 
-    `text`: the algorithm's name with options, or an import path.
-    """
 
-    def __init__(self, game: Environment[Instance], text: str) -> None:
-        self._game, self._text = game, text
-        self._spec = game.registry.parse(text)
-        self._player: Runner | None = None
+class _OneProcess:
+    """What ends the process of a user's algorithm."""
 
-    def __enter__(self) -> RepeatedRuns[Instance]:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+    _player: Runner | None = None
 
     def close(self) -> None:
         """End the algorithm's process, if it has one."""
         if self._player is not None:
             self._player.close()
         self._player = None
+
+
+class TrialRuns(_OneProcess):
+    """A user's algorithm that is started anew for every run, and built anew after one that was not valid."""
+
+    def __init__(self, spec: Spec, protocol: str) -> None:
+        self._spec, self._protocol, self._echo = spec, protocol, Echo(spec.name)
+        self.processes = 0
+
+    def play(self, table: Simulator, constants: Mapping[str, Fraction]) -> Log | None:
+        """The log of a run; None for a run that is not valid."""
+        try:
+            if self._player is None:
+                self.processes += 1
+                self._player = Runner(self._spec, self._protocol, _nothing, self._echo)
+            self._player.start(table.public, constants)
+            transcript = simulate(table, self._player.ask, batch=self._player.batch)
+            if not transcript.violations:
+                return transcript.log
+        except (RuleViolation, InputError):
+            pass
+        self.close()
+        return None
+
+
+class RepeatedRuns(_OneProcess, Generic[Instance]):
+    """An algorithm by its name, built anew for instance after instance; close it in the end."""
+
+    def __init__(self, game: Environment[Instance], text: str) -> None:
+        self._game, self._text = game, text
+        self._spec = game.registry.parse(text)
+
+    def __enter__(self) -> RepeatedRuns[Instance]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def value(self, instance: Instance) -> tuple[Exact, Sequence[Violation]]:
         """What the algorithm makes of the instance, and what it broke."""
@@ -50,10 +82,13 @@ class RepeatedRuns(Generic[Instance]):
         registry = self._game.registry
         table = self._game.table(instance, registry.content_hash(instance))
         try:
-            runner = self._ready()
-            constants = registry.settle_constants(self._spec, runner.constants, instance)
-            runner.start(table.public, {constant.name: constant.value for constant in constants})
-            transcript = simulate(table, runner.ask, batch=runner.batch)
+            if self._player is None:
+                self._player = Runner(self._spec, registry.protocol, _nothing)
+            else:
+                self._player.rebuild()
+            constants = registry.settle_constants(self._spec, self._player.constants, instance)
+            self._player.start(table.public, {constant.name: constant.value for constant in constants})
+            transcript = simulate(table, self._player.ask, batch=self._player.batch)
             log, violations = transcript.log, transcript.violations
         except RuleViolation as error:
             log, violations = [], [error.violation(table)]
@@ -61,15 +96,3 @@ class RepeatedRuns(Generic[Instance]):
             self.close()  # its process is gone, or may be
         judged = self._game.judge(instance, log, violations)
         return judged.value, judged.violations
-
-    def _ready(self) -> Runner:
-        if self._player is None:
-            self._player = Runner(self._spec, self._game.registry.protocol, _nothing)
-        else:
-            self._player.rebuild()
-        return self._player
-
-
-def _nothing(path: Any) -> bool:
-    """The instances of a search lie in no file that could be read."""
-    return False

@@ -1,8 +1,4 @@
-"""One run of an algorithm under the referee, for every family: what a family adds to it is its `Environment`.
-
-Algorithms of ours run in this process, anyone's own by its import path in a process of its own
-(`ratiobench.online.referee.isolation`).
-"""
+"""One run of an algorithm under the referee, for every family: what a family adds to it is its `Environment`."""
 
 from __future__ import annotations
 
@@ -40,22 +36,13 @@ class Judgement:
     admitted: int  # number of admitted arrivals
     true_value: Exact | None = None  # the same by valuations; None where bidders are not asked: the value itself
     revenue: Exact | None = None  # sum of payments, or None without a payment rule
-    # admitted arrivals that pay more than they bid, of all admitted; None where there are none.
-    overcharged: Part | None = None
+    overcharged: Part | None = None  # admitted arrivals that pay more than they bid, of all admitted; None for none
     single_node: bool = False  # every arrival had to stay on one node
     counts: Mapping[str, int] = field(default_factory=dict)  # things counted, beside those of the algorithm
 
 
 class Environment(ABC, Generic[Instance]):
-    """The parts of a run that a family adds; a family defines `registry` and overrides further members.
-
-    Notes
-    -----
-    Parameters of several methods:
-
-    instance : of the family.
-    constants : declared constants of the algorithm with their sources.
-    """
+    """The parts of a run that a family adds; a family defines `registry` and overrides further members."""
 
     registry: Registry[Instance]  # the algorithms by name
     secret: tuple[type, ...] = ()  # types that show the future, beside that of instances: no algorithm may carry one
@@ -93,18 +80,12 @@ class Environment(ABC, Generic[Instance]):
         return ()
 
     def trace(self, instance: Instance, exposed: Any) -> Any:
-        """Check the part of its state that a user's algorithm shows, for audits.
-
-        Returns the checked state; None for nothing.
-        """
+        """Check the part of its state that a user's algorithm shows, for audits."""
         return None
 
 
 def cut_after_half(files: Any, instance: Instance, arrivals: str, times: IntArray) -> Instance:
-    """The instance of the first half of its arrivals, at least one, and of all that arrive at the time of the last one.
-
-    `files`: the module of the format; `arrivals`: their key in an instance's document; `times`: when each arrives.
-    """
+    """The instance of the first half of the arrivals, at least one, and of all that arrive at the time of its last."""
     half = (len(times) + 1) // 2
     while 0 < half < len(times) and times[half] == times[half - 1]:
         half += 1
@@ -121,11 +102,7 @@ def run(
     seed: str | None = None,
     prior: Instance | None = None,
 ) -> OnlineRun:
-    """Run an algorithm on an instance under the referee.
-
-    `seed`: name of the random stream of algorithms that draw; by default the instance's hash, and from the second
-    repetition on (`ratiobench.online.run_context`) its number behind it.
-    """
+    """Run an algorithm on an instance under the referee; `seed` names the random stream of algorithms that draw."""
     registry = environment.registry
     environment, spec = environment.admit(instance, registry.parse(text))
     require_prior(spec, prior)
@@ -160,22 +137,22 @@ def run_built(
     """A run, in this process, of an algorithm of ours that is built already, with these constants."""
     values = {constant.name: constant.value for constant in constants}
     log, violations, seconds = simulator.run_in_process(environment.table(instance, seed), algorithm, values)
-    return _told(
-        environment, instance, name, version, log, violations, constants, seconds,
-        remarks=_remarks_of(algorithm, name).with_notes(*environment.remarks(constants)),
+    label = getattr(algorithm, "label", None)
+    own: Remarks | None = getattr(algorithm, "remarks", None)
+    remarks = own or Remarks(name, notes=() if label is None else (str(label),))
+    return _judge(
+        environment, instance, log, violations,
+        algorithm=name,
+        version=version,
+        remarks=remarks.with_notes(*environment.remarks(constants)),
+        constants=constants,
         arithmetic=getattr(algorithm, "arithmetic", "integer"),
         counts=dict(getattr(algorithm, "counts", {})),
+        seconds=seconds,
         trace=getattr(algorithm, "trace", None),
         history=getattr(algorithm, "history", ""),
         batch=hasattr(algorithm, "decide_batch"),
     )  # fmt: skip
-
-
-def _remarks_of(algorithm: Any, name: str) -> Remarks:
-    """What a registered algorithm says of its run: its `remarks`, or its `label` as words of its own."""
-    label = getattr(algorithm, "label", None)
-    known: Remarks | None = getattr(algorithm, "remarks", None)
-    return known or Remarks(name, notes=() if label is None else (str(label),))
 
 
 def run_isolated(
@@ -192,48 +169,37 @@ def run_isolated(
 
     code = version_of(spec)
     played = user_run.run_user_algorithm(
-        environment.registry,
-        spec,
-        instance,
-        lambda part: environment.table(part, seed),
-        environment.first_half,
-        prior,
-        seed,
-        once=once,
-    )
-    return _told(
-        environment, instance, spec.name, code, played.log, played.violations, played.constants, played.seconds,
+        environment.registry, spec, instance, lambda part: environment.table(part, seed), environment.first_half, prior,
+        seed, once=once,
+    )  # fmt: skip
+    return _judge(
+        environment, instance, played.log, played.violations,
+        algorithm=spec.name,
+        version=code,
         remarks=played.remarks,
+        constants=played.constants,
         arithmetic="unknown",
         counts=dict(played.counts),
+        seconds=played.seconds,
         trace=environment.trace(instance, played.exposed),
         batch=played.batch,
     )  # fmt: skip
 
 
-def _told(
+def _judge(
     environment: Environment[Instance],
     instance: Instance,
-    name: str,
-    version: str,
     log: Log,
     violations: Sequence[Violation],
-    constants: tuple[Constant, ...],
-    seconds: float,
     *,
     remarks: Remarks,
-    arithmetic: str,
     counts: dict[str, int],
-    trace: Any,
-    history: str = "",
-    batch: bool = False,
+    **facts: Any,
 ) -> OnlineRun:
     """The run's result, its figures taken from the independent verifier."""
     judged = environment.judge(instance, log, violations)
     return OnlineRun(
-        algorithm=name,
         remarks=replace(remarks, overcharged=judged.overcharged, single_node=judged.single_node),
-        version=version,
         valid=not judged.violations,
         violations=tuple(judged.violations),
         welfare=judged.value,
@@ -242,13 +208,8 @@ def _told(
         admitted=judged.admitted,
         arrivals=environment.arrivals(instance),
         decisions=judged.decisions,
-        constants=constants,
-        arithmetic=arithmetic,
         counts=counts | dict(judged.counts),
-        seconds=seconds,
-        trace=trace,
-        history=history,
-        batch=batch,
+        **facts,
     )
 
 

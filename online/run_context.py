@@ -27,17 +27,13 @@ class UserAlgorithm:
 class RunContext:
     """Time limit, sandbox and repetition of runs."""
 
-    # seconds after which a run is stopped, a violation; None for no limit. Algorithms of ours are asked to stop between
-    # two decisions, a user's algorithm is killed.
+    # seconds after which a run is stopped, a violation: an algorithm of ours between two decisions, a user's is killed.
     limit: float | None = None
     isolate: Isolate = False  # whether users' algorithms run in a sandbox (`ratiobench.online.referee.sandbox.choose`)
-    # the algorithms that are no modules, by the names under which they run.
-    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)  # the algorithms that are no modules, by their names
     repetition: int = 1  # which run of an algorithm that draws this is, from 1 on: each has a seed of its own
-    # folders that a sandbox does not show, wherever they are: those of the instance and of the results.
-    hidden: tuple[str, ...] = ()
-    # the seconds that are left now for all runs of a user's algorithm on an instance; None for no such limit.
-    left: Callable[[], float] | None = None
+    hidden: tuple[str, ...] = ()  # folders that no sandbox shows: those of the instance and of the results
+    left: Callable[[], float] | None = None  # seconds that are left now for all runs of a user's algorithm
 
 
 def stop_message(seconds: float) -> str:
@@ -52,8 +48,6 @@ current = _current.get
 @contextlib.contextmanager
 def run_context(terms: RunContext) -> Iterator[None]:
     """Set the run context of all runs inside a `with` block, in this thread.
-
-    Yields none.
 
     Examples
     --------

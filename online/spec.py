@@ -1,7 +1,4 @@
-"""An algorithm's name with its options, read.
-
-That is ``name[:key=value,...]``, or ``package.module:Class[:key=value,...]`` for anyone's own.
-"""
+"""An algorithm's name with its options: ``name[:key=value,...]``, or ``package.module:Class[:key=value,...]``."""
 
 from __future__ import annotations
 
@@ -20,13 +17,9 @@ from ratiobench.instances.io.plugins import Plugin
 from ratiobench.online import run_context
 from ratiobench.online.modules import module_file
 
-# The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file.
-YESTERDAY = "yesterday"
-HISTORY = "history"  # Another such prior: the days before the one under test, as one instance
-HANDED_OVER = (YESTERDAY, HISTORY)
+YESTERDAY, HISTORY = "yesterday", "history"  # The other day of a suite's case; the days before, as one instance
+HANDED_OVER = (YESTERDAY, HISTORY)  # Priors that are no files; `./yesterday` is one
 _FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
-
-
 _ANOTHER_OPTION = re.compile(r":(?=[A-Za-z_][A-Za-z0-9_-]*=)")
 
 
@@ -44,10 +37,6 @@ class Option(NamedTuple):
     default: str
     allowed: tuple[str, ...] | None  # its values; None for a free text, which the algorithm reads
     meaning: str  # in a few words
-
-
-def _as_given(options: dict[str, str], arrivals: int) -> dict[str, str]:
-    return options
 
 
 # What is known of an algorithm, by heading, given its options and whether a constant is the tested instance's own
@@ -69,35 +58,27 @@ class Entry:
     options: Mapping[str, Option]  # by name
     make: Callable[[Mapping[str, str]], Any]  # builds the algorithm from its options, all filled in
     # replaces options that depend on the number of arrivals (arithmetic), before `make`.
-    settle: Callable[[dict[str, str], int], dict[str, str]] = _as_given
+    settle: Callable[[dict[str, str], int], dict[str, str]] = lambda options, arrivals: options
     # its theorem needs constants that are known in advance. A prior that is the instance under test is refused,
     # constants computed from that instance are said in the label, and `constants=public` refuses them.
     public_constants: bool = False
-    # compiles and starts, on a small instance, what a run on one does not reach.
-    warm: Callable[[Any], None] | None = None
+    warm: Callable[[Any], None] | None = None  # compiles and starts, on a small instance, what a run does not reach
     standing: StatusFunction | None = None  # its proof status, for leaderboards; None where nothing is known
-    # it draws, from the seed of the run: repetitions differ; or whether it does with its options.
-    randomised: bool | Callable[[Mapping[str, str]], bool] = False
-    # on large instances it takes much longer than others, which small ones do not show: suites begin with it.
-    slow: bool = False
+    randomised: bool | Callable[[Mapping[str, str]], bool] = False  # it draws from the seed of the run; or when it does
+    slow: bool = False  # on large instances it takes much longer than others: suites begin with it
     # it has a method `learn`, which is handed the prior itself (None without one) and the instance under test, and
     # returns the constants that it took from there, by name; `history=` is another word for its `prior=`.
     learns: bool = False
-    # the backend that it asks (`ratiobench.formulations.backends`); empty where it asks none. Stored results depend on
-    # the solver's version then.
+    # stored results depend on the version of the backend that it asks, and on the files that its options name.
     solver: str = ""
-    # the files that its options name, `none` for none: stored results depend on what is in them.
-    files: Callable[[Mapping[str, str]], Sequence[str]] = lambda options: ()
+    files: Callable[[Mapping[str, str]], Sequence[str]] = lambda options: ()  # `none` is no file
 
     def is_randomised(self, options: Mapping[str, str]) -> bool:
         """Whether the algorithm draws with these options."""
         return self.randomised if isinstance(self.randomised, bool) else self.randomised(options)
 
     def choices(self) -> Iterator[str]:
-        """Iterate over the combinations of the options whose values are listed.
-
-        Combinations that the algorithm refuses are left out.
-        """
+        """Iterate over the combinations of the options whose values are listed, but those that it refuses."""
         listed = {key: option.allowed for key, option in self.options.items() if option.allowed}
         defaults = {key: option.default for key, option in self.options.items()}
         for values in product(*listed.values()):
@@ -110,20 +91,10 @@ class Entry:
 
 
 def fraction(field_: str, text: str) -> Fraction:
-    """Read a fraction of an option's text.
-
-    `text`: such as ``7/2``, ``0.35``, ``3``; at most 18 digits a side.
-
-    Examples
-    --------
-    >>> from ratiobench.online.spec import fraction
-    >>> fraction("alpha", "0.35")
-    Fraction(7, 20)
-    """
+    """Read a fraction of an option's text, such as ``7/2``, ``0.35``, ``3``; at most 18 digits a side."""
     if text.startswith("-") and _FRACTION.fullmatch(text[1:]):
-        raise InputError(
-            "algorithm", field_, f"{shorten(text)} is negative; a number or fraction of at least 0 is needed"
-        )
+        problem = f"{shorten(text)} is negative; a number or fraction of at least 0 is needed"
+        raise InputError("algorithm", field_, problem)
     if not _FRACTION.fullmatch(text):
         problem = f"{shorten(text)} is not a number or fraction of at most 18 digits"
         raise InputError("algorithm", field_, problem + suggest_commas(f"{field_}={text}", text))
@@ -138,13 +109,9 @@ class Spec:
     path: str  # ``package.module:Class`` for a user's algorithm, else empty
     options: Mapping[str, str]  # own options, defaults filled in (registered), or as written (import path)
     given: Mapping[str, Fraction] = field(default_factory=dict)  # constants stated by the user
-    # file of the instance that constants are taken from, `yesterday` or `history` for one that the caller has, or
-    # empty.
-    prior: str = ""
-    # the installed package that adds it under a name of its own (`ratiobench.instances.io.plugins`).
-    plugin: Plugin | None = None
-    # the option that names the prior, `prior` or `history`, as the user wrote it; for errors.
-    prior_word: str = field(default="prior", compare=False)
+    prior: str = ""  # file of the instance that constants are taken from, or one of `HANDED_OVER`; empty for none
+    plugin: Plugin | None = None  # the installed package that adds it under a name of its own
+    prior_word: str = field(default="prior", compare=False)  # `prior` or `history`, as the user wrote it; for errors
 
     @property
     def prior_field(self) -> str:
@@ -170,11 +137,7 @@ class Spec:
 
 
 def version(spec: Spec) -> str:
-    """The version of an algorithm's code; for an import path the hash of the module's file (not of what it imports).
-
-    Of a class or object that was handed over it is the hash of that. Packages of solvers that this code names follow
-    with their versions, since answers of solvers differ between these.
-    """
+    """The version of an algorithm's code; for an import path the hash of the module's file (not of what it imports)."""
     if spec.entry is not None:
         parts = [spec.entry.version]
         for path in spec.entry.files(spec.options):
@@ -184,6 +147,7 @@ def version(spec: Spec) -> str:
     own = run_context.current().own.get(spec.path)
     content = read_bytes(module_file(spec.path))[0] if own is None else own.pickled
     code = hashlib.sha256(content).hexdigest()[:16] if own is None else own.code
+    # Answers of solvers differ between their versions.
     solvers = [backend for backend, package in PACKAGES.items() if package.encode() in content]
     origin = "" if spec.plugin is None else f"of {spec.plugin.origin}"
     return " ".join(filter(None, [code, *map(package_versions, solvers), origin]))

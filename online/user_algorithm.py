@@ -1,10 +1,8 @@
 """Anyone's algorithm that is no module: a class or an object of a notebook or a script, sent to its process by value.
 
 It is pickled with cloudpickle, with all that it uses but what modules define: those are named, and the hash of their
-files is a part of its version. It is unpickled in the algorithm's own process alone
-(`ratiobench.online.referee.runner`), under the same watch as a module. What it carries is looked through for what it
-must not know: an instance, or what was found out about one, as objects of ours; arrays, numbers and bytes say nothing
-of where they are from.
+files is a part of its version. What it carries is looked through for objects of ours that show the future; arrays,
+numbers and bytes say nothing of where they are from.
 """
 
 from __future__ import annotations
@@ -48,11 +46,7 @@ def list_algorithms(algorithms: object) -> list[object]:
 
 
 def name_algorithms(given: object, future: Iterable[type] = ()) -> tuple[tuple[str, ...], dict[str, UserAlgorithm]]:
-    """The names under which algorithms run, and what stands behind the names that are no text and no import path.
-
-    Text is a name already. A class that its module can be asked for has its import path, any other ``own:CLASS``, and
-    an object ``own:NAME`` with its attribute `name`, or else its class.
-    """
+    """The names under which algorithms run, and what stands behind those that are no text and no import path."""
     names: list[str] = []
     own: dict[str, UserAlgorithm] = {}
     for each in list_algorithms(given):
@@ -125,18 +119,14 @@ def _pack(given: Any, name: str, future: tuple[type, ...]) -> UserAlgorithm:
 @contextlib.contextmanager
 def _by_value(module: ModuleType | None) -> Iterator[None]:
     """Inside, what this module defines is pickled by what it is and not by its name, which another file may have."""
-    known = (
-        module is None
-        or module.__name__ == "__main__"
-        or module.__name__ in cloudpickle.list_registry_pickle_by_value()
-    )
-    if module is not None and not known:
-        cloudpickle.register_pickle_by_value(module)
+    if module is None or module in _by_value_now():
+        yield
+        return
+    cloudpickle.register_pickle_by_value(module)
     try:
         yield
     finally:
-        if module is not None and not known:
-            cloudpickle.unregister_pickle_by_value(module)
+        cloudpickle.unregister_pickle_by_value(module)
 
 
 class _Guarded(cloudpickle.Pickler):  # type: ignore[misc]
@@ -145,14 +135,13 @@ class _Guarded(cloudpickle.Pickler):  # type: ignore[misc]
     def __init__(self, file: io.BytesIO, name: str, future: tuple[type, ...]) -> None:
         super().__init__(file)
         self._name, self._future = name, future
-        self.files: set[Path] = set()
+        self.files: set[Path] = set()  # of the caller's modules that are named: what is in them is not pickled
 
     def reducer_override(self, given: Any) -> Any:
         if type(given) in self._future or _is_answer(type(given)):
-            problem = (
-                f"it carries what it must not know, an object of {type(given).__module__}.{type(given).__qualname__}"
-            )
-            raise InputError(_FIELD, self._name, f"{problem}: it may use no variable that holds one")
+            kind = f"{type(given).__module__}.{type(given).__qualname__}"
+            problem = f"it carries what it must not know, an object of {kind}: it may use no variable that holds one"
+            raise InputError(_FIELD, self._name, problem)
         return super().reducer_override(given)
 
 
@@ -163,10 +152,7 @@ def _is_answer(kind: type) -> bool:
 
 
 class _Placeless(_Guarded):
-    """Leaves out where code was written down and when, and the order of sets, so that equals give equal bytes.
-
-    `files` are those of the caller's own modules that are named: what is in them is not among the bytes.
-    """
+    """Leaves out where code was written down and when, and the order of sets, so that equals give equal bytes."""
 
     def reducer_override(self, given: Any) -> Any:
         if isinstance(given, CodeType):
@@ -190,9 +176,8 @@ class _Placeless(_Guarded):
     def _without_order(self, given: Any) -> Any:
         """How an object is made again, with sets in their order; as ever where it carries none."""
         if isinstance(given, set | frozenset):  # of a class of its own: plain ones are never asked about
-            return tuple, (
-                (type(given), self._ordered(frozenset(given)), self._ordered(getattr(given, "__dict__", {}))),
-            )
+            own = self._ordered(getattr(given, "__dict__", {}))
+            return tuple, ((type(given), self._ordered(frozenset(given)), own),)
         reduce = self.dispatch_table.get(type(given))
         parts = given.__reduce_ex__(pickle.DEFAULT_PROTOCOL) if reduce is None else reduce(given)
         if not isinstance(parts, tuple):

@@ -1,7 +1,4 @@
-"""The instances of an evaluation: tiny ones that a seed draws, then those of a standard set, small ones first.
-
-With another seed than 1 the larger ones are drawn, too: they are like those of the standard set.
-"""
+"""The instances of an evaluation: tiny ones that a seed draws, then those of a standard set or drawn like them."""
 
 from __future__ import annotations
 
@@ -102,14 +99,9 @@ def _restored(family: Family, stage: str, document: Mapping[str, Any]) -> Evalua
 def draw_entries(family: Family, chosen: StandardSet, key: str) -> list[Entry]:
     """Draw counterparts of the set's instances of `parts` and `days`: other seeds, other days of the same traces."""
     support = require_support(family)
-    published = [
-        (stage, entry)
-        for stage in (PARTS, DAYS)
-        for entry in entries_of(family, chosen, stage)
-        if "seed" in entry.recipe
-    ]
+    published = [(stage, entry) for stage in (PARTS, DAYS) for entry in entries_of(family, chosen, stage)]
     drawn = []
-    for number, (stage, entry) in enumerate(published):
+    for number, (stage, entry) in enumerate(pair for pair in published if "seed" in pair[1].recipe):
         seed = hmac.new(bytes.fromhex(key), f"{family.name} {number}".encode(), sha256).hexdigest()
         name = f"{entry.name}_{seed[:8]}"
         # These words name the draws on which the agent of docs/examples/ppo was trained.
@@ -139,12 +131,8 @@ def _drawn_case(family: Family, entry: Entry) -> EvaluationCase:
 def entries_of(family: Family, chosen: StandardSet, stage: str) -> list[Entry]:
     """The set's smallest entries of a stage in the family's range of sizes; those of its tier of this name first."""
     limits, figure = require_support(family).limits[stage], family.size[0]
-    found = [
-        entry
-        for entry in chosen.entries
-        if entry.family == family.name and entry.best and entry.tier != TINY
-        if limits.low <= entry.count(figure) <= limits.high
-    ]
+    able = [each for each in chosen.entries if each.family == family.name and each.best and each.tier != TINY]
+    found = [entry for entry in able if limits.low <= entry.count(figure) <= limits.high]
     return sorted(found, key=lambda entry: (entry.tier != stage, entry.count(figure)))[: limits.most]
 
 

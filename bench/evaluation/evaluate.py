@@ -72,9 +72,9 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
         isolation: str | None = None
         if not is_shipped:
             isolation = isolate_runs(stack, family, policy, sandbox.requested(settings.isolate), several=True)
-        if not is_shipped and not is_policy_file(text):
-            with run_context(RunContext(isolate=isolation)):
-                family.validate_algorithm(text)
+            if not is_policy_file(text):
+                with run_context(RunContext(isolate=isolation)):
+                    family.validate_algorithm(text)
         name = text if policy is None else policy.name
         runner = _Runner(family, name, policy, settings.budget, isolation or NO_ISOLATION, refused)
         results, graded, stopped = _run_stages(runner, stages, settings)
@@ -86,8 +86,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     seconds = sum(each.seconds for each in ran)
     cases = [each.case for each in ran if each.case is not None]
     arrivals = sum(each.arrivals for each in cases)
-    losing = [result for result in ran if result.headroom]
-    worst = max(losing, key=lambda result: result.headroom or 0, default=None)
+    worst = max((each for each in ran if each.headroom), key=lambda result: result.headroom or 0, default=None)
     found = Evaluation(
         policy=text if policy is None else policy.shown,
         family=family,
@@ -122,8 +121,7 @@ def _run_stages(
     for stage, cases in stages.items():
         here: list[CaseResult] = []
         is_followed = stage != list(stages)[-1]
-        with contextlib.ExitStack() as stack:
-            runs = () if stopped else stack.enter_context(contextlib.closing(runner.run_all(cases.values())))
+        with contextlib.closing(runner.run_all(() if stopped else cases.values())) as runs:
             for name, result in zip(cases, runs, strict=False):
                 here.append(result)
                 if result.state == "invalid":
@@ -186,10 +184,8 @@ class _Runner:
     notes: dict[str, None] = field(default_factory=dict)
 
     def run_all(self, makers: Iterable[Callable[[], EvaluationCase]]) -> Generator[CaseResult, None, None]:
-        """The results in order. Without a sandbox several runs go on at once, each in its own process.
-
-        While the policy's process decides, this one waits: with one run at a time one core has nothing to do.
-        """
+        """The results in order. Without a sandbox several runs go on at once, each in its own process."""
+        # While the policy's process decides, this one waits: with one run at a time one core has nothing to do.
         if self.policy is None or self.isolation == BUBBLEWRAP:
             yield from (self.run(make()) for make in makers)
             return
@@ -227,7 +223,6 @@ class _Runner:
         return self._judge(case, run)
 
     def seconds_left(self) -> float:
-        """Seconds of the budget that are left."""
         return self.budget - self.clock.seconds()
 
     def _judge(self, case: EvaluationCase, run: OnlineRun) -> CaseResult:
@@ -261,11 +256,9 @@ def _mean(values: Sequence[Fraction]) -> Fraction:
 
 
 def _best_shipped(family: Family, chosen: StandardSet, cases: Sequence[EvaluationCase]) -> Shipped | None:
-    """Of the family's shipped algorithms the one with the largest mean share on these instances.
-
-    Runs stored with the set count where they are of the same instance and version; on other instances the `RIVALS` that
-    are best by the stored runs are run, or those that the family names where none is stored.
-    """
+    """Of the family's shipped algorithms the one with the largest mean share on these instances."""
+    # Runs stored with the set count where they are of the same instance and version; on other instances the `RIVALS`
+    # that are best by the stored runs are run, or those that the family names where none is stored.
     stored = _stored_values(family, chosen)
     others = any(case.name not in values for values in stored.values() for case in cases)
     ranked = sorted(stored, key=lambda name: _mean_share(family, chosen, stored[name]), reverse=True)
@@ -303,13 +296,15 @@ def _stored_values(family: Family, chosen: StandardSet) -> dict[str, dict[str, S
 
 def _mean_share(family: Family, chosen: StandardSet, runs: Mapping[str, StoredRun]) -> Fraction:
     """The mean share of OPT over the set's instances that an evaluation takes; 0 for those without a stored run."""
-    entries = [entry for stage in STAGES[1:] for entry in entries_of(family, chosen, stage) if entry.best]
     shares = [
         grade(family.sense, read_exact(runs[entry.name].run["welfare"]), *interval_of(entry.best))[0]
-        for entry in entries
-        if entry.best and entry.name in runs
+        if entry.name in runs
+        else Fraction(0)
+        for stage in STAGES[1:]
+        for entry in entries_of(family, chosen, stage)
+        if entry.best
     ]
-    return sum(shares, Fraction(0)) / max(1, len(entries))
+    return _mean(shares)
 
 
 def shipped_value(name: str, case: EvaluationCase) -> Exact | None:

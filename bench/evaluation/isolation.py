@@ -15,16 +15,13 @@ from ratiobench.online.run_context import Isolate
 
 
 def share_sandboxes(stack: contextlib.ExitStack, families: Iterable[Family], isolate: Isolate) -> None:
-    """Let the runs of a class or object that was handed over share sandboxes, where bubblewrap isolates them.
-
-    A sandbox takes a quarter of a second to start; inside, each run is a process of its own. Where none starts each run
-    has its own, with its own error.
-    """
+    """Let the runs of a class or object that was handed over share sandboxes, where bubblewrap isolates them."""
     environments = dict.fromkeys(each.environment for each in families)
     protocols = dict.fromkeys(each.registry.protocol for each in environments if each is not None)
     inside = [each for each in protocols if sandbox.choose_for(each, isolate) == BUBBLEWRAP]
     if not inside:
         return
+    # Where none starts each run has its own, with its own error.
     with contextlib.ExitStack() as opened, contextlib.suppress(InputError):
         shared = opened.enter_context(session())
         for each in inside:
@@ -35,16 +32,14 @@ def share_sandboxes(stack: contextlib.ExitStack, families: Iterable[Family], iso
 def isolate_runs(
     stack: contextlib.ExitStack, family: Family, policy: PolicyFile | None, isolate: Isolate, *, several: bool = False
 ) -> str:
-    """Choose how a policy is isolated, and open the sandboxes that its runs share, if it is a file.
-
-    `several`: policies may follow, whose sandboxes are started ahead.
-    """
+    """Choose how a policy is isolated, and open the sandboxes that its runs share, if it is a file."""
     assert family.environment is not None
     protocol = family.environment.registry.protocol
     method = sandbox.choose_for(protocol, isolate)
     if method != BUBBLEWRAP or policy is None:
         return method
     try:
+        # The sandboxes of the policies that may follow are started ahead.
         opened = stack.enter_context(session(preloadable(policy.imports), spare=protocol * several))
         opened.prepare(protocol)
     except InputError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ratiobench.bench.evaluation.cases import known_interval
 from ratiobench.bench.evaluation.isolation import share_sandboxes
@@ -27,14 +27,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class _Played(NamedTuple):
-    """What a row has of a run."""
-
-    value: Exact
-    admitted: int
-    violations: Sequence[Violation]
-    arrivals: int
-    seconds: float
+_Played = tuple[Exact, int, Sequence[Violation], int, float]  # Value, admitted, what was broken, arrivals, seconds
 
 
 def play_rows(pairs: Sequence[tuple[Family, Any]], policy: object, trusted: bool) -> Iterator[tuple[Any, ...]]:
@@ -46,15 +39,14 @@ def play_rows(pairs: Sequence[tuple[Family, Any]], policy: object, trusted: bool
         for family, instance in pairs:
             if family.name not in plays:
                 plays[family.name] = _play_of(family, policy) if trusted else partial(_run, family, name)
-            run = plays[family.name](instance)
+            value, admitted, violations, arrivals, seconds = plays[family.name](instance)
             if id(instance) not in intervals:
                 intervals[id(instance)] = known_interval(family, instance)
             ends = intervals[id(instance)]
-            share = None if ends is None or run.violations else float(grade(family.sense, run.value, *ends)[0])
+            share = None if ends is None or violations else float(grade(family.sense, value, *ends)[0])
             lower, upper = ends or (None, None)
-            violation = str(run.violations[0]) if run.violations else ""
-            figures = (instance.name, not run.violations, run.value, lower, upper, share)
-            yield (*figures, run.admitted, run.arrivals, run.seconds, violation)
+            figures = (instance.name, not violations, value, lower, upper, share, admitted, arrivals, seconds)
+            yield (*figures, str(violations[0]) if violations else "")
 
 
 def _isolate(stack: contextlib.ExitStack, pairs: Sequence[tuple[Family, Any]], policy: object) -> str:
@@ -67,7 +59,7 @@ def _isolate(stack: contextlib.ExitStack, pairs: Sequence[tuple[Family, Any]], p
 
 def _run(family: Family, name: str, instance: Any) -> _Played:
     run = family.run(instance, name)
-    return _Played(run.welfare, run.admitted, run.violations, run.arrivals, run.seconds)
+    return run.welfare, run.admitted, run.violations, run.arrivals, run.seconds
 
 
 def _play_of(family: Family, policy: object) -> Callable[[Any], _Played]:
@@ -101,8 +93,8 @@ def _run_object(environment: Environment[Any], spec: Spec, policy: Any, instance
         values = {constant.name: constant.value for constant in constants}
         log, violations, seconds = run_in_process(table, algorithm, values)
         judged = environment.judge(instance, log, violations)
-        return _Played(judged.value, judged.admitted, judged.violations, table.arrivals, seconds)
+        return judged.value, judged.admitted, judged.violations, table.arrivals, seconds
     except InputError:
         raise
     except Exception as error:
-        return _Played(0, 0, [Violation("error", None, locate_error(error), table.noun)], table.arrivals, 0.0)
+        return 0, 0, [Violation("error", None, locate_error(error), table.noun)], table.arrivals, 0.0

@@ -20,7 +20,6 @@ from ratiobench.online.remarks import NO_ISOLATION
 
 FORMAT = "ratiobench/evaluation/1"
 SHOWN = 6  # Most arrivals that the feedback lists one by one
-HEAD = ("stage", "instance", "arrivals", "OPT", "value", "share", "missed", "best shipped")
 LOSSES = 50  # Arrivals of the worst instance that a document has
 
 
@@ -93,9 +92,7 @@ class Evaluation:
     settings: EvaluationSettings
     valid: bool  # no rule was broken; the score of a policy that broke one is 0
     reason: str  # the rule that was broken, at which arrival of which instance; empty for none
-    # mean share of OPT that is certainly reached, over all instances of all stages; 0 for each instance that was not
-    # run.
-    combined_score: float
+    combined_score: float  # mean share of OPT that is certainly reached, over all instances; 0 for those not run
     headroom: float | None  # mean share of OPT that is certainly missed, over the instances that were run
     stages: Sequence[StageResult]
     results: Sequence[CaseResult]
@@ -131,7 +128,10 @@ class Evaluation:
 
     def document(self) -> dict[str, Any]:
         """The evaluation as JSON values (`docs/reference/json.md`)."""
-        settings, shipped = self.settings, self.shipped
+        settings, best = self.settings, None
+        if (shipped := self.shipped) is not None:
+            share, headroom = round_down(shipped.share), round_down(shipped.headroom)
+            best = {"algorithm": shipped.name, "share": share, "headroom": headroom}
         return {
             "format": FORMAT,
             "policy": make_printable(self.policy, 300),
@@ -143,13 +143,7 @@ class Evaluation:
             "reason": self.reason or None,
             "combined_score": self.combined_score,
             "headroom": self.headroom,
-            "best_shipped": None
-            if shipped is None
-            else {
-                "algorithm": shipped.name,
-                "share": round_down(shipped.share),
-                "headroom": round_down(shipped.headroom),
-            },
+            "best_shipped": best,
             "stages": [
                 {"name": stage.name, "instances": stage.instances, "run": stage.run}
                 | {"share": round_down(stage.share), "passed": stage.passed}
@@ -184,16 +178,10 @@ def round_down(value: Fraction | float) -> float:
 
 
 def grade(sense: Sense, value: Exact, lower: Exact, upper: Exact) -> tuple[Fraction, Fraction]:
-    """The share of OPT that is certainly reached, and the share that is certainly missed; both in [0, 1].
-
-    Of a profit they are value / upper and 1 - value / lower; of a cost, where OPT / cost is the share, lower / value
-    and 1 - upper / value.
-    """
+    """The share of OPT that is certainly reached, and the share that is certainly missed; both in [0, 1]."""
     if sense is Sense.MOST:
-        reached, missed = _quotient(value, upper), 1 - _quotient(value, lower)
-    else:
-        reached, missed = _quotient(lower, value), 1 - _quotient(upper, value)
-    return reached, missed
+        return _quotient(value, upper), 1 - _quotient(value, lower)
+    return _quotient(lower, value), 1 - _quotient(upper, value)  # of a cost OPT / cost is the share
 
 
 def _quotient(part: Exact, whole: Exact) -> Fraction:
@@ -226,20 +214,20 @@ def percent(value: object) -> str:
 
 def table_rows(found: Evaluation) -> list[dict[str, str]]:
     """The table's cells by heading, a row per instance; those that were not run are left out."""
-    return [dict(zip(HEAD, _row(found, result), strict=True)) for result in found.results if result.case is not None]
-
-
-def _row(found: Evaluation, result: CaseResult) -> tuple[str, ...]:
-    case = result.case
-    assert case is not None
-    opt = format_number(case.lower)
-    if case.lower != case.upper:
-        opt = f"[{opt}, {format_number(case.upper, up=True)}]"
-    about = result.stage, result.name, str(case.arrivals), opt
-    if result.state != "ok":
-        return (*about, "invalid", "-", "-", "-")
-    best = None if found.shipped is None else found.shipped.values.get(result.name)
-    return (*about, format_number(result.value), percent(result.share), percent(result.headroom), format_number(best))
+    rows = []
+    for result in found.results:
+        if (case := result.case) is None:
+            continue
+        opt = format_number(case.lower)
+        if case.lower != case.upper:
+            opt = f"[{opt}, {format_number(case.upper, up=True)}]"
+        value, share, missed, best = "invalid", "-", "-", "-"
+        if result.state == "ok":
+            value, share, missed = format_number(result.value), percent(result.share), percent(result.headroom)
+            best = format_number(None if found.shipped is None else found.shipped.values.get(result.name))
+        row = {"stage": result.stage, "instance": result.name, "arrivals": str(case.arrivals), "OPT": opt}
+        rows.append(row | {"value": value, "share": share, "missed": missed, "best shipped": best})
+    return rows
 
 
 def feedback_lines(found: Evaluation, worst: CaseResult | None) -> Iterator[str]:
@@ -277,15 +265,15 @@ def _headroom_lines(found: Evaluation) -> Iterator[str]:
         f"On the instances that were run the policy certainly misses {percent(found.headroom)} of OPT on average; the "
         f"best shipped algorithm, {found.shipped.name}, misses {percent(found.shipped.headroom)}."
     )
-    behind = [
-        (each.name, found.shipped.values[each.name], each.value)
+    sign = 1 if found.family.sense.verified == "lower" else -1
+    leads = {
+        each.name: sign * (each.value - found.shipped.values[each.name])
         for each in found.results
         if each.state == "ok" and each.value is not None and each.name in found.shipped.values
-    ]
-    sign = 1 if found.family.sense.verified == "lower" else -1
-    wins = sum(sign * (ours - theirs) > 0 for _, theirs, ours in behind)
-    losses = [name for name, theirs, ours in behind if sign * (ours - theirs) < 0]
-    if behind:
+    }
+    losses = [name for name, lead in leads.items() if lead < 0]
+    if leads:
         named = f": {', '.join(losses[:4])}{', ...' * (len(losses) > 4)}" if losses else ""
-        better = f"it is better on {wins} of {len(behind)} instances, worse on {len(losses)}"
+        wins = sum(lead > 0 for lead in leads.values())
+        better = f"it is better on {wins} of {len(leads)} instances, worse on {len(losses)}"
         yield f"Against {found.shipped.name} {better}{named}."

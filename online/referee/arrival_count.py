@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -62,26 +63,18 @@ def other_simulations(before: int, after: int) -> Iterator[None]:
 
 
 class Counter:
-    """The count of one simulation.
-
-    `tell`: is called now and as arrivals are answered.
-    """
+    """The count of one simulation, told now and as arrivals are answered."""
 
     def __init__(self, tell: Tell, arrivals: int) -> None:
-        self._tell, self._arrivals, self._answered = tell, arrivals, 0
-        self._said = time.monotonic()
-        self._say()
+        self._tell, self._arrivals, self._answered, self._told_at = tell, arrivals, 0, -math.inf
+        self.add(0)
 
     def add(self, answered: int) -> None:
-        """So many more are answered."""
         self._answered += answered
         now = time.monotonic()
-        if now - self._said >= EVERY or self._answered == self._arrivals:
-            self._said = now
-            self._say()
-
-    def _say(self) -> None:
-        self._tell(ArrivalCount(self._answered, self._arrivals, *_others.get()))
+        if now - self._told_at >= EVERY or self._answered == self._arrivals:
+            self._told_at = now
+            self._tell(ArrivalCount(self._answered, self._arrivals, *_others.get()))
 
 
 def start_counting(arrivals: int) -> Counter | None:

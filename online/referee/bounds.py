@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import gzip
 import json
 import os
@@ -17,51 +16,42 @@ from ratiobench import instances
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.disk_cache import code_mark, recall, store
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.modules import parse_source
+from ratiobench.online.modules import list_imports, parse_source
 from ratiobench.online.registry import Instance, Registry
 
 _ROOT = Path(instances.__file__).resolve().parent.parent
 # The generators' tables, the shipped instances of every family, and the certificates of standard sets
-PROJECT_DATA = (
-    *(folder for name in ("data", "named") for folder in _ROOT.glob(f"instances/*/{name}")),
-    _ROOT / "bench" / "standard",
-)
-_SEEN = ("ratiobench.formulations", "ratiobench.online", "ratiobench.instances.io")
+PROJECT_DATA = (*_ROOT.glob("instances/*/data"), *_ROOT.glob("instances/*/named"), _ROOT / "bench" / "standard")
 _LAYERS = ("bench", "formulations", "instances", "online")
 _SCAN_LIMIT = 2**28
-_KERNEL = ("/proc/", "/sys/", "/dev/")
 # A statement that imports, or a line of text that looks like one
-_IMPORT = re.compile(
-    rb"^[ \t]*(from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|[^\n(]*)|import[ \t][^\n]*)", re.MULTILINE
-)
+_IMPORT = re.compile(rb"(?m)^[ \t]*(from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|[^\n(]*)|import[ \t][^\n]*)")
 # One that may stand behind another one in its line
 _BEHIND = re.compile(rb"[:;][ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import[ \t])")
 
 
 @cache
 def list_barred() -> Mapping[str, str]:
-    """The modules that no algorithm may load, each with its file: `ratiobench.bench`, and what only makes instances.
-
-    Reading all sources takes a tenth of a second, so the list is kept on disk under their hash.
-    """
-    key = ["barred", str(_ROOT), code_mark(tuple(f"ratiobench.{each}" for each in _LAYERS))]
-    if (known := recall(key)) is not None:
-        barred: dict[str, str] = json.loads(known)
-        return barred
-    barred = _find_barred()
-    store(key, json.dumps(barred).encode())
+    """The modules that no algorithm may load, each with its file: `ratiobench.bench`, and what only makes instances."""
+    # Reading all sources takes a tenth of a second, so the list is kept on disk under their hash.
+    key = ["barred", str(_ROOT), code_mark(tuple(f"ratiobench.{layer}" for layer in _LAYERS))]
+    data = recall(key)
+    if data is None:
+        data = json.dumps(_find_barred()).encode()
+        store(key, data)
+    barred: dict[str, str] = json.loads(data)
     return barred
 
 
 def _find_barred() -> dict[str, str]:
-    root = Path(instances.__file__).resolve().parent.parent
     files = {
-        ".".join(("ratiobench", *file.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): file
+        ".".join(("ratiobench", *file.relative_to(_ROOT).with_suffix("").parts)).removesuffix(".__init__"): file
         for package in _LAYERS
-        for file in (root / package).rglob("*.py")
+        for file in (_ROOT / package).rglob("*.py")
     }
     # From the solvers, the algorithms, what all layers use, and what stands above the modules of a family.
-    ways = [name for name in files if name.startswith(_SEEN) or name.count(".") < 3]
+    seen = ("ratiobench.formulations", "ratiobench.online", "ratiobench.instances.io")
+    ways = [name for name in files if name.startswith(seen) or name.count(".") < 3]
     free: set[str] = set()
     while ways:
         name = ways.pop()
@@ -72,22 +62,16 @@ def _find_barred() -> dict[str, str]:
 
 
 def _imported(file: Path) -> Iterator[str]:
-    """The modules that a file imports, and the names that it takes from them: they may be modules too.
-
-    Syntax trees of all files take a second. So a tree is made of the lines that import alone; where these cannot be
-    told from others it is that of the file. A test compares what is found with what whole trees say.
-    """
+    """The modules that a file imports, and the names that it takes from them: they may be modules too."""
     source = file.read_bytes()
+    # Trees of whole files take a second: where it can be, only the lines that import are read (a test compares).
     try:
         tree = parse_source(source if _BEHIND.search(source) else b"\n".join(_IMPORT.findall(source)))
     except SyntaxError:
         tree = parse_source(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    for module, names in list_imports(tree):
+        yield module
+        yield from (f"{module}.{name}" for name in names)
 
 
 def shows_the_future(path: str, registry: Registry[Instance], instance: Instance) -> bool:
@@ -97,7 +81,9 @@ def shows_the_future(path: str, registry: Registry[Instance], instance: Instance
         return True
     try:
         # Named pipes would wait for a writer; files of the kernel say that they are empty, and may wait for ever.
-        if str(file.resolve()).startswith(_KERNEL) or not file.is_file() or not 0 < file.stat().st_size <= _SCAN_LIMIT:
+        if str(file.resolve()).startswith(("/proc/", "/sys/", "/dev/")):
+            return False
+        if not file.is_file() or not 0 < file.stat().st_size <= _SCAN_LIMIT:
             return False
         with open(file, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):

@@ -1,9 +1,4 @@
-"""What a process gives up before it runs a user's algorithm: limits of resources, and, outside bubblewrap, the rest.
-
-The process is a child of a keeper (`ratiobench.formulations.processes.run_keeper`), with one thread. The keeper is
-outside, so that the algorithm cannot stop it from ending whatever was started. The referee sends the `Confinement`
-through the standard input, before the first message.
-"""
+"""What a process gives up before it runs a user's algorithm: limits of resources, and, outside bubblewrap, the rest."""
 
 from __future__ import annotations
 
@@ -21,12 +16,7 @@ from ratiobench.online.referee import landlock, system_calls
 
 PROCESSES = 64  # Of a user's algorithm, its own included; more is a violation
 THREADS = 256  # Threads beside four per core, over all processes; the kernel counts them where it knows whose they are
-_OPEN_FILES = 256
-FILE_BYTES = 2**28  # Of each file that is written
-# Bytes of addresses of a process: 16 GiB, a bar for the memory that the referee's count comes too late for
-_ADDRESSES = 2**34
 _LENGTH = struct.Struct("=I")
-_CAPABILITIES = struct.Struct("=Ii")
 _CAPABILITIES_VERSION, _DROP_BOUND = 0x20080522, 24
 
 
@@ -41,7 +31,7 @@ class Confinement:
 
 
 def send(confinement: Confinement, pipe: IO[bytes]) -> None:
-    """Send it to the process at the other end of the pipe."""
+    """Send it to the process at the other end of the pipe, before the first message."""
     data = pickle.dumps(confinement)
     pipe.write(_LENGTH.pack(len(data)) + data)
     pipe.flush()
@@ -74,7 +64,11 @@ def confine(confinement: Confinement) -> None:
     limit_resources(confinement.cpu_seconds)
     own = [(os.path.realpath("/proc/self"), landlock.READ), (confinement.folder, landlock.WRITE)]
     landlock.restrict([*confinement.rules, *own])
-    drop_capabilities()
+    libc = ctypes.CDLL(None, use_errno=True)
+    for number in range(64):
+        libc.prctl(_DROP_BOUND, number, 0, 0, 0)
+    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITIES_VERSION, 0))
+    libc.capset(header, ctypes.create_string_buffer(bytes(24)))
     signals_to = None if landlock.version() >= landlock.SIGNALS_VERSION else os.getpid()
     system_calls.install(system_calls.build_filter(keep_locks=True, signals_to=signals_to))
 
@@ -87,9 +81,9 @@ def limit_resources(cpu_seconds: int, *, count_threads: bool = False) -> None:
 
     threads = THREADS + 4 * (os.cpu_count() or 1)
     limits = {
-        resource.RLIMIT_NOFILE: _OPEN_FILES,
-        resource.RLIMIT_FSIZE: FILE_BYTES,
-        resource.RLIMIT_AS: _ADDRESSES,
+        resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_FSIZE: 2**28,  # of each file that is written
+        resource.RLIMIT_AS: 2**34,  # a bar for the memory that the referee's count comes too late for
         resource.RLIMIT_CORE: 0,
     } | ({resource.RLIMIT_NPROC: threads} if count_threads else {})
     with suppress(ValueError, OSError):  # at the first one there is a signal that says what was exceeded
@@ -99,12 +93,3 @@ def limit_resources(cpu_seconds: int, *, count_threads: bool = False) -> None:
         value = limit if most == resource.RLIM_INFINITY else min(limit, most)
         with suppress(ValueError, OSError):
             resource.setrlimit(name, (value, value))
-
-
-def drop_capabilities() -> None:
-    """Give up what root may do more than others (Linux)."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    for number in range(64):
-        libc.prctl(_DROP_BOUND, number, 0, 0, 0)
-    header = ctypes.create_string_buffer(_CAPABILITIES.pack(_CAPABILITIES_VERSION, 0))
-    libc.capset(header, ctypes.create_string_buffer(bytes(24)))

@@ -1,8 +1,4 @@
-"""Landlock: the files that this process and all that it starts may still use, where the kernel has it (Linux 5.13).
-
-It needs no privilege and no namespace, so it works in most containers. What it does not look at is the existence of
-files, their size and times, and changes of their mode, owner and times; the filter of system calls
-(`ratiobench.online.referee.system_calls`) refuses those changes.
+"""Landlock (Linux 5.13): the files that this process and all that it starts may still use.
 
 Source: Linux, `Documentation/userspace-api/landlock.rst`.
 """
@@ -22,11 +18,8 @@ _ASK_VERSION, _BENEATH = 1, 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
 # How many rights on files each version knows; later ones know as many as the last here
 _RIGHTS_OF_VERSION = (0, 13, 14, 15, 15, 16)
-_TRUNCATE = 1 << 14
-_MAKE_DEVICES = 1 << 6 | 1 << 11
-_MAKE_SOCKET = 1 << 9
-_OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
-_TCP, _SCOPES = 3, 3  # Bind and connect by TCP; named sockets without a file, and signals
+_OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | 1 << 14 | 1 << 15  # The last two: truncate, ioctl of devices
+_MAKE_DEVICES_AND_SOCKETS = 1 << 6 | 1 << 9 | 1 << 11
 TCP_VERSION, SIGNALS_VERSION = 4, 6
 # List a folder; read what is beneath; read and write existing files; do all beneath but make devices and sockets
 LIST, READ, USE, WRITE = "list", "read", "use", "write"
@@ -44,18 +37,15 @@ def version() -> int:
 
 
 def restrict(rules: Iterable[tuple[str, str]], known: int | None = None) -> None:
-    """Restrict this thread, and all threads and processes that it starts, to the files of the rules; for ever.
-
-    No TCP, no signal to a process outside, and no socket of another process, as far as the kernel's version goes.
-    """
+    """Restrict this thread, and all that it starts, to the files of the rules; for ever."""
     known = version() if known is None else known
     libc = ctypes.CDLL(None, use_errno=True)
     everything = (1 << _RIGHTS_OF_VERSION[min(known, len(_RIGHTS_OF_VERSION) - 1)]) - 1
     attributes = struct.pack("=Q", everything)
     if known >= TCP_VERSION:
-        attributes += struct.pack("=Q", _TCP)
+        attributes += struct.pack("=Q", 3)  # neither bind nor connect by TCP
     if known >= SIGNALS_VERSION:
-        attributes += struct.pack("=Q", _SCOPES)
+        attributes += struct.pack("=Q", 3)  # no named socket without a file, and no signal to a process outside
     made = libc.syscall(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
     if made < 0:
         raise OSError(ctypes.get_errno(), "the kernel refuses Landlock")
@@ -63,25 +53,22 @@ def restrict(rules: Iterable[tuple[str, str]], known: int | None = None) -> None
         LIST: _READ_DIR,
         READ: _READ_DIR | _READ_FILE | _EXECUTE,
         USE: _READ_FILE | _WRITE_FILE,
-        WRITE: everything & ~(_MAKE_DEVICES | _MAKE_SOCKET),
+        WRITE: everything & ~_MAKE_DEVICES_AND_SOCKETS,
     }
     try:
         for path, right in rules:
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
                 opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
                 try:
-                    _allow(libc, made, opened, rights[right] & everything)
+                    allowed = rights[right] & everything
+                    if not os.path.isdir(f"/proc/self/fd/{opened}"):
+                        allowed &= _OF_A_FILE
+                    rule = struct.pack("=Qi", allowed, opened)
+                    if allowed and libc.syscall(_ADD, made, _BENEATH, rule, ctypes.c_uint32(0)):
+                        raise OSError(ctypes.get_errno(), "the kernel refuses a rule of Landlock")
                 finally:
                     os.close(opened)
         if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or libc.syscall(_RESTRICT, made, ctypes.c_uint32(0)):
             raise OSError(ctypes.get_errno(), "the kernel refuses Landlock")
     finally:
         os.close(made)
-
-
-def _allow(libc: ctypes.CDLL, ruleset: int, opened: int, rights: int) -> None:
-    if not os.path.isdir(f"/proc/self/fd/{opened}"):
-        rights &= _OF_A_FILE
-    rule = struct.pack("=Qi", rights, opened)
-    if rights and libc.syscall(_ADD, ruleset, _BENEATH, rule, ctypes.c_uint32(0)):
-        raise OSError(ctypes.get_errno(), "the kernel refuses a rule of Landlock")

@@ -11,15 +11,8 @@ import threading
 import time
 from typing import IO
 
-from ratiobench.formulations.processes import (
-    count_threads,
-    descendants,
-    end_keeper,
-    is_dumpable,
-    set_dumpable,
-    sizes_of_removed_files,
-    tree_memory_mb,
-)
+from ratiobench.formulations import processes
+from ratiobench.formulations.processes import end_keeper, tree_memory_mb
 from ratiobench.online import run_context
 from ratiobench.online.answers import shorten
 from ratiobench.online.referee import confinement, sandbox
@@ -31,7 +24,6 @@ BUILD_SECONDS = 60.0  # Where a run has a limit, building the algorithm has one 
 COMPILING_SECONDS = 120.0
 MEMORY_MB = 4096  # An algorithm that takes more memory, with the processes it starts, has broken the protocol
 OUTPUT_BYTES = 5 * 10**6  # What an algorithm prints beyond that, in all its runs on an instance, is dropped
-_CPU_SECONDS = 86_400  # Of each process of an isolated algorithm, where a run has no limit
 _OWN_PROCESSES = 3  # Beside those of the algorithm: the keeper, or bubblewrap and the server inside
 # Files and folders that an algorithm under Landlock may keep in its temporary folder, and how deep
 _FOLDER_FILES, _FOLDER_DEPTH = 10_000, 100
@@ -45,7 +37,7 @@ def cpu_seconds() -> int:
     """The processor time of each process of an isolated algorithm: all cores for as long as a run may take."""
     limit = run_context.current().limit
     if limit is None:
-        return _CPU_SECONDS
+        return 86_400
     return math.ceil((limit + BUILD_SECONDS + COMPILING_SECONDS) * (os.cpu_count() or 1))
 
 
@@ -64,10 +56,12 @@ class Guard:
 
     def begin(self, seconds: float | None = None) -> None:
         """The clock for a whole run starts, if there is a limit, or one for as many seconds."""
-        context = run_context.current()
-        if self._limit is not None and seconds is None:
-            seconds = self._limit if context.left is None else max(0.0, min(self._limit, context.left()))
-        self._end = None if self._limit is None or seconds is None else (time.monotonic() + seconds, seconds)
+        self._end: tuple[float, float] | None = None
+        if self._limit is not None:
+            left = run_context.current().left
+            if seconds is None:
+                seconds = self._limit if left is None else max(0.0, min(self._limit, left()))
+            self._end = (time.monotonic() + seconds, seconds)
 
     def spare(self, seconds: float) -> None:
         """The clock for a whole run is put back so far."""
@@ -102,36 +96,31 @@ class Guard:
             return "memory", f"more than {MEMORY_MB} MB in use"
         if not self._isolated:
             return None
-        below = descendants(self._process.pid)
+        below = processes.descendants(self._process.pid)
         if len(below) > confinement.PROCESSES + _OWN_PROCESSES:
             return "processes", f"more than {confinement.PROCESSES} processes at a time"
-        if sum(map(count_threads, below)) > confinement.THREADS + 4 * (os.cpu_count() or 1):
+        if sum(map(processes.count_threads, below)) > confinement.THREADS + 4 * (os.cpu_count() or 1):
             return "processes", f"more than {confinement.THREADS} threads at a time"
         if turn % 4:
             return None
         removed: dict[tuple[int, int], int] = {}
         for each in below:
-            removed |= sizes_of_removed_files(each)
-        if self._folder is not None:
-            return _too_full(self._folder, removed)
-        if sum(removed.values()) >> 20 > MEMORY_MB:
+            removed |= processes.sizes_of_removed_files(each)
+        device = None if self._folder is None else os.lstat(self._folder).st_dev
+        if sum(size for (place, _), size in removed.items() if place != device) >> 20 > MEMORY_MB:
             return "memory", f"more than {MEMORY_MB} MB in use"
-        return None
+        if self._folder is None:
+            return None
+        return _too_full(self._folder, {inode: size for (place, inode), size in removed.items() if place == device})
 
     def stop(self) -> None:
         self._done.set()
         await_end(self._thread)
 
 
-def _too_full(folder: str, removed: dict[tuple[int, int], int]) -> tuple[str, str] | None:
-    """The limit on its folder that an algorithm exceeds, None for none; `removed`: sizes of files without a name."""
-    device = os.lstat(folder).st_dev
-    shared = sum(size for (place, _), size in removed.items() if place != device)
-    if shared >> 20 > MEMORY_MB:
-        return "memory", f"more than {MEMORY_MB} MB in use"
-    sizes = {inode: size for (place, inode), size in removed.items() if place == device}
-    ways = [(folder, 0)]
-    count = 0
+def _too_full(folder: str, sizes: dict[int, int]) -> tuple[str, str] | None:
+    """The limit on its folder that an algorithm exceeds; `sizes`: by inode, of files there that have no name."""
+    ways, count = [(folder, 0)], 0
     while ways:
         parent, depth = ways.pop()
         if depth > _FOLDER_DEPTH:
@@ -198,9 +187,9 @@ class _Undumpable:
     def change(self, by: int) -> None:
         with self._lock:
             if self._holders == 0:
-                self._before = is_dumpable()
+                self._before = processes.is_dumpable()
             self._holders += by
-            set_dumpable(self._before and self._holders == 0)
+            processes.set_dumpable(self._before and self._holders == 0)
 
 
 undumpable = _Undumpable()

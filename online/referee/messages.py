@@ -1,9 +1,8 @@
 """What the referee sends to the process of a user's algorithm: pickles without what that process has already.
 
 Of an array go the words that differ from the array in the same place of the last message; a record (an object of a
-class that the family's protocol names in `sent_once`) goes once, then as a number. So a message grows with what has
-happened since the last one, not with the view. The receiver makes every array of bytes that nobody can alter: one that
-an algorithm keeps shows what it showed, and no algorithm can spoil those that come later.
+class that the family's protocol names in `sent_once`, and never changes) goes once, then as a number. The receiver
+makes every array of bytes that nobody can alter: no algorithm can spoil those that come later.
 """
 
 from __future__ import annotations
@@ -19,23 +18,18 @@ _PLACE = np.dtype(np.int32)
 
 
 class Sender:
-    """The referee's end.
-
-    `sent_once`: classes of records, which never change; whoever sends one again sends the same object.
-    """
+    """The referee's end."""
 
     def __init__(self, sent_once: tuple[type, ...] = ()) -> None:
-        self._classes = frozenset(sent_once)
-        self._records: dict[int, tuple[int, Any]] = {}  # by `id`, which a record has alone while it is kept
+        self.classes = frozenset(sent_once)
+        self.records: dict[int, tuple[int, Any]] = {}  # by `id`, which a record has alone while it is kept
         self._before: dict[int, np.ndarray[Any, Any]] = {}
 
     def pack(self, message: Any) -> bytes:
         """The message in bytes; the receiver must read every one, in order."""
         body, buffers = io.BytesIO(), list[pickle.PickleBuffer]()
-        if self._classes:
-            _RecordPickler(body, buffers, self._classes, self._records).dump(message)
-        else:
-            _Pickler(body, buffers).dump(message)
+        pickler = _RecordPickler(body, buffers, self) if self.classes else _Pickler(body, buffers)
+        pickler.dump(message)
         changes = [self._describe(place, buffer.raw()) for place, buffer in enumerate(buffers)]
         return pickle.dumps(changes, pickle.HIGHEST_PROTOCOL) + body.getvalue()
 
@@ -84,15 +78,9 @@ def _restore(array: np.ndarray[Any, Any], state: Any) -> None:
 class _RecordPickler(_Pickler):
     """Pickles a message of a family with records."""
 
-    def __init__(
-        self,
-        body: io.BytesIO,
-        buffers: list[pickle.PickleBuffer],
-        classes: frozenset[type],
-        records: dict[int, tuple[int, Any]],
-    ) -> None:
+    def __init__(self, body: io.BytesIO, buffers: list[pickle.PickleBuffer], sender: Sender) -> None:
         super().__init__(body, buffers)
-        self._classes, self._records = classes, records
+        self._classes, self._records = sender.classes, sender.records
         self._new: Any = None
 
     def persistent_id(self, value: Any) -> Any:

@@ -1,22 +1,4 @@
-"""How the process of a user's algorithm starts: as a fork of a server (`ratiobench.online.referee.server`), or fresh.
-
-| isolation | process |
-|---|---|
-| none | a fork of one of two servers of this process |
-| Landlock | the same, of two servers that start with the variables of a sandbox and no others; it confines itself |
-| bubblewrap | a fork of one of two servers of the session, each in a sandbox; without a session a sandbox of its own |
-
-What forks share is the server's hash seed and memory layout. Runs that are compared with each other are therefore
-started from two servers, so that decisions in the order of a set still differ between them. Where there is no Linux, of
-a family from elsewhere, and where a server does not answer, a run has a fresh process.
-
-A sandbox takes a quarter of a second to start, Python and NumPy included. Inside a session it is started once: a run
-finds no memory, file or process of the runs before it. What is left are counters of the kernel (numbers of processes
-and inodes), so a session is for one policy alone.
-
-    with session():
-        ...                # runs with `RunContext(isolate=True)` in this thread use its sandboxes
-"""
+"""How the process of a user's algorithm starts: as a fork of a server, or fresh (docs/development/index.md)."""
 
 from __future__ import annotations
 
@@ -51,20 +33,16 @@ _READ_AT_START = ("PYTHON", "OMP_", "OPENBLAS_", "MKL_", "NPY_", "LD_", "MALLOC_
 
 
 class ServedProcess:
-    """A process that a server forked; the part of `subprocess.Popen` that is needed here.
-
-    `pid`: of its keeper, and of no other process before `release`; in a sandbox that of the sandbox, which stands for
-    the run in counts of memory, since nothing else runs in it. `stdin`, `stdout`, `stderr`: our ends of its pipes;
-    `status`: receives its exit status; closing it says that nobody asks for the status any more.
-    """
+    """A process that a server forked; the part of `subprocess.Popen` that is needed here."""
 
     def __init__(
         self, server: _Server, pid: int, pipes: tuple[IO[bytes], IO[bytes], IO[bytes]], status: socket.socket
     ) -> None:
+        # Of its keeper, and of no other process before `release`; in a sandbox, where nothing else runs, of the sandbox
         self.pid = pid
         self.stdin, self.stdout, self.stderr = pipes
         self.returncode: int | None = None
-        self._server, self._status = server, status
+        self._server, self._status = server, status  # the socket receives the exit status
 
     def poll(self) -> int | None:
         """The exit status, or None while it runs."""
@@ -88,7 +66,8 @@ class ServedProcess:
     def terminate(self) -> None:
         """Have its keeper, or the server of its sandbox, end it with all that it started."""
         if self._server.is_sandbox:
-            self._server.end_run()
+            with contextlib.suppress(OSError):
+                self._server.control.send(END_RUN)
         elif self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGTERM)
@@ -106,31 +85,25 @@ AnyProcess = subprocess.Popen[bytes] | ServedProcess
 
 
 class _Server:
-    """A server of runs, seen from outside.
-
-    `key`: what it was started with and cannot change.
-    """
+    """A server of runs, seen from outside."""
 
     def __init__(self, place: sandbox.Place, protocol: str, preload: Sequence[str], key: object) -> None:
-        self.key, self.is_sandbox, self._ready = key, bool(place.command), False
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.key = key  # what it was started with and cannot change
+        self.is_sandbox, self._ready = bool(place.command), False
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         parent, writable = (0, sandbox.writable_folders()) if self.is_sandbox else (os.getpid(), None)
         code = "from ratiobench.online.referee.server import serve; "
         code += f"serve({protocol!r}, {parent}, {writable!r}, {tuple(preload)!r})"
         with theirs:
             self._process = _start_python(place, code, theirs.fileno(), subprocess.DEVNULL, is_first=True)
         if self.is_sandbox:
-            self._control.settimeout(ANSWER_SECONDS)
+            self.control.settimeout(ANSWER_SECONDS)
         # The files that runs are watched for: where they are is found out once, before the first run.
-        self._control.send(pickle.dumps(sorted(list_barred().values())))
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
+        self.control.send(pickle.dumps(sorted(list_barred().values())))
 
     def await_ready(self) -> None:
         """Wait until runs can start at once."""
-        if not self._ready and not self._control.recv(32):
+        if not self._ready and not self.control.recv(32):
             raise ConnectionError("the server of runs is gone")
         self._ready = True
 
@@ -146,20 +119,15 @@ class _Server:
             theirs.callback(reporter.close)
             ours.callback(status.close)
             self.await_ready()
-            socket.send_fds(self._control, [pickle.dumps(start)], [stdin, stdout, stderr, reporter.fileno()])
-            answer = self._control.recv(32)
+            socket.send_fds(self.control, [pickle.dumps(start)], [stdin, stdout, stderr, reporter.fileno()])
+            answer = self.control.recv(32)
             if not answer:
                 raise ConnectionError("the server of runs is gone")
             ours.pop_all()
             return ServedProcess(self, self._process.pid if self.is_sandbox else int(answer), pipes, status)
 
-    def end_run(self) -> None:
-        """Have the server of a sandbox end the run."""
-        with contextlib.suppress(OSError):
-            self._control.send(END_RUN)
-
     def close(self) -> None:
-        self._control.close()
+        self.control.close()
         if self.is_sandbox:
             kill_tree(self._process)
         else:
@@ -168,13 +136,10 @@ class _Server:
 
 
 class Servers:
-    """Servers of runs, two of each kind.
-
-    `preload`: modules of libraries that they load once for all runs; those that are not there are left out.
-    """
+    """Servers of runs, two of each kind."""
 
     def __init__(self, preload: Sequence[str] = ()) -> None:
-        self._preload = tuple(preload)
+        self._preload = tuple(preload)  # modules of libraries that they load once for all runs, if they are there
         self._servers: dict[object, _Server] = {}
 
     @cached_property
@@ -183,10 +148,7 @@ class Servers:
         return sandbox.place(None)
 
     def fork(self, place: sandbox.Place, protocol: str, number: int, cpu_seconds: int | None = None) -> ServedProcess:
-        """Start a process for a run of this number; if its server does not answer, from a new one.
-
-        `cpu_seconds`: of each process in a sandbox.
-        """
+        """Start a process for a run of this number; if its server does not answer, from a new one."""
         folder = "/tmp" if place.command else os.getcwd()
         start = Start(list(place.path), dict(place.environment), folder, cpu_seconds, bool(place.rules))
         for again in (False, True):
@@ -200,15 +162,13 @@ class Servers:
         raise AssertionError
 
     def _get(self, place: sandbox.Place, protocol: str, number: int) -> _Server:
-        """The server of this number; a new one if there is none, or one that has ended or was started otherwise.
-
-        Sandboxes of all families are kept, outside them servers of one.
-        """
+        """The server of this number; a new one if there is none, or one that has ended or was started otherwise."""
+        # Sandboxes of all families are kept, outside them servers of one.
         kind = (protocol if place.command else "", bool(place.rules), number)
         read_at_start = [(name, text) for name, text in place.environment.items() if name.startswith(_READ_AT_START)]
         key = (protocol, sys.executable, sorted(read_at_start))
         server = self._servers.get(kind)
-        if server is None or not server.alive or server.key != key:
+        if server is None or server._process.poll() is not None or server.key != key:
             if server is not None:
                 server.close()
             server = self._servers[kind] = _Server(place, protocol, self._preload, key)
@@ -224,9 +184,8 @@ class Servers:
             for server in self.start_sandboxes(protocol):
                 server.await_ready()
         except OSError:
-            problem = (
-                "Python does not start in the sandbox: are its packages in a folder that the sandbox does not show?"
-            )
+            question = "are its packages in a folder that the sandbox does not show?"
+            problem = f"Python does not start in the sandbox: {question}"
             raise InputError("--isolate", "", problem) from None
 
     def close(self) -> None:
@@ -241,10 +200,7 @@ _outside: dict[int, Servers] = {}
 
 
 def fork(place: sandbox.Place, protocol: str, number: int) -> ServedProcess | None:
-    """Fork a process outside sandboxes, below a keeper; None where there is none to be had.
-
-    With rules of Landlock the process receives a `Confinement` before it does anything.
-    """
+    """Fork a process outside sandboxes, below a keeper; None where there is none to be had."""
     if sys.platform == "linux" and sandbox.supports(protocol):
         with _lock, contextlib.suppress(OSError, ValueError):
             return _outside.setdefault(os.getpid(), Servers()).fork(place, protocol, number)
@@ -261,9 +217,10 @@ _asked: set[tuple[int, str, tuple[str, ...]]] = set()
 def session(preload: Sequence[str] = (), *, spare: str = "") -> Iterator[Servers]:
     """Inside, isolated runs of this thread share the sandboxes of one session, in which nothing has run before.
 
-    `spare`: the protocol of a caller that asks for one session after another: from the second one on the sandboxes of
-    the next one start while those of this one are used.
+    A session is for one policy alone: counters of the kernel (numbers of processes and inodes) go from run to run.
     """
+    # `spare`: the protocol of a caller that asks for one session after another: from the second one on the sandboxes
+    # of the next one start while those of this one are used.
     key = os.getpid(), os.getcwd(), tuple(preload)
     opened = _spare.pop(key, None) or Servers(preload)
     if spare and key in _asked:
@@ -312,11 +269,7 @@ def start_process(
     folder: str | None,
     cpu_seconds: int,
 ) -> AnyProcess:
-    """Start a process that answers by `ratiobench.online.referee.runner.serve`.
-
-    `path`, `files`: of the algorithm, as of `sandbox.place`; `number`: of the run; `method`: how it is isolated;
-    `folder`: the one that a process under Landlock may write; `cpu_seconds`: of each isolated process.
-    """
+    """Start a process that answers by `runner.serve`; `folder`: the one that a process under Landlock may write."""
     session = _current.get()
     if method == BUBBLEWRAP and session is not None and path is None and not files:
         return session.fork(session.place, protocol, number, cpu_seconds)
@@ -339,7 +292,7 @@ def start_process(
 
 
 def _start_fresh(place: sandbox.Place, protocol: str, parent: int | None, confine: str) -> subprocess.Popen[bytes]:
-    """A process without a server; `parent`: where it can be known; `confine`: the call that limits it."""
+    """A process without a server, confined by this statement; `parent`: where it can be known."""
     code = f"from ratiobench.formulations.processes import run_keeper; run_keeper({parent}); "
     code += f"from ratiobench.online.referee import confinement; {confine}"
     code += f"from ratiobench.online.referee.runner import serve; serve({protocol!r})"

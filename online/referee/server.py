@@ -1,14 +1,7 @@
 """A server of runs: a process that has loaded NumPy and the family's protocol, and forks a process for every run.
 
-A fresh Python process spends 0.2 s of a core on these imports, again for every run. A fork of the server begins in the
-state that a fresh process has when it is about to read its first message: nothing of any instance or algorithm is
-there, and nothing that a run does comes back, because the server itself only forks. Each fork has the pipes, folder,
-module path and environment of its own run, generators seeded anew, and no other open file. The watch is installed in
-the fork, never in the server. `ratiobench.online.referee.process` starts servers, and has the forks' other ends.
-
-Outside a sandbox many runs may go on at once, and each fork has a keeper
-(`ratiobench.formulations.processes.run_keeper`). In a sandbox one run goes on at a time, and the server is the first
-process: when a run ends it ends every other process, and before the next one it restores all files that can be written.
+The server itself only forks: nothing that a run does comes back. The watch is installed in the fork, never here. Why
+there are servers, and how a fork is like a fresh process: docs/development/index.md (Users' algorithms).
 """
 
 from __future__ import annotations
@@ -44,18 +37,13 @@ class Start(NamedTuple):
 
 
 def serve(protocol: str, parent: int, writable: Sequence[str] | None, preload: Sequence[str] = ()) -> None:
-    """Fork a process for every `Start` on standard input, until its other end is closed or the parent is gone.
-
-    In a forked process this goes on as `ratiobench.online.referee.runner.serve`. `writable`: the folders of a sandbox
-    that can be written; None outside a sandbox. `preload`: further modules that runs need; those that are not there are
-    left out.
-    """
-    in_sandbox = writable is not None
+    """Fork a process, which goes on as `runner.serve`, for every `Start` on standard input, until nobody is there."""
+    in_sandbox = writable is not None  # one run at a time; these folders can be written, and are restored after it
     if in_sandbox and os.getpid() != 1:  # it ends every process that it sees; no signal from inside ends the first one
         os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     set_dumpable(False)  # what it forked may not look into it
-    # All that a fresh process loads before its watch is installed.
+    # All that a fresh process loads before its watch is installed, and what runs need besides, if it is there.
     for module in (protocol, "ctypes", "secrets", "subprocess", "numpy.random.bit_generator", *preload):
         with contextlib.suppress(Exception):
             importlib.import_module(module)
@@ -134,10 +122,7 @@ def _reap_all(reporters: dict[int, int], *, block: bool = False) -> None:
 
 
 def _reap_released(reporters: dict[int, int], reported: set[int]) -> None:
-    """Report the exit statuses of keepers that have ended, and reap those whose status nobody asks for any more.
-
-    Until then the number of the process belongs to no other one.
-    """
+    """Report the exit statuses of keepers that have ended, and reap those whose status nobody asks for any more."""
     for pid, reporter in list(reporters.items()):
         ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if ended is None:

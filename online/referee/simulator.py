@@ -1,9 +1,4 @@
-"""What every family's referee does: put questions, hear each answer once, book it, name the rule that is broken.
-
-The family's part is its table. It puts a question at every moment at which something may be decided (an arrival, a
-completion, a change of capacity, a tick), judges the answers and books them. What was asked and answered is the log of
-the run: the decisions of a family follow from it, and so does whether an algorithm peeks or changes its mind.
-"""
+"""What every family's referee does: put questions, hear each answer once, book it, name the rule that is broken."""
 
 from __future__ import annotations
 
@@ -46,14 +41,11 @@ class RefusedAnswer(str):
 class Question(NamedTuple):
     """What is put to the algorithm at once."""
 
-    # what each answer is about, in order: an arrival by its place, or None where it is about no single one.
-    indices: Sequence[int | None]
-    # what is shown of each, made for this question; None where there is nothing to show. Empty at an event at which
-    # nothing is ever shown but the view.
+    indices: Sequence[int | None]  # what each answer is about: an arrival by its place; None for no single one
+    # what is shown of each; None where there is nothing. Empty at an event at which only the view is ever shown.
     arrivals: Sequence[Any]
     view: Any  # the state as the algorithm sees it
-    # what happened: `ARRIVAL`, or any other name that the family gives ("completion", "tick", ...).
-    event: str = ARRIVAL
+    event: str = ARRIVAL  # what happened; any other name is the family's ("completion", "tick", ...)
 
 
 class LogEntry(NamedTuple):
@@ -70,20 +62,9 @@ Log = Sequence[LogEntry]
 class Simulator(Protocol):
     """The referee's side of one run: the instance, the books, and the rules of the family."""
 
-    @property
-    def noun(self) -> str:
-        """What arrives, in a word: task, user, ..."""
-        ...
-
-    @property
-    def public(self) -> Any:
-        """What everybody knows."""
-        ...
-
-    @property
-    def arrivals(self) -> int:
-        """How many will come."""
-        ...
+    noun: str  # what arrives, in a word: task, user, ...
+    public: Any  # what everybody knows
+    arrivals: int  # how many will come
 
     def questions(self, batch: bool) -> Iterator[Question]:
         """Every question in the order of time, each with the state in which it is decided.
@@ -91,19 +72,16 @@ class Simulator(Protocol):
         Every arrival once, in order; `batch`: those of a moment at once. What else is asked, and when, may depend on
         the answers: the next question is taken when those to the last are booked.
         """
-        ...
 
     def take(self, event: str, index: int | None, answer: Any) -> Any:
-        """Judge an answer and book it; Foul names the rule that it breaks.
+        """Judge an answer and book it; `RuleViolation` names the rule that it breaks.
 
         Gives a copy in builtin types, the answer itself where nothing in it can be altered, None where none is booked.
         An event that the algorithm has no method for is answered by None.
         """
-        ...
 
     def copied(self, event: str, index: int | None, answer: Any) -> Any:
-        """The answer as `take` copies it, unjudged; Foul if it is none."""
-        ...
+        """The answer as `take` copies it, unjudged; `RuleViolation` if it is none."""
 
 
 def copy_answer(plain: Callable[[Any], Answer], kind: str, index: int | None, answer: Any) -> Answer:
@@ -118,18 +96,15 @@ Ask = Callable[[Question], Sequence[Any]]  # Put a question to the algorithm; an
 
 
 class Transcript(NamedTuple):
-    """A run as far as it came.
+    """A run as far as it came."""
 
-    `kept`: (place in the log, answer) of the answers that can be altered afterwards.
-    """
-
-    log: list[LogEntry]  # every question that was answered, with its answer; it ends before a foul
-    violations: list[Violation]  # empty, or the foul that ended it
-    mutable_answers: list[tuple[int, Any]]
+    log: list[LogEntry]  # every question that was answered, with its answer; it ends before a violation
+    violations: list[Violation]  # empty, or the one that ended it
+    mutable_answers: list[tuple[int, Any]]  # (place in the log, answer) of those that can be altered afterwards
 
 
 def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | None] = (0, None)) -> Transcript:
-    """Put every question to the algorithm and book the answers; stops at the first foul."""
+    """Put every question to the algorithm and book the answers; stops at the first violation."""
     transcript = Transcript([], [], [])
     counter = start_counting(table.arrivals)
     try:
@@ -154,7 +129,7 @@ def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | 
 
 
 def decisions_of(log: Log, arrivals: int) -> list[Any]:
-    """The answers to the arrivals, by their places; None where nothing was booked, and from a foul on."""
+    """The answers to the arrivals, by their places; None where nothing was booked, and from a violation on."""
     decisions: list[Any] = [None] * arrivals
     for entry in log:
         if entry.event == ARRIVAL and entry.about is not None:
@@ -163,10 +138,7 @@ def decisions_of(log: Log, arrivals: int) -> list[Any]:
 
 
 def first_difference(log: Log, other: Log, arrivals: int) -> LogEntry | None:
-    """The first entry of a log that another one does not have so, before the arrival of this number; None without one.
-
-    A run on the first arrivals must agree with the whole run on all that happens before the next one.
-    """
+    """The first entry of a log, before the arrival of this number, that another log does not have so; None for none."""
     for mine, yours in zip_longest(log, other):
         if mine is None or (mine.event == ARRIVAL and mine.about is not None and mine.about >= arrivals):
             return None
@@ -195,10 +167,7 @@ def make_altered_violation(table: Simulator, index: int | None) -> Violation:
 
 
 def answer_event(algorithm: Any, question: Question) -> list[Any]:
-    """What an algorithm answers to an event other than arrivals; None where it has no method for it.
-
-    The method gets what is shown and the view; the view alone at an event at which nothing is ever shown.
-    """
+    """What an algorithm answers to an event other than arrivals; None where it has no method for it."""
     handler = getattr(algorithm, HANDLER + question.event, None)
     if handler is None:
         return [None] * len(question.indices)
@@ -208,25 +177,21 @@ def answer_event(algorithm: Any, question: Question) -> list[Any]:
 
 
 class RunRecord(NamedTuple):
-    """A run of an algorithm of ours: its log, what was broken, and the wall time of the decisions."""
+    """A run of an algorithm of ours."""
 
     log: list[LogEntry]
     violations: list[Violation]
-    seconds: float
+    seconds: float  # wall time of the decisions
 
 
 def run_in_process(table: Simulator, algorithm: Any, constants: Mapping[str, Fraction]) -> RunRecord:
-    """Run an algorithm of ours in this process; it decides by `decide_batch` where it has that.
-
-    The clock runs from the start to the last decision, compiling left out. A limit (`ratiobench.online.run_context`) is
-    looked at before each decision.
-    """
+    """Run an algorithm of ours in this process; it decides by `decide_batch` where it has that."""
     batch = hasattr(algorithm, "decide_batch")
     limit = run_context.current().limit
-    started, before = time.perf_counter(), excluded_seconds()
+    started = time.perf_counter() - excluded_seconds()
 
     def spent() -> float:
-        return time.perf_counter() - started - (excluded_seconds() - before)
+        return time.perf_counter() - excluded_seconds() - started
 
     algorithm.start(table.public, dict(constants))
 

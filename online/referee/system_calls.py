@@ -1,9 +1,6 @@
 """A seccomp filter for users' algorithms: a program of the kernel's own that refuses system calls.
 
-What is refused reaches other processes, the network, the clock, mounts, keys or the kernel itself, or takes memory that
-no limit counts. Everything else is allowed: files, threads, processes and pipes. The filter is the same inside
-bubblewrap (its option `--seccomp`) and without it (`install`). Numbers of system calls are those of x86_64 and aarch64;
-on other machines there is no filter.
+Numbers of system calls are pairs, of x86_64 and aarch64; on other machines there is no filter.
 
 Source: Linux, `Documentation/userspace-api/seccomp_filter.rst`; numbers from `unistd_64.h` and `asm-generic/unistd.h`.
 """
@@ -14,9 +11,9 @@ import ctypes
 import errno
 import platform
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import NamedTuple
 
 _GET_SECCOMP, _SET_SECCOMP, _FILTER, _NO_NEW_PRIVILEGES = 21, 22, 2, 38  # Of Linux's `prctl`
 # Instructions of classic BPF: load a word, jump if equal, if greater, if a bit is set, return, bitwise and
@@ -94,8 +91,7 @@ _SIGNALS: Mapping[str, tuple[int, int]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """A processor: its place in the tables of numbers, and the kernel's number of it (AUDIT_ARCH)."""
 
     place: int
@@ -114,12 +110,9 @@ def is_supported() -> bool:
 
 
 def build_filter(machine: str = "", *, keep_locks: bool = False, signals_to: int | None = None) -> bytes:
-    """The filter, as the kernel and bubblewrap read it: an array of `struct sock_filter`.
-
-    `machine`: x86_64 or aarch64; empty for this one; `keep_locks`: files cannot be locked, which other processes that
-    read them would see; `signals_to`: the only process that may be sent signals; None: any
-    process that the kernel allows.
-    """
+    """The filter, as the kernel and bubblewrap read it: an array of `struct sock_filter`."""
+    # `keep_locks`: no file can be locked, which others that read it would see; `signals_to`: the only process that may
+    # be sent signals.
     found = MACHINES[machine or platform.machine()]
     place = found.place
     code = [
@@ -137,7 +130,7 @@ def build_filter(machine: str = "", *, keep_locks: bool = False, signals_to: int
     if keep_locks:
         refused.append(_FLOCK[place])
     for number in refused:
-        code += [_instruction(_JUMP_EQUAL, number, 0, 1), _instruction(_RETURN, _ERRNO | errno.EPERM)]
+        code += [_instruction(_JUMP_EQUAL, number, 0, 1), _DENIED]
     for numbers in _ABSENT.values():
         code += [_instruction(_JUMP_EQUAL, numbers[place], 0, 1), _instruction(_RETURN, _ERRNO | errno.ENOSYS)]
     for name, numbers in _CHECKED.items():
@@ -145,48 +138,47 @@ def build_filter(machine: str = "", *, keep_locks: bool = False, signals_to: int
         code += [_instruction(_JUMP_EQUAL, numbers[place], 0, len(block)), *block]
     if signals_to is not None:
         for numbers in _SIGNALS.values():
-            block = [*_argument(0), _instruction(_JUMP_EQUAL, signals_to, 1, 0), *_end(False), *_end(True)]
+            block = [_argument(0), _instruction(_JUMP_EQUAL, signals_to, 1, 0), _DENIED, _ALLOWED]
             code += [_instruction(_JUMP_EQUAL, numbers[place], 0, len(block)), *block]
-    return b"".join([*code, *_end(True)])
+    return b"".join([*code, _ALLOWED])
 
 
 def _check(name: str, keep_locks: bool) -> Iterator[bytes]:
     """What a system call is allowed with; the block ends with a return."""
     if name == "socketpair":  # a pair of streams can be sent to nobody else
-        yield from (*_argument(0), _instruction(_JUMP_EQUAL, _AF_UNIX, 1, 0), *_end(False))
-        yield from (*_argument(1), _instruction(_AND, _SOCK_TYPE))
+        yield from (_argument(0), _instruction(_JUMP_EQUAL, _AF_UNIX, 1, 0), _DENIED)
+        yield from (_argument(1), _instruction(_AND, _SOCK_TYPE))
         yield _instruction(_JUMP_EQUAL, _SOCK_STREAM, 2, 0)
-        yield from (_instruction(_JUMP_EQUAL, _SOCK_SEQPACKET, 1, 0), *_end(False))
+        yield from (_instruction(_JUMP_EQUAL, _SOCK_SEQPACKET, 1, 0), _DENIED)
     elif name == "clone":
-        yield from (*_argument(0), _instruction(_JUMP_BITS, _REFUSED_CLONES, 0, 1), *_end(False))
+        yield from (_argument(0), _instruction(_JUMP_BITS, _REFUSED_CLONES, 0, 1), _DENIED)
     elif name == "prctl":  # what must end with its parent goes on to do so
-        yield from (*_argument(0), _instruction(_JUMP_EQUAL, _DEATH_SIGNAL, 0, 3))
-        yield from (*_argument(1), _instruction(_JUMP_EQUAL, _SIGKILL, 1, 0), *_end(False))
+        yield from (_argument(0), _instruction(_JUMP_EQUAL, _DEATH_SIGNAL, 0, 3))
+        yield from (_argument(1), _instruction(_JUMP_EQUAL, _SIGKILL, 1, 0), _DENIED)
     elif name == "prlimit64":  # its own limits
-        yield from (*_argument(0), _instruction(_JUMP_EQUAL, 0, 1, 0), *_end(False))
+        yield from (_argument(0), _instruction(_JUMP_EQUAL, 0, 1, 0), _DENIED)
     else:
         argument, refused = {
             "ioctl": (1, _REFUSED_IOCTLS),
             "fcntl": (1, _REFUSED_FCNTLS + _LOCKS * keep_locks),
             "getsockopt": (2, (_SOCKET_COOKIE,)),
         }[name]
-        yield from _argument(argument)
+        yield _argument(argument)
         for value in refused:
-            yield from (_instruction(_JUMP_EQUAL, value, 0, 1), *_end(False))
-    yield from _end(True)
-
-
-def _argument(place: int) -> Sequence[bytes]:
-    """Load the lower half of an argument: all that are looked at here are numbers of 32 bits to the kernel, too."""
-    return [_instruction(_LOAD, _ARGUMENTS + 8 * place)]
-
-
-def _end(allowed: bool) -> Sequence[bytes]:
-    return [_instruction(_RETURN, _ALLOW if allowed else _ERRNO | errno.EPERM)]
+            yield from (_instruction(_JUMP_EQUAL, value, 0, 1), _DENIED)
+    yield _ALLOWED
 
 
 def _instruction(code: int, operand: int, equal: int = 0, other: int = 0) -> bytes:
     return struct.pack("=HBBI", code, equal, other, operand)
+
+
+def _argument(place: int) -> bytes:
+    """Load the lower half of an argument: all that are looked at here are numbers of 32 bits to the kernel, too."""
+    return _instruction(_LOAD, _ARGUMENTS + 8 * place)
+
+
+_ALLOWED, _DENIED = _instruction(_RETURN, _ALLOW), _instruction(_RETURN, _ERRNO | errno.EPERM)
 
 
 class _Program(ctypes.Structure):

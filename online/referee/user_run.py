@@ -1,7 +1,4 @@
-"""A run of a user's algorithm, judged.
-
-A second run, on the first half of the arrivals, shows whether the decisions are a function of the past at all.
-"""
+"""A run of a user's algorithm, judged; a second one, on the first half of the arrivals, shows whether it peeks."""
 
 from __future__ import annotations
 
@@ -57,10 +54,7 @@ _TRIED: dict[tuple[str, str, str], tuple[bool, tuple[str, ...]]] = {}
 
 
 def _try_to_build(spec: Spec, protocol: str, code: str) -> tuple[bool, tuple[str, ...]]:
-    """Build anyone's algorithm, with this code, and throw it away: what does not exist is found before any work.
-
-    Whether it says that it draws, and the constants that it declares.
-    """
+    """Build anyone's algorithm: whether it says that it draws, and its constants. What does not exist is an error."""
     key = spec.name, protocol, code
     if key not in _TRIED:
         found: tuple[bool, tuple[str, ...]] = False, ()
@@ -76,14 +70,12 @@ def _try_to_build(spec: Spec, protocol: str, code: str) -> tuple[bool, tuple[str
 class UserRun:
     """A run of anyone's algorithm."""
 
-    log: list[LogEntry]  # every question that was answered, with its answer; it ends before a foul
+    log: list[LogEntry]  # every question that was answered, with its answer; it ends before a violation
     violations: list[Violation]  # empty, or what ended or spoilt it
     constants: tuple[Constant, ...] = ()  # those it declares, settled
     counts: Mapping[str, int] = field(default_factory=dict)  # what it counts itself
-    # its name, what it says of itself on one line, the programs it started, and how it was isolated.
-    remarks: Remarks = field(default=Remarks(""))
-    # wall time of start and decisions in the algorithm's process; not of building it, nor of what numba compiles in it.
-    seconds: float = 0.0
+    remarks: Remarks = field(default=Remarks(""))  # with what it says of itself, and the programs that it started
+    seconds: float = 0.0  # of start and decisions; not of building it, nor of what numba compiles in its process
     exposed: Any = None  # what it shows of itself for audits, in JSON values that nobody has checked
     drew: bool = False  # something was drawn in its process from a source that nobody seeded
     batch: bool = False  # it answers all arrivals of a moment together
@@ -92,34 +84,30 @@ class UserRun:
 def _perform(table: Simulator, spec: Spec, make: Callable[[], Runner], settle: Settle) -> UserRun:
     """One run in the process that `make` starts; `settle` gives the constants that the algorithm declares."""
     played = UserRun([], [], remarks=Remarks(spec.name))
-    runner: Runner | None = None
     try:
         with excluded_from_timing():
             runner = make()
-        played.constants = settle(runner.constants)
-        runner.start(table.public, {constant.name: constant.value for constant in played.constants})
-        played.batch = runner.batch
-        transcript = simulate(table, runner.ask, batch=runner.batch)
-        played.seconds = runner.seconds
-        played.log = transcript.log
-        played.violations = transcript.violations  # answers that came as texts were altered by nobody since
-        if not played.violations:
-            changed, counts, label, played.exposed = runner.end()
-            played.violations = [make_altered_violation(table, i) for i in changed]
-            played.counts = counts
-            origin = () if spec.plugin is None else (spec.plugin.origin,)
-            played.remarks = Remarks(
-                spec.name,
-                notes=origin if label is None else (*origin, label),
-                starts=tuple(runner.started),
-                isolated=runner.isolation,
-            )
-            played.drew = runner.drew
+        with contextlib.closing(runner):
+            played.constants = settle(runner.constants)
+            runner.start(table.public, {constant.name: constant.value for constant in played.constants})
+            played.batch = runner.batch
+            transcript = simulate(table, runner.ask, batch=runner.batch)
+            played.seconds = runner.seconds
+            played.log = transcript.log
+            played.violations = transcript.violations  # answers that came as texts were altered by nobody since
+            if not played.violations:
+                changed, counts, label, played.exposed = runner.end()
+                played.violations = [make_altered_violation(table, i) for i in changed]
+                played.counts, played.drew = counts, runner.drew
+                notes = (None if spec.plugin is None else spec.plugin.origin, label)
+                played.remarks = Remarks(
+                    spec.name,
+                    notes=tuple(note for note in notes if note is not None),
+                    starts=tuple(runner.started),
+                    isolated=runner.isolation,
+                )
     except RuleViolation as error:
         played.violations = [error.violation(table)]
-    finally:
-        if runner is not None:
-            runner.close()
     return played
 
 
@@ -136,15 +124,11 @@ def run_user_algorithm(
 ) -> UserRun:
     """Run anyone's algorithm by its import path, then again on the first half of the arrivals.
 
-    `table` lays out a run on an instance, `first_half` makes an instance of the first arrivals, whole questions, at
-    least one. `prior` is the instance that `prior=yesterday` stands for; nothing of it but the constants reaches the
-    algorithm. `seed` names the random stream of one that draws, the same for all runs here.
-
     Up to half time the logs must be the same. If they are not, whole runs tell an algorithm that answers differently
     each time (it `draws`, or is `not reproducible` for another reason) from one that `peeks`. So they do where
-    something was drawn without a seed, for two runs may agree by chance. `once`: the first run alone, where nothing was
-    drawn, for a caller that has seen all that.
+    something was drawn without a seed, for two runs may agree by chance.
     """
+    # `once`: the first run alone, where nothing was drawn, for a caller that has seen all that.
     echo, compiled, over = Echo(spec.name), [0.0], 0
     betrays = partial(shows_the_future, registry=registry, instance=instance)
 
@@ -152,12 +136,11 @@ def run_user_algorithm(
         nonlocal over
         books = table(part)
         to_come = (books.arrivals + 1) // 2 if number == 0 and not once else 0
+        start = partial(Runner, spec, registry.protocol, betrays, echo, seed, number, compiled)
         with other_simulations(over, to_come):
-            found = _perform(
-                books, spec, lambda: Runner(spec, registry.protocol, betrays, echo, seed, number, compiled), settle
-            )
+            done = _perform(books, spec, start, settle)
         over += books.arrivals
-        return found
+        return done
 
     played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior), 0)
     if (once and not played.drew) or played.violations or not played.log:
@@ -170,20 +153,20 @@ def run_user_algorithm(
     different = first_difference(played.log, again.log, table(half).arrivals)
     suspect = bool(again.violations) or different is not None
     drew = played.drew or again.drew
+    said = f" ({again.violations[0]})" if again.violations else ""
+
+    def spoilt(rule: str, where: LogEntry | None, detail: str) -> UserRun:
+        played.violations = [RuleViolation(rule, where and where.about, detail).violation(table(instance))]
+        return played
+
     for number in range(REPEATS if drew or suspect else 0):
         repeated = perform(instance, lambda names: played.constants, number + 1)
         if repeated.violations or repeated.log != played.log:
             where = different or first_difference(played.log, repeated.log, len(played.log))
-            rule, detail = "not reproducible", "a second run answers differently"
+            detail = "a second run answers differently"
             if drew:
-                rule, detail = "draws", f"{detail}: it draws from a source without a seed"
-            elif again.violations:
-                detail += f" ({again.violations[0]})"
-            played.violations = [RuleViolation(rule, where and where.about, detail).violation(table(instance))]
-            return played
+                return spoilt("draws", where, f"{detail}: it draws from a source without a seed")
+            return spoilt("not reproducible", where, detail + said)
     if suspect:
-        detail = "the answer differs when later arrivals are taken away"
-        if again.violations:
-            detail += f" ({again.violations[0]})"
-        played.violations = [RuleViolation("peeks", different and different.about, detail).violation(table(instance))]
+        return spoilt("peeks", different, f"the answer differs when later arrivals are taken away{said}")
     return played

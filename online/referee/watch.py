@@ -20,17 +20,11 @@ import numpy as np
 from ratiobench.online.answers import PROJECT
 
 DATA = (".json", ".cert", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
-_CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc", ".pth")
 _NEVER = ("gc.get_objects", "gc.get_referrers", "gc.get_referents")
-_NOT_WHILE_DECIDING = ("socket.connect", "sqlite3.connect")
 _COMMANDS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
-_COPIES = ("os.fork", "os.forkpty")
 # In a command: the module that is run or imported, and whatever has a dot inside
 _MODULES = re.compile(r"[a-z_]\w*(?:[.]\w+)+|(?:(?<=-m)|(?<=-m )|(?<=import )|(?<=from ))[a-z_]\w*")
-_DEVICES = ("/proc/", "/sys/", "/dev/")
 _PROCESS = re.compile(r"/proc/(\d+)/(statm$|task/\d+/children$)?")
-_REPORTED = 1000  # At most so many files are reported per message
-_NAMED = 5  # At most so many programs that the algorithm started are named
 
 
 def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], None], Callable[[], dict[str, list[str]]]]:
@@ -46,11 +40,12 @@ def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], Non
     installed = (*(folder + os.sep for folder in (sys.prefix, sys.base_prefix)), *libraries)
     packages = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
     project = tuple(str(folder) + os.sep for folder in PROJECT)
-    frozen, data, code, devices = "<frozen", DATA, _CODE, _DEVICES
+    frozen, data, commands, never, devices = "<frozen", DATA, _COMMANDS, _NEVER, ("/proc/", "/sys/", "/dev/")
+    code = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc", ".pth")
     own_ctypes = os.path.dirname(importlib.import_module("ctypes").__file__ or "") + os.sep
     own_subprocess = importlib.import_module("subprocess").__file__ or ""
-    commands, copies, never, not_while_deciding = _COMMANDS, _COPIES, _NEVER, _NOT_WHILE_DECIDING
-    reported, named = _REPORTED, _NAMED
+    copies, not_while_deciding = ("os.fork", "os.forkpty"), ("socket.connect", "sqlite3.connect")
+    reported, named = 1000, 5  # So many files are reported per message, so many started programs named, at most
     read: dict[str, None] = {}
     started: dict[str, None] = {}
     deciding = False
@@ -63,7 +58,8 @@ def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], Non
         elif event in never:
             caught(f"{event}: the objects of this process are out of bounds")
         elif event.startswith("ctypes."):
-            if not in_a_library(caller((own_ctypes, frozen))):
+            file = caller((own_ctypes, frozen))
+            if not file.startswith((*installed, *project)) and not any(folder in file for folder in packages):
                 caught(f"{event}: memory is out of bounds")
         elif deciding and event in not_while_deciding:
             caught(f"{event} while deciding")
@@ -80,9 +76,6 @@ def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], Non
         while frame is not None and frame.f_code.co_filename.startswith(but):
             frame = frame.f_back  # type: ignore[assignment]
         return "" if frame is None else frame.f_code.co_filename
-
-    def in_a_library(file: str) -> bool:
-        return file.startswith((*installed, *project)) or any(folder in file for folder in packages)
 
     def note(program: str) -> None:
         if len(started) < named:
@@ -115,10 +108,8 @@ def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], Non
         read[full] = None
 
     def foreign(path: str) -> bool:
-        """A path into another process, where the referee's command line names the instance file.
-
-        Sizes and numbers of children are no secret: our solvers watch the memory of their workers by them.
-        """
+        """A path into another process, where the referee's command line names the instance file."""
+        # Sizes and numbers of children are no secret: our solvers watch the memory of their workers by them.
         match = pid_of(path)
         return match is not None and match[2] is None and int(match[1]) != here
 
@@ -152,12 +143,9 @@ def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], Non
 
 
 def listen_for_draws() -> Callable[[], bool]:
-    """Listen, from now on, whether anything here is drawn from a source that nobody seeded; gives what asks for it.
-
-    Heard are Python's and NumPy's generators and the system's source, where a program uses them by Python; the standard
-    library's own uses (temporary names, ...) and ours (all seeded) do not count. It is no proof that a decision depends
-    on a draw.
-    """
+    """Listen, from now on, whether anything here is drawn from a source that nobody seeded; gives what asks for it."""
+    # Heard are Python's and NumPy's generators and the system's source, where a program uses them by Python; uses of
+    # the standard library (temporary names, ...) and ours (all seeded) do not count.
     heard = False
     seeded: set[str] = set()
     randoms: Any = random  # patched
@@ -231,15 +219,12 @@ def _numpy_state() -> bytes:
 @cache
 def list_file_forms(file: str) -> tuple[str, ...]:
     """A module's file and those that Python compiles it into."""
-    compiled = [importlib.util.cache_from_source(file, optimization=level) for level in ("", 1, 2)]
-    return tuple(map(_real_file, (file, *compiled)))
-
-
-def _real_file(file: str) -> str:
-    """`os.path.realpath` of a file; where its folder leads is found out once."""
-    folder, name = os.path.split(file)
-    found = os.path.join(_real_folder(folder), name)
-    return os.path.realpath(found) if os.path.islink(found) else found
+    forms = []
+    for form in (file, *(importlib.util.cache_from_source(file, optimization=level) for level in ("", 1, 2))):
+        folder, name = os.path.split(form)
+        found = os.path.join(_real_folder(folder), name)
+        forms.append(os.path.realpath(found) if os.path.islink(found) else found)
+    return tuple(forms)
 
 
 @cache

@@ -24,7 +24,6 @@ from ratiobench.bench.family.standard import read_set, set_of
 
 __all__ = ["PolicyAdapter", "instance_names"]
 
-COMPONENT = "policy"  # The component of a candidate that is the policy's text
 LOSSES = 6  # Arrivals that the feedback on an instance tells one by one
 
 
@@ -91,7 +90,10 @@ class PolicyAdapter:
         """
         from gepa.core.adapter import EvaluationBatch
 
-        found = self._evaluate(candidate[COMPONENT], batch)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "policy.py"
+            path.write_text(candidate["policy"], encoding="utf-8")
+            found = evaluate(path, **{"threshold": 0, **self._options, "only": tuple(batch)})
         results = {each.name: each for each in found.results}
         scores = [round_down(results[name].share) if found.valid else 0.0 for name in batch]
         outputs = [
@@ -100,12 +102,6 @@ class PolicyAdapter:
         ]
         traces = [_trace(found, results[name]) for name in batch] if capture_traces else None
         return EvaluationBatch(outputs=outputs, scores=scores, trajectories=traces)
-
-    def _evaluate(self, text: str, names: Sequence[str]) -> Evaluation:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "policy.py"
-            path.write_text(text, encoding="utf-8")
-            return evaluate(path, **{"threshold": 0, **self._options, "only": tuple(names)})
 
     def make_reflective_dataset(
         self, candidate: dict[str, str], eval_batch: Any, components_to_update: list[str]

@@ -19,7 +19,7 @@ from typing import Any
 
 from ratiobench.bench.commands.policies import evaluate as evaluate_policy
 from ratiobench.bench.evaluation.cases import STAGES
-from ratiobench.bench.evaluation.result import Evaluation, round_down
+from ratiobench.bench.evaluation.result import round_down
 
 __all__ = ["evaluate", "evaluators"]
 
@@ -45,10 +45,6 @@ def evaluate(program_path: str, **options: Any) -> Any:
     from openevolve.evaluation_result import EvaluationResult
 
     result = evaluate_policy(program_path, **options)
-    return EvaluationResult(metrics=_metrics(result), artifacts=_artifacts(result))
-
-
-def _metrics(result: Evaluation) -> dict[str, float]:
     metrics = {"combined_score": result.combined_score, "valid": float(result.valid)}
     if result.headroom is not None:
         metrics["headroom"] = result.headroom
@@ -56,16 +52,13 @@ def _metrics(result: Evaluation) -> dict[str, float]:
         metrics["headroom_of_best_shipped"] = round_down(result.shipped.headroom)
     if result.seconds_per_decision is not None:
         metrics["ms_per_decision"] = 1000 * result.seconds_per_decision
-    return metrics | {f"share_{stage.name}": round_down(stage.share) for stage in result.stages}
-
-
-def _artifacts(result: Evaluation) -> dict[str, str]:
+    metrics |= {f"share_{stage.name}": round_down(stage.share) for stage in result.stages}
     artifacts = {"feedback": result.text, "shares": json.dumps(result.shares)}
     if result.reason:
         artifacts["invalid_reason"] = result.reason
     if result.stopped:
         artifacts["stopped"] = result.stopped
-    return artifacts
+    return EvaluationResult(metrics=metrics, artifacts=artifacts)
 
 
 def _evaluate_until(program_path: str, *, count: int, **options: Any) -> Any:

@@ -9,14 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.environments.candidates import (
-    CANDIDATE_FEATURES,
-    TASK_FEATURES,
-    decision_of,
-    empty_candidates,
-    find_candidates,
-    observe,
-)
+from ratiobench.environments import candidates
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.instances.lora.solution import Decision
@@ -44,10 +37,10 @@ class AgentView:
         if len(public.node_types) > types or public.slots > width:
             raise ValueError(f"the agent sees {types} node types and {width} slots")
         self._public, self._types, self._width, self._scale = public, types, width, scale
-        self._size = TASK_FEATURES + CANDIDATE_FEATURES * k + 2 * types * width
+        self._size = candidates.TASK_FEATURES + candidates.CANDIDATE_FEATURES * k + 2 * types * width
         capacity = np.ascontiguousarray([public.compute, public.memory_mb])
         self._cluster = (public.type_of_node, public.first_node, capacity)
-        self._found = empty_candidates(k, width)
+        self._found = candidates.empty_candidates(k, width)
         self._count = 0
         self._vendors: tuple[int | None, ...] = ()
 
@@ -65,16 +58,13 @@ class AgentView:
         options = task.options
         columns = tuple(np.array([each]) for each in (task.deadline, task.memory_mb, task.work, task.bid))
         about = (*columns, np.array(task.rate)[None], np.array(task.cost, dtype=np.int64)[None])
-        vendors = (
-            np.array([[each.first for each in options]]),
-            np.array([[each.price for each in options]]),
-            np.array([len(options)]),
-        )
+        firsts, prices = ([[each.first for each in options]], [[each.price for each in options]])
+        vendors = (np.array(firsts), np.array(prices), np.array([len(options)]))
         free = (np.array(view.compute), np.array(view.memory_mb))
-        self._count = find_candidates(0, about, vendors, free, self._cluster, STATE_LIMIT, self._found)
+        self._count = candidates.find_candidates(0, about, vendors, free, self._cluster, STATE_LIMIT, self._found)
         self._vendors = tuple(each.vendor for each in options)
         seen = np.empty(self._size, np.float32)
-        observe(
+        candidates.observe(
             0, task.arrival, self._count, about, free, self._cluster, self._found, self._types, self._width,
             self._scale, seen,
         )  # fmt: skip
@@ -96,4 +86,4 @@ class AgentView:
             return None
         _, options, cells, lengths = self._found
         j = action - 1
-        return decision_of(self._vendors[options[j]], cells[j, : lengths[j]])
+        return candidates.decision_of(self._vendors[options[j]], cells[j, : lengths[j]])

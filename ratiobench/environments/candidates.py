@@ -24,8 +24,7 @@ def empty_candidates(k: int, slots: int) -> tuple[Any, Any, Any, Any]:
 
 def decision_of(vendor: int | None, cells: Any) -> Decision:
     """The decision for a candidate's cells, without a payment."""
-    pairs = sorted(cells.tolist(), key=lambda cell: cell[1])
-    return Decision(vendor, tuple((node, slot) for node, slot in pairs), 0)
+    return Decision(vendor, tuple((node, slot) for node, slot in sorted(cells.tolist(), key=lambda cell: cell[1])), 0)
 
 
 @compiled
@@ -59,21 +58,14 @@ def _add(found, count, most, gain, option, nodes, slots, length):  # type: ignor
 
 @compiled
 def find_candidates(i, task, vendors, free, cluster, limit, found):  # type: ignore[no-untyped-def]
-    """The schedules with the largest gain for task i: bid less vendor and operation; only gains above 0.
+    """Find the schedules with the largest gain for task i (bid less vendor and operation, above 0): how many there are.
 
     They are the cheapest schedule that may change nodes, as `greedy` finds it, and on every node the earliest and the
-    cheapest slots that do the work, for every vendor.
+    cheapest slots that do the work, for every vendor. They fill `found` (`empty_candidates`), the best one first.
 
-    Parameters
-    ----------
     task : deadline, memory, work, bid (I,), rate (I, G), cost (I, G, T).
     vendors : first slots, prices (I, V), number (I,).
     free : compute, memory (K, T); cluster : type of each node (K,), first nodes (G+1,), capacities (2, G).
-    found : of `empty_candidates`: filled, the best one first.
-
-    Returns
-    -------
-    How many there are.
     """
     deadlines, memories, works, bids, rates, costs = task
     firsts, prices, numbers = vendors

@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 
 from ratiobench.bench.commands.shared import read_given
-from ratiobench.bench.evaluation.cases import PARTS, TINY, entries_of, find_family, known_interval, set_case, tiny_cases
+from ratiobench.bench.evaluation.cases import PARTS, PUBLISHED, TINY, find_cases, find_family, known_interval
 from ratiobench.bench.evaluation.result import grade
 from ratiobench.bench.family.standard import set_of
 from ratiobench.instances.io.errors import InputError, shorten
@@ -23,13 +23,9 @@ Episode = tuple[Any, tuple[int, int] | None]  # An instance, and the interval on
 def find_episodes(name: str, given: str | Iterable[Any], seed: int, count: int) -> list[Episode]:
     """The instances of a family: `tiny`, `parts`, a file, or instances and files; InputError for one of another."""
     family = find_family(name)
-    if given in (TINY, PARTS):
-        chosen = set_of(name)
-        cases = (
-            tiny_cases(family, seed, count)
-            if given == TINY
-            else [set_case(chosen, entry, PARTS) for entry in entries_of(family, chosen, PARTS)]
-        )
+    if isinstance(given, str) and given in (TINY, PARTS):
+        makers = find_cases(family, set_of(name), given, seed if given == TINY else PUBLISHED, count)
+        cases = [make() for make in makers.values()]
         return [(case.instance, (int(case.lower), int(case.upper))) for case in cases]
     found: list[Episode] = []
     for item in [given] if isinstance(given, str) else given:
@@ -48,15 +44,15 @@ class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
 
     The family gives `_size` (of an observation), `_begin` (lays out the instance, and asks), `_observe` (the figures of
     an observation), `_take` (does what an action means, and asks; the reward), and for the questions of its referee
-    `_find_candidates` and `_answer` (of those that the agent is not asked). An episode goes on in a generator, which
-    cannot be copied: a copy takes its actions again.
+    `_find_candidates` and `_answer` (of those that the agent is not asked).
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
     _FAMILY: ClassVar[str]
     _FIGURE: ClassVar[str]  # what `info` calls the value of an episode
     _REJECTIONS: ClassVar[int] = 1  # actions before those that take a candidate
-    # Attributes that an episode makes, by its instance and its actions alone
+    # Attributes that an episode makes, by its instance and its actions alone; a copy, which cannot have its generator,
+    # takes the actions again
     _OF_EPISODE: ClassVar[tuple[str, ...]] = (
         "_instance", "_ends", "_simulator", "_questions", "_question", "_candidates", "_log", "_value",
     )  # fmt: skip

@@ -9,15 +9,7 @@ import gymnasium
 import numpy as np
 
 from ratiobench.bench.evaluation.cases import TINY
-from ratiobench.environments.candidates import (
-    CANDIDATE_FEATURES,
-    TASK_FEATURES,
-    book,
-    decision_of,
-    empty_candidates,
-    find_candidates,
-    observe,
-)
+from ratiobench.environments import candidates
 from ratiobench.environments.episodes import FamilyEnvironment
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT
@@ -78,13 +70,15 @@ class LoraEnvironment(FamilyEnvironment):
         self.types = max(len(arrays.first_node) - 1 for arrays in self._all_arrays)
         self.width = max(int(instance.slots) for instance, _ in self._episodes)
         self.price_scale = max(arrays.dearest for arrays in self._all_arrays)
-        return TASK_FEATURES + CANDIDATE_FEATURES * self._k + 2 * self.types * self.width
+        return candidates.TASK_FEATURES + candidates.CANDIDATE_FEATURES * self._k + 2 * self.types * self.width
 
     def _begin(self) -> None:
         assert self._chosen is not None
         self._arrays = self._all_arrays[self._chosen]
-        self._free = self._arrays.all_free(self._instance.slots)
-        self._found = empty_candidates(self._k, self.width)
+        per_type, kind = self._arrays.cluster[2], self._arrays.kind
+        compute, memory = (np.repeat(row[kind][:, None], self._instance.slots, axis=1) for row in per_type)
+        self._free = (compute, memory)
+        self._found = candidates.empty_candidates(self._k, self.width)
         self._decisions: list[Decision | None] = []
         self._ask_about(0)
 
@@ -93,9 +87,8 @@ class LoraEnvironment(FamilyEnvironment):
         arrays, count = self._arrays, 0
         self._question = i if i < self._instance.tasks else None
         if self._question is not None:
-            count = find_candidates(
-                i, arrays.task, arrays.vendors, self._free, arrays.cluster, STATE_LIMIT, self._found
-            )
+            given = (arrays.task, arrays.vendors, self._free, arrays.cluster)
+            count = candidates.find_candidates(i, *given, STATE_LIMIT, self._found)
         self._candidates = range(1, count + 1)
 
     def _number(self, action: Any) -> int:
@@ -107,10 +100,10 @@ class LoraEnvironment(FamilyEnvironment):
             gains, options, cells, lengths = self._found
             j = action - 1
             reward = int(gains[j])
-            book(i, cells[j], lengths[j], self._arrays.task, self._free, self._arrays.kind)
+            candidates.book(i, cells[j], lengths[j], self._arrays.task, self._free, self._arrays.kind)
             if self._verify:
                 vendor = int(options[j]) if self._instance.vendors(i) else None
-                decision = decision_of(vendor, cells[j, : lengths[j]])
+                decision = candidates.decision_of(vendor, cells[j, : lengths[j]])
         self._decisions.append(decision)
         self._value += reward
         self._ask_about(i + 1)
@@ -120,7 +113,7 @@ class LoraEnvironment(FamilyEnvironment):
         arrays, i = self._arrays, self._question
         i, slot = (-1, self._instance.slots) if i is None else (i, arrays.arrival[i])
         seen = np.empty(self.observation_space.shape or (), np.float32)
-        observe(
+        candidates.observe(
             i, slot, len(self._candidates), arrays.task, self._free, arrays.cluster, self._found, self.types,
             self.width, self.price_scale, seen,
         )  # fmt: skip
@@ -155,8 +148,8 @@ class _Arrays:
             raise InputError(instance.name, "tasks[0].run", f"{kind}; only tasks that are `any`")
         public = instance.public("")
         self.kind, self.first_node = public.type_of_node, public.first_node
-        self._capacity = np.ascontiguousarray([public.compute, public.memory_mb])
-        self.cluster = (self.kind, self.first_node, self._capacity)
+        capacity = np.ascontiguousarray([public.compute, public.memory_mb])
+        self.cluster = (self.kind, self.first_node, capacity)
         self.arrival = instance.arrival.tolist()
         options = [instance.task(i).options for i in range(instance.tasks)]
         most = max(map(len, options), default=1)
@@ -170,8 +163,3 @@ class _Arrays:
         self.task = (*map(np.array, columns), np.array(instance.rate), cost)
         pairs = zip(instance.bid, instance.work, strict=True)
         self.dearest = float(max((bid / max(1, work) for bid, work in pairs), default=1.0))
-
-    def all_free(self, slots: int) -> tuple[Any, Any]:
-        """Compute and memory of every node and slot."""
-        compute, memory = (np.repeat(row[self.kind][:, None], slots, axis=1) for row in self._capacity)
-        return compute, memory

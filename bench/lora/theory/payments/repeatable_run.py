@@ -2,7 +2,7 @@
 
 Constants that came from the bids are computed from the report; the others, and the stream of algorithms that draw,
 stay. Tasks that arrive after the slot of the report cannot change its outcome and are left out. A user's own algorithm
-gets most reports in one process (`online.referee.trial_runs`): these answers are hints, verdicts come from runs in
+gets most reports in one process (`online.repeated_runs`): these answers are hints, verdicts come from runs in
 processes of their own.
 """
 
@@ -24,7 +24,7 @@ from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.replay import Checkpoints
 from ratiobench.online.lora.run import ENVIRONMENT, solution_of
 from ratiobench.online.outcome import OnlineRun, Source
-from ratiobench.online.referee.trial_runs import TrialRuns
+from ratiobench.online.repeated_runs import TrialRuns
 from ratiobench.online.run import run_built, run_isolated
 
 PROCESS = 400  # What a run in a process of its own costs, in decisions: about a quarter of a second
