@@ -109,7 +109,6 @@ _OPTION = r"; (?=[\w-]+=)"  # Before the options in the summary of an algorithm
 
 
 def _describe_problem(family: Family) -> NamedSummary:
-    """A family of problems: the format of its files, its objective, its suites."""
     best = "most" if family.sense is Sense.MOST else "least"
     suites = ", ".join(suite.name for suite in family.suites())
     return NamedSummary(family.format, f"the {best} {family.objective} is best ({family.unit}); suites: {suites}")

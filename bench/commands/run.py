@@ -134,7 +134,6 @@ def _postpone_interrupt() -> Iterator[None]:
 def _report(
     folder: Path, spent: Mapping[str, float], figures: Path | None = None, labels: Mapping[str, str] | None = None
 ) -> Outcome[Results]:
-    """Results as a table in Python; on the command line as texts, files and a page."""
     failed = []
 
     def write(show: Callable[[str], None]) -> None:

@@ -130,7 +130,6 @@ def search(
 
 
 def _say(line: str) -> None:
-    """Progress, on the error stream of a command."""
     if Heartbeat.current is not None:
         print(line, file=sys.stderr, flush=True)
 
@@ -151,8 +150,6 @@ def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
 
 @dataclass(frozen=True)
 class _Search:
-    """The result, and the file of the witness."""
-
     family: Family
     result: SearchResult
     witness: Path | None

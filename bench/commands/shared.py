@@ -1,7 +1,4 @@
-"""What commands share: the instance, how hard OPT is looked for, texts, and the files that they write.
-
-Everything that not every command needs is imported where it is used.
-"""
+"""What commands share; what not every command needs is imported where it is used."""
 
 from __future__ import annotations
 

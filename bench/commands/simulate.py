@@ -233,7 +233,7 @@ class _Simulation:
         return self.opt
 
     def _tightened(self, opt: _Interval) -> _Interval:
-        """A valid run is a verified solution, too: the best one may move the end of the interval that it can."""
+        """A valid run is a verified solution: the best one may move the end of the interval that it can."""
         sense, best = self.family.sense, opt
         for run in self.ended:
             if run.valid and ratios.beats_bound(opt.lower, opt.upper, run.welfare, sense):
@@ -250,7 +250,7 @@ class _Simulation:
         return ratios.ratio(self.opt.lower, self.opt.upper, run.welfare, self.family.sense)
 
     def lines(self) -> Iterator[str]:
-        """The run in full, or the table: OPT, a row per algorithm, what is proved of each, which rules were broken."""
+        """The run in full, or the table."""
         from ratiobench.bench.show import align_columns
 
         if not self.table:
@@ -288,7 +288,7 @@ class _Simulation:
         return line | {"state": cells["state"]}
 
     def _cells(self, name: str, run: OnlineRun | Exception) -> dict[str, Any]:
-        """The cells of a run in a CSV file, by column; the columns of a ratio as in `results.csv`."""
+        """The cells of a run by column of a CSV file, as in `results.csv`."""
         if isinstance(run, Exception):
             return {"label": name, "state": f"failed: {format_error(run)}"}
         family = self.family
@@ -368,7 +368,6 @@ def _tell_count(name: str, count: ArrivalCount | None) -> None:
 
 
 def _run_lines(family: Family, instance: Any, run: OnlineRun) -> Iterator[str]:
-    """A run in full: what it earned, and what is known of its algorithm."""
     tasks = run.arrivals or len(family.solution_document(run.decisions)["decisions"])
     earned = f"{family.objective} {ratios.format_truncated(run.welfare)} {family.unit}"
     yield f"{run.label}: {earned}, admitted {run.admitted} of {tasks}"
@@ -406,7 +405,6 @@ def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact
 
 
 def _account_text(family: Family, run: OnlineRun, account: Mapping[str, Exact]) -> str:
-    """Revenue, cost and profit in the family's money."""
     from ratiobench.bench.show import value_text
 
     earned = account["bids"] if run.revenue is None else run.revenue
@@ -591,8 +589,6 @@ def audit(
 
 
 def _curve_alone(curve: BidCurve) -> Outcome[Any]:
-    """A bid curve as CSV on standard output."""
-
     def lines() -> Iterator[str]:
         from ratiobench.bench.show import csv_text
 
@@ -608,10 +604,7 @@ def _curve_line(name: str, curve: BidCurve) -> str:
 
 
 def _check_lines(checks: Sequence[Check], signs: Sequence[tuple[str, str]], *, gathered: bool) -> Iterator[str]:
-    """The summary of several, then one by one with figures of its own and witness; last figures that they share.
-
-    Claims about another algorithm stand in a line each, or `gathered` in one.
-    """
+    """The summary, the checks, the figures that they share; claims about other algorithms each, or `gathered`."""
     if len(checks) > 1:
         yield _summary(checks)
     shared = _shared_figures([check for check in checks if not check.reason.startswith(ANOTHER)])
@@ -645,7 +638,6 @@ def _check_lines(checks: Sequence[Check], signs: Sequence[tuple[str, str]], *, g
 
 
 def _sides(check: Check) -> str:
-    """Both sides with their relation as it was found, a question mark where it is undecided; empty without sides."""
     sign = {Verdict.VIOLATED: ">", Verdict.UNDECIDED: "<=?"}.get(check.status, "<=")
     return "" if check.left is None else f"{_readable(check.left)} {sign} {_readable(check.right)}"
 

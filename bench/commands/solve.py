@@ -139,7 +139,6 @@ def opt(
 
 
 def _opt_lines(family: Family, report: SolveReport, no_migration: bool, certificate: Path | None) -> Iterator[str]:
-    """The interval and its proof."""
     from ratiobench.bench.results import ratios
 
     yield shared.interval_text(report.lower, report.upper, family.unit, " without migration" * no_migration)
@@ -236,7 +235,6 @@ def crosscheck(
 
 
 def _crosscheck_lines(family: Family, answers: CrossCheck) -> Iterator[str]:
-    """A table, reasons and the verdict."""
     from ratiobench.bench.report.crosscheck import crosscheck_lines, interval_of
     from ratiobench.bench.show import align_columns
 
@@ -425,7 +423,6 @@ def check(
 
 
 def _read_judged(family: Family, given: Any, judged: Any) -> tuple[Any, str]:
-    """The document of a solution or certificate, and its source."""
     if isinstance(judged, Mapping):
         return dict(judged), "document"
     for attribute in ("decisions", "solution"):  # of a run, of a report
@@ -441,7 +438,6 @@ def is_certificate(document: Any) -> bool:
 
 
 def _refuse_other(data: Any, source: str, proof: bool) -> None:
-    """Refuse a certificate in a solution's place, and the other way round."""
     if is_certificate(data) and not proof:
         raise InputError(source, "", "it is a certificate of an interval on OPT, no solution: --certificate checks it")
     solution = isinstance(data, dict) and "decisions" in data and "sha256" not in data

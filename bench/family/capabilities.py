@@ -138,8 +138,6 @@ class BidCurve:
 
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
-    """A quantity over time, with a figure for each of the timeline's times."""
-
     name: str  # of what it is a quantity
     mean: Sequence[Fraction]  # over the like parts of it
     # low, high: the smallest and largest of them; None where there is one figure only.
@@ -149,8 +147,6 @@ class TimeSeries:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A rejected arrival."""
-
     number: int
     time: int  # of its arrival
     reason: str  # a key of `reasons`
@@ -159,7 +155,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What happened in one run, over time; every figure follows from the instance and the run exactly."""
+    """What happened in one run over time; figures are exact."""
 
     unit: str  # what time is counted in
     times: Sequence[int]  # in order, without gaps
@@ -186,8 +182,6 @@ class GanttBlock(NamedTuple):
 
 
 class GanttTask(NamedTuple):
-    """A task of a Gantt chart."""
-
     title: str  # its figures as text
     kind: str  # a key of `Gantt.kinds`
     blocks: Sequence[GanttBlock]  # where and when it runs

@@ -10,8 +10,6 @@ from typing import Any
 
 
 class Verdict(StrEnum):
-    """The verdict of an exact comparison."""
-
     HOLDS = "holds"
     VIOLATED = "violated"
     UNDECIDED = "undecided"
@@ -39,8 +37,6 @@ class Check:
     failing: Sequence[str] | None = None
 
     def document(self) -> dict[str, Any]:
-        """Convert the check to JSON values."""
-
         def text(value: Fraction | int | str | None) -> str | None:
             return None if value is None else str(value)
 
@@ -57,6 +53,6 @@ class Check:
 
 
 def compare_sides(left: Fraction | int, right: Fraction | int, reason: str, *, sure: bool = True) -> Check:
-    """The check of left <= right, without a name, which its claim puts in; `sure`: left <= right proves the claim."""
+    """The check of left <= right, still without a name; `sure`: left <= right proves the claim."""
     verdict = Verdict.VIOLATED if left > right else Verdict.HOLDS if sure else Verdict.UNDECIDED
     return Check("", verdict, Fraction(left), Fraction(right), reason)

@@ -1,9 +1,4 @@
-"""Standard sets: published lists of instances with certificates of OPT, `bench/standard/NAME.json`.
-
-An entry is a recipe and the SHA-256 of what it makes; that never changes once a set is released. Beside it stands the
-best interval that is known on OPT, proved by the certificate `bench/standard/NAME/ENTRY.cert`, which may get better.
-What a manifest says is a claim: `ratiobench.bench.running.standard` checks all of it.
-"""
+"""Standard sets: published instances with certificates of OPT, ``bench/standard/NAME.json`` and ``NAME/ENTRY.cert``."""
 
 from __future__ import annotations
 
@@ -113,8 +108,6 @@ class Manifest(Part, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class StandardSet:
-    """A set of instances."""
-
     name: str  # with its version
     path: Path  # of the manifest
     released: str  # when, ISO 8601; empty before
@@ -123,11 +116,9 @@ class StandardSet:
 
     @property
     def folder(self) -> Path:
-        """Where the certificates are."""
         return self.path.with_suffix("")
 
     def certificate(self, entry: Entry) -> Path:
-        """The file of an entry's certificate."""
         return self.folder / f"{entry.name}{packing.SUFFIX}"
 
     @property
@@ -136,29 +127,25 @@ class StandardSet:
         return sha256_of([[each.name, each.tier, each.family, each.recipe, each.instance] for each in self.entries])
 
     def find(self, name: str) -> Entry:
-        """The entry of this name; InputError where there is none."""
         known = {each.name: each for each in self.entries}
         require_known(name, known, str(self.path), "name", "standard list")
         return known[name]
 
     def replace_entry(self, entry: Entry) -> StandardSet:
-        """The set with this entry in the place of the one of its name."""
         return replace(self, entries=tuple(entry if each.name == entry.name else each for each in self.entries))
 
     @property
     def history(self) -> Path:
-        """The file with all intervals that were recorded, the oldest first: a row for each improvement."""
+        """The file with every interval that was recorded, the oldest first."""
         return self.path.with_suffix(".history.csv")
 
     def read_history(self) -> list[dict[str, str]]:
-        """The rows of the history under `HISTORY`; none where there is no such file."""
         if not self.history.exists():
             return []
         data, _ = read_bytes(self.history)
         return list(csv.DictReader(io.StringIO(data.decode())))
 
     def add_to_history(self, entry: Entry) -> None:
-        """Add the best known interval of an entry, with its date, its command, its seconds and its machine."""
         if entry.best is None:
             return
         best = entry.best
@@ -170,7 +157,6 @@ class StandardSet:
         write_atomically(self.history, old + text.getvalue().encode())
 
     def write(self) -> None:
-        """Write the manifest, whole or not at all."""
         rows = msgspec.to_builtins(self.entries)
         head = {"format": FORMAT, "name": self.name, "released": self.released, "algorithms": dict(self.algorithms)}
         lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
@@ -180,7 +166,7 @@ class StandardSet:
 
 
 def read_set(name: str | os.PathLike[str] = MAIN) -> StandardSet:
-    """The shipped set of this name, or the one in a manifest of one's own, a path that ends in ``.json``."""
+    """The shipped set of this name, or the one in a manifest, a path that ends in ``.json``."""
     path = Path(name) if str(name).endswith(".json") else HERE / f"{name}.json"
     if path.parent == HERE and not path.exists():
         raise InputError("--set", "", explain_unknown_name(str(name), shipped_sets()))
@@ -188,7 +174,6 @@ def read_set(name: str | os.PathLike[str] = MAIN) -> StandardSet:
 
 
 def shipped_sets() -> list[str]:
-    """The names of the sets that are shipped."""
     return sorted(path.stem for path in HERE.glob("*.json"))
 
 
@@ -231,10 +216,7 @@ DayBefore = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 
 def suites_of(family: str, day_before: DayBefore) -> tuple[Suite, ...]:
-    """Each shipped set's instances of a family as a suite, where it has any; their OPT comes from the certificates.
-
-    Its runs take the algorithms' time: claims are checked where that is asked for.
-    """
+    """The instances of a family in each shipped set as a suite; their OPT comes from the certificates."""
     found = (
         suite_of(read_set(name), family, day_before) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)
     )
@@ -242,7 +224,6 @@ def suites_of(family: str, day_before: DayBefore) -> tuple[Suite, ...]:
 
 
 def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite | None:
-    """A set's instances of a family as a suite; None where it has none."""
     entries = [each for each in chosen.entries if each.family == family and each.best]
     if not entries:
         return None
@@ -266,7 +247,7 @@ def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite |
 
 
 def find_certificate(address: str) -> Path:
-    """The file of the certificate ``SET/ENTRY``; InputError where there is none."""
+    """The file of the certificate ``SET/ENTRY``."""
     name, _, entry = address.rpartition("/")
     chosen = read_set(name)
     found = chosen.find(entry)
@@ -276,7 +257,6 @@ def find_certificate(address: str) -> Path:
 
 
 def interval_of(record: Record) -> tuple[Exact, Exact]:
-    """The interval of a record."""
     lower, upper = (end if isinstance(end, int) else Fraction(end) for end in (record.lower, record.upper))
     return lower, upper
 
@@ -317,12 +297,11 @@ class Runs(Part, frozen=True):
 
 
 def path_of(chosen: StandardSet) -> Path:
-    """The file beside the manifest."""
     return chosen.path.with_suffix(".runs.json.gz")
 
 
 def read_runs(chosen: StandardSet) -> Mapping[tuple[str, str], StoredRun]:
-    """The stored runs of a set by entry and algorithm; none where there is no such file."""
+    """The stored runs of a set by entry and algorithm."""
     path = path_of(chosen)
     return _read_runs(path, path.stat().st_mtime_ns) if path.exists() else {}
 
@@ -333,7 +312,6 @@ def _read_runs(path: Path, _: int) -> Mapping[tuple[str, str], StoredRun]:
 
 
 def write_runs(chosen: StandardSet, runs: Iterable[StoredRun]) -> None:
-    """Write the runs in the order of the set's entries, whole or not at all."""
     place = {entry.name: number for number, entry in enumerate(chosen.entries)}
     order = sorted(runs, key=lambda each: (place[each.entry], each.algorithm))
     lines = ",\n".join(line_of(msgspec.to_builtins(each)) for each in order)

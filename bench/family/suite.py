@@ -17,7 +17,7 @@ COUNTEREXAMPLES = "counterexamples"
 
 
 class NamedSummary(NamedTuple):
-    """A name and the one sentence that `list` prints beside it."""
+    """A name and the sentence that `list` prints beside it."""
 
     name: str
     summary: str
@@ -45,7 +45,7 @@ _INFORMED = re.compile(r"(?:[:,]prior=|^[^:,]+:(?:[^:]*,)?history=)(yesterday|hi
 
 
 def is_informed(algorithm: str) -> str:
-    """Which word in the algorithm's name stands for the case's `prior`; empty where it does not look at that."""
+    """The word in the algorithm's name that stands for the case's `prior`; empty if there is none."""
     found = _INFORMED.search(algorithm)
     return found[1] if found else ""
 
@@ -82,7 +82,6 @@ class Case:
 
     @property
     def all_algorithms(self) -> tuple[str, ...]:
-        """Those of its runs and of its studies."""
         return (*self.algorithms, *(study.algorithm for study in self.studies))
 
     def is_served(self, algorithm: str) -> bool:
@@ -153,7 +152,6 @@ class Axis:
     small: tuple[Case, ...] = ()  # the same with fewer values and cases (`--scale small`)
 
     def plot(self, cases: Sequence[Case]) -> Plot:
-        """Make the figure of some cases of the axis."""
         groups = tuple(dict.fromkeys(case.group for case in cases))
         heading = f"OPT/ALG over {self.title}, mean of the runs"
         return Plot(f"sweep_{self.name}", heading, SWEEP, groups, self.title, note=self.summary)
@@ -182,10 +180,7 @@ class Suite:
     over: tuple[str, ...] = ()  # names of the axes that were chosen; empty for the suite's own `cases`
 
     def select_axes(self, names: Sequence[str]) -> Suite:
-        """Restrict a sweep to some axes.
-
-        `names`: of axes; empty for the suite's own cases.
-        """
+        """The suite with the cases of these axes; with its own cases without names."""
         if not names:
             return self
         known = {axis.name: axis for axis in self.axes}

@@ -1,9 +1,4 @@
-"""A suite of one's own in a TOML file, and a recipe on the command line: read, checked, made a `Suite`.
-
-An instance of the file is a recipe with what is run on it, and its cases are a grid: a list of values makes as many
-instances, `runs` repeats them, and texts may have ``{run}``, the number of the run. What may stand where is described
-in `SuiteTable`, `InstanceTable`, `PlotTable` and by the families' recipes.
-"""
+"""A suite in a TOML file, or a recipe on the command line: read, checked, made a `Suite`."""
 
 from __future__ import annotations
 
@@ -130,7 +125,7 @@ _UNSAFE = re.compile(r"[^\w.=+-]")
 
 
 def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) -> tuple[Family, Suite]:
-    """The suite in a file, and its family. `taken` are names that it may not have."""
+    """The suite in a file, and its family; `taken` are names that it may not have."""
     data, source = read_bytes(path)
     table = load_toml(data, source)
     name = table.get("name", Path(path).name.removesuffix(SUFFIX))
@@ -140,7 +135,7 @@ def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) 
 
 
 def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suite] | None:
-    """The suite of the one instance that ``RECIPE:KEY=VALUE,...`` names; None where no family has such a recipe."""
+    """The suite of the one instance that ``RECIPE:KEY=VALUE,...`` names; None if no family has such a recipe."""
     names = {name for family in families.values() for name in family.recipes()}
     head = max((name for name in names if text == name or text.startswith(f"{name}:")), key=len, default="")
     tail = text[len(head) + 1 :]
@@ -195,10 +190,7 @@ def suite_of(
 
 
 def _told_together(failures: Sequence[tuple[str, InputError]]) -> InputError:
-    """What is wrong, where several families know all recipes and none of them can make an instance.
-
-    Where some of them know what was meant, they alone are heard.
-    """
+    """The error, if several families know all recipes and none makes an instance: of those that know what was meant."""
     own = [(name, error) for name, error in failures if error.field != "format"] or failures
     if len({error.field for _, error in own}) > 1 or len({error.problem for _, error in own}) == 1:
         return own[0][1]
@@ -231,7 +223,6 @@ def _candidates(top: SuiteTable, source: str, families: Mapping[str, Family]) ->
 def _cases(
     tables: Sequence[dict[str, Any]], name: str, make: Callable[[str, dict[str, Any]], _Table]
 ) -> tuple[Case, ...]:
-    """The cases of the tables of this name; of one without a name those of a recipe alone."""
     found: dict[str, Case] = {}
     for j, values in enumerate(tables):
         table = make(f"{name}[{j}]" if name else "", values)
@@ -260,10 +251,7 @@ class Variant(NamedTuple):
 
 
 class _Table:
-    """A table of a suite's file, read for one family: a recipe with what is run on it, and its grid of cases.
-
-    `field`: where it stands in the file; empty for a recipe alone.
-    """
+    """A recipe with what is run on it, and its grid of cases, read for one family."""
 
     def __init__(
         self, source: str, folder: Path, family: Family, top: SuiteTable, field: str, table: dict[str, Any]
@@ -280,11 +268,9 @@ class _Table:
         self.is_seeded = any(key.name == "seed" for key in self.form.keys)
 
     def error(self, place: str, problem: str) -> InputError:
-        """What is wrong at a place of the table."""
         return InputError(self.source, join_path(self.field, place), problem)
 
     def cases(self) -> Iterator[Case]:
-        """Every place of the grid as a case."""
         known = self.family.study_kinds
         for j, study in enumerate(self.about.study):
             if known is None:
@@ -325,7 +311,7 @@ class _Table:
         return Case(name, recipe, algorithms, SolveSettings(**settings), group, prior, about.study)
 
     def _unsolvable(self, key: str, formulation: str, backend: str) -> str:
-        """What is wrong with the key `formulation` or `backend`; empty where nothing is."""
+        """What is wrong with the key `formulation` or `backend`; empty if nothing is."""
         if formulation == backend == "auto":
             return ""
         known = {"auto": "", **dict(self.family.formulations())}
@@ -341,7 +327,7 @@ class _Table:
     # The grid
 
     def _variants(self) -> Iterator[Variant]:
-        """Every place of the grid: the last key of the table varies first, but for the runs."""
+        """Every place of the grid; the last key of the table varies first, but for the runs."""
         repeated, day = self.about.runs, self.about.prior
         grid = {name: self._choices(name, value, "") for name, value in self._flat(self.values, "")}
         runs = list(self._runs(repeated))
@@ -369,12 +355,11 @@ class _Table:
                 yield Variant(self._numbered(values, counted), prior, varied, counted)
 
     def _numbered(self, values: Mapping[str, Any], run: int | None) -> dict[str, Any]:
-        """The values with the number of the run in the place of ``{run}``."""
         words = {} if run is None else {"run": str(run)}
         return {name: self._filled(value, words, name) for name, value in values.items()}
 
     def _filled(self, value: Any, words: Mapping[str, str], place: str) -> Any:
-        """The texts of a value with these words in the place of ``{NAME}``; InputError for a name that is none."""
+        """A value with these words in the place of ``{NAME}``."""
         if isinstance(value, list):
             return [self._filled(part, words, place) for part in value]
         if not isinstance(value, str):
@@ -386,7 +371,7 @@ class _Table:
         return _PLACEHOLDER.sub(lambda match: words[match.group(1)], value)
 
     def _flat(self, table: Any, place: str) -> Iterator[tuple[str, Any]]:
-        """The table by the names of keys; of an unknown key also what is near of those that stand beside."""
+        """The table by the names of keys; an error also suggests keys of `InstanceTable`."""
         try:
             yield from flatten(self.form.keys, table, self.source, join_path(self.field, place))
         except InputError as error:
@@ -409,7 +394,7 @@ class _Table:
         return found
 
     def _files(self, value: Any, place: str) -> list[str]:
-        """The files that a path, a pattern or a folder stands for; instances are read to see that they are some."""
+        """The files that a path, a pattern or a folder stands for, each of which has an instance."""
         given = self.folder / Text(path=True).checked(self.source, join_path(self.field, place), value)
         if self.form is not FILE:
             return [str(given)]
@@ -459,7 +444,6 @@ def _mentions_run(value: Any) -> bool:
 
 
 def format_value(value: Any) -> str:
-    """A value in a name."""
     return "-".join(map(format_value, value)) if isinstance(value, list) else text_of(value)
 
 
@@ -473,14 +457,12 @@ def shorten_name(name: str, most: int = NAME) -> str:
 
 
 def name_file(text: str, source: str, field: str) -> str:
-    """The text, if a file can have it as its name."""
     if not text.isprintable() or re.search(r"[/\\]|^\.|^$", text) or len(text.encode()) > 200:
         raise InputError(source, field, f"{shorten(text)} is no name for a file (no / and \\, up to 200 bytes)")
     return text
 
 
 def _worded(source: str, groups: Mapping[str, str], cases: Sequence[Case], small: Sequence[Case]) -> dict[str, str]:
-    """What groups are called; InputError for one that has no case."""
     known = dict.fromkeys(case.group for case in (*cases, *small))
     for group in groups:
         if group not in known:
@@ -494,7 +476,7 @@ def _some(groups: Iterable[str]) -> str:
 
 
 def _require_kind(source: str, field: str, kind: str, family: Family, cases: Sequence[Case]) -> None:
-    """InputError for a kind of figure that would show nothing: no quantity, no measure, no studies of that kind."""
+    """Refuse a kind of figure that would show nothing."""
     studies = family.study_kinds
     shows = [name for name in STUDIED if studies is None or name in studies]
     measures = () if family.measures is None else family.measure_names
@@ -509,7 +491,6 @@ def _require_kind(source: str, field: str, kind: str, family: Family, cases: Seq
 def _plots(
     source: str, tables: Sequence[PlotTable], family: Family, cases: Sequence[Case], small: Sequence[Case]
 ) -> Iterator[Plot]:
-    """The figures; InputError for a kind or group that is none, and a name that stands twice."""
     full = tuple(dict.fromkeys(case.group for case in cases))
     groups = dict.fromkeys([*full, *(case.group for case in small)])
     with name_source(source):

@@ -1,7 +1,4 @@
-"""The answer of a run: the share of OPT of each algorithm, and what to doubt.
-
-A share lies in an interval because OPT does: it is rounded outward, a single number is rounded down.
-"""
+"""The answer of a run: the share of OPT of each algorithm, and what to doubt."""
 
 from __future__ import annotations
 
@@ -44,13 +41,11 @@ def take_shares(results: Results) -> pd.DataFrame:
 
 
 def group_words(results: Results) -> Mapping[str, str]:
-    """What the suite calls its groups, as far as it says."""
     suite = find_suite_if_any(results.about)
     return {} if suite is None else suite.groups
 
 
 def name_groups(shares: pd.DataFrame, words: Mapping[str, str]) -> dict[str, str]:
-    """What groups are called: the suite's words, and the number of cases."""
     cases = {str(group): int(count) for group, count in shares.groupby("group", sort=False)["cases"].max().items()}
     return {group: f"{words.get(group, group)}, {count_text(count, 'case')}" for group, count in cases.items()}
 
@@ -93,7 +88,7 @@ def share_lines(shares: pd.DataFrame, words: Mapping[str, str]) -> Lines:
 
 
 def list_doubts(results: Results) -> list[str]:
-    """What must not be overlooked, at most `DOUBTS` sentences, the gravest first."""
+    """At most `DOUBTS` sentences on what must not be overlooked, the gravest first."""
     lines = list(_doubts(results))
     return lines if len(lines) <= DOUBTS else [*lines[: DOUBTS - 1], " ".join(lines[DOUBTS - 1 :])]
 
@@ -146,7 +141,7 @@ def _doubts(results: Results) -> Iterator[str]:
 
 
 def answer_lines(results: Results, claims: Sequence[ClaimSummary]) -> list[str]:
-    """Shares of OPT, what to doubt, claims that fell; without files, for JSON and terminals."""
+    """The last screen of `run` and `report`: shares of OPT, what to doubt, claims that fell."""
     lines = []
     if agreement := agreement_text(results.solvers):
         lines += textwrap.wrap(agreement, WIDTH, subsequent_indent="  ")

@@ -54,7 +54,7 @@ class ClaimSummary:
 
     @property
     def sides(self) -> tuple[Any, Any]:
-        """Both sides of left <= right on the witness, as the check gives them; None where it has none."""
+        """Both sides of left <= right on the witness, as the check gives them."""
         if self.witness is None:
             return None, None
         check = self.witness.checks[self.statement.name]
@@ -62,7 +62,7 @@ class ClaimSummary:
 
     @property
     def violated_by(self) -> str:
-        """Whose rows violate it, in words: `online 12 of 100; greedy 1 of 90`."""
+        """Whose rows violate it: `online 12 of 100; greedy 1 of 90`."""
         return "; ".join(f"{name} {count} of {rows}" for name, (count, rows) in self.violators.items())
 
     @property
@@ -75,7 +75,7 @@ class ClaimSummary:
         return self.statement.standing == PROVED and self.counts[Verdict.VIOLATED] > 0
 
     def command(self, command: str = "audit") -> str:
-        """What shows the witness, in the folder of the results; `explain` tells it step by step."""
+        """What shows the witness, in the folder of the results."""
         if self.witness is None:
             return ""
         file, name = f"instances/{self.witness.instance}.json.gz", shlex.quote(self.witness.algorithm)
@@ -83,7 +83,6 @@ class ClaimSummary:
 
     @property
     def summary(self) -> str:
-        """The verdicts with their counts, or that a proof is the verdict."""
         if self.statement.proof:
             return BY_PROOF
         counted = [f"{self.counts[verdict]} {verdict.value}" for verdict in Verdict if self.counts[verdict]]
@@ -91,10 +90,7 @@ class ClaimSummary:
 
 
 def summarise_claims(results: Results, family: Family) -> list[ClaimSummary]:
-    """Every claim of the family that a stored check of this run is about, in the family's order.
-
-    Those settled by proof stand among them; where no check is about any claim, nothing does.
-    """
+    """Every claim that a stored check is about, in the family's order, and those that a proof settles."""
     cases = {case.name: case for case in results.cases}
     known = family.statements() if family.claims is not None else ()
     statements = [statement for statement in known if statement.proof or statement.name in results.checks]
@@ -131,7 +127,7 @@ def _summarise(
 
 
 def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
-    """The claims as claims.csv. Sides are exact; the witness's columns are empty where none was found."""
+    """The claims as claims.csv. Sides are exact; the witness's columns are empty if none was found."""
     # Every family has its own of these figures.
     every = dict.fromkeys(name for claim in claims for name in claim.sizes)
     sizes = [name for name in every if any(claim.case and name in claim.case.describe for claim in claims)]
@@ -167,7 +163,6 @@ def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
 
 
 def claims_text(claims: Sequence[ClaimSummary]) -> str:
-    """The claims as a short table for a terminal; empty without claims."""
     lines = []
     for claim in claims:
         line = {"Claim": claim.statement.name, "Proof status": claim.statement.standing}
@@ -183,7 +178,7 @@ def claims_text(claims: Sequence[ClaimSummary]) -> str:
 
 
 def _checked(claims: Sequence[ClaimSummary]) -> list[ClaimSummary]:
-    """The claims that a run can violate; what is asked of whoever runs, and claimed by nobody, is not among them."""
+    """The claims that a run can violate, without those that nobody claims."""
     return [claim for claim in claims if not (claim.statement.proof or claim.statement.asked)]
 
 
@@ -194,7 +189,7 @@ def _fallen(claims: Sequence[ClaimSummary]) -> list[ClaimSummary]:
 
 
 def count_fallen(claims: Sequence[ClaimSummary]) -> str:
-    """How many claims fell, and how many hold; empty where none was checked."""
+    """How many claims fell, and how many hold; empty if none was checked."""
     checked, fell = _checked(claims), _fallen(claims)
     if not checked:
         return ""
@@ -206,7 +201,7 @@ def count_fallen(claims: Sequence[ClaimSummary]) -> str:
 
 
 def fallen_text(claims: Sequence[ClaimSummary]) -> list[str]:
-    """The same for a terminal: how many fell, the first of them as a table, the names of the others."""
+    """How many fell, the first of them as a table, the names of the others."""
     lines, fell = [text] if (text := count_fallen(claims)) else [], _fallen(claims)
     lines += align_columns(fallen_lines(claims)[:NAMED], indent="  ").splitlines()
     if len(fell) > NAMED:
@@ -222,7 +217,6 @@ def _witness(claim: ClaimSummary) -> str:
 
 
 def fallen_lines(claims: Sequence[ClaimSummary]) -> Lines:
-    """The claims that a run violates as a table, an error of ours first."""
     fell = _fallen(claims)
     separates = any(claim.sound is not None for claim in fell)
     return [
@@ -291,7 +285,7 @@ def _claim_line(claim: ClaimSummary, family: Family) -> dict[str, Any]:
 
 
 def _tell(claim: ClaimSummary, family: Family) -> Iterator[Any]:
-    """Both sides on the witness, and the command that shows it, step by step where it is small enough."""
+    """Both sides on the witness, and the command that shows it, step by step if it is small enough."""
     left, right = claim.sides
     if left is not None:
         yield f"{_short(left)} > {_short(right)}"
@@ -312,7 +306,7 @@ def _cell(text: Any) -> Markup:
 
 
 def _short(figure: Any) -> str:
-    """Three decimals, or three digits where those would be zeros."""
+    """Three decimals, or three digits if those would be zeros."""
     if figure is None:
         return "?"
     value = Fraction(figure)

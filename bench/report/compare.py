@@ -67,10 +67,7 @@ class Comparison:
         return best
 
     def factor(self, case: str, algorithm: str) -> Fraction | None:
-        """How many times a valid run is behind the best one of its case, exactly; None where no factor reaches it.
-
-        A quotient says nothing of values that are not positive: such a run is within a factor only if it is the best.
-        """
+        """How many times a valid run is behind the best one of its case, exactly; None if no factor reaches it."""
         value, best = self.values[case, algorithm], self.best[case]
         if value == best:
             return Fraction(1)
@@ -90,7 +87,7 @@ class Comparison:
 
 
 def compare_runs(results: Results) -> Comparison | None:
-    """The comparison of all algorithms of a run; None where there is nothing to compare."""
+    """The comparison of all algorithms of a run; None if there is nothing to compare."""
     every = results.first_records
     rows = {(row.case, row.algorithm): row for row in every if row.group != COUNTEREXAMPLES}
     left_out = {row.case for row in every if row.group == COUNTEREXAMPLES}
@@ -113,10 +110,7 @@ def draw_profiles(comparison: Comparison) -> Picture:
 
 
 def list_profiles(comparison: Comparison) -> Lines:
-    """The profiles as a table: cases within some factors, the largest factor, and those that none reaches.
-
-    Unbounded are valid runs whose value is not positive while another one's is better.
-    """
+    """The profiles as a table; unbounded are valid runs without a positive value on cases with a better one."""
     planned, lines = Counter(name for _, name in comparison.rows), []
     for name in comparison.algorithms:
         rows, factors = comparison.rows_of(name), comparison.factors(name)
@@ -133,11 +127,7 @@ def list_profiles(comparison: Comparison) -> Lines:
 
 
 def count_wins(rows: Iterable[Row], sense: Sense) -> Lines:
-    """Every algorithm of one's own against all others, the strongest of these first; empty where none is one's own.
-
-    Cases by the exact values of both runs on the same instance. A mean of runs that draw is undecided where the 95 %
-    intervals of what is expected overlap.
-    """
+    """Every user's algorithm against all others on the same cases, by exact values, the strongest of these first."""
     runs: dict[str, dict[str, Row]] = {}
     for row in rows:
         if row.group != COUNTEREXAMPLES:
@@ -163,7 +153,7 @@ def count_wins(rows: Iterable[Row], sense: Sense) -> Lines:
 
 
 def _compare(mine: Row, other: Row, sense: Sense) -> int | None:
-    """1, -1 or 0: better, worse or equal; None where the 95 % intervals of means of runs leave it open."""
+    """1, -1 or 0: better, worse or equal; None if the 95 % intervals of means of runs leave it open."""
     ends = []
     for row in (mine, other):
         values = (row.welfare_low, row.welfare_high) if row.is_mean else (row.welfare, row.welfare)
@@ -220,10 +210,7 @@ def adjust_holm(p_values: Sequence[float]) -> list[float]:
 
 
 def least_cases(count: int) -> int:
-    """The least number of cases from which on the test can tell two of so many algorithms apart at all.
-
-    With fewer, it is not significant with Holm's correction even if one of them is better on every case.
-    """
+    """From how many cases on the test, with Holm's correction, can tell two of so many algorithms apart at all."""
     pairs = count * (count - 1) // 2
     cases = 1
     while Fraction(2 * pairs, 2**cases) > Fraction(ALPHA):
@@ -270,7 +257,7 @@ class Significance:
         return lines
 
     def text(self, names: Mapping[str, str]) -> str:
-        """What a terminal shows: the conclusion, and the tests of the algorithm with the best mean rank."""
+        """The conclusion, and the tests of the algorithm with the best mean rank."""
         lines = ["Significance (paired over cases, N is the number of cases):"]
         lines += wrap(self.conclusion(), 116, initial_indent="  ", subsequent_indent="  ")
         table = zip(self.pairs, self.lines(names), strict=True)
@@ -279,11 +266,7 @@ class Significance:
 
 
 def take_significance(comparison: Comparison) -> Significance | None:
-    """Test the algorithms that were to run on most cases, over the cases that all of them have.
-
-    Ranks are by exact values, those of invalid and failed runs below all others. Wilcoxon's test takes the shares of
-    OPT that are certainly reached, which have the same bound within a case; such a run has a share of 0.
-    """
+    """Test the algorithms that were to run on most cases, over the cases that all of them have."""
     planned = Counter(algorithm for _, algorithm in comparison.rows)
     most = max(planned.values())
     names = [name for name in comparison.algorithms if planned[name] == most]

@@ -15,7 +15,6 @@ SENTENCE = 300  # Characters of a solver's sentence
 
 
 def crosscheck_lines(crosscheck: CrossCheck) -> list[dict[str, str]]:
-    """One line of a table for each row: sizes, seconds, the solver's own words, what was verified, the verdict."""
     lines = []
     for row, why in zip(crosscheck.rows, crosscheck.differs, strict=True):
         answer = row.answer
@@ -47,7 +46,6 @@ def answer_lines(crosscheck: CrossCheck, unit: str) -> list[str]:
 
 
 def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
-    """On how many cases the solvers of the program as printed agree, in a sentence; empty where none were asked."""
     if not solvers:
         return ""
     agree = sum(result.agree for result in solvers.values())
@@ -61,7 +59,7 @@ def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
 
 
 def interval_of(crosscheck: CrossCheck) -> str:
-    """What all rows together say of OPT, in words."""
+    """What all rows together say of OPT."""
     if crosscheck.lower is None or crosscheck.upper is None:
         return "no interval on OPT"
     if crosscheck.lower == crosscheck.upper:

@@ -31,14 +31,13 @@ WIDTH = 110  # Characters of a line up to which two grids stand side by side
 
 
 def require_explaining(family: Family) -> Explainer:
-    """The family's part; InputError where it has none."""
     if family.explainer is None:
         raise InputError("explain", "", f"the family {family.name} explains no runs")
     return family.explainer
 
 
 def explain_too_large(family: Family, instance: Any) -> str:
-    """Why an instance is too large to be explained; empty where it is not."""
+    """Why an instance is too large to be explained; empty if it is not."""
     described = family.describe(instance)
     for name, most in require_explaining(family).limits.items():
         if int(described.get(name, 0)) > most:
@@ -49,7 +48,7 @@ def explain_too_large(family: Family, instance: Any) -> str:
 def explain(
     family: Family, instance: Any, algorithm: str = "", claim: str = "", settings: SolveSettings | None = None
 ) -> Explanation:
-    """Solve, run, check one claim, and tell it; algorithm and claim are the family's own where they are empty."""
+    """Solve, run, check one claim, and explain; algorithm and claim are the family's own if they are empty."""
     part = require_explaining(family)
     asked, claim = bool(claim), claim or part.claim
     if claim:
@@ -87,7 +86,7 @@ def _require_claim(family: Family, claim: str) -> None:
 
 
 def verdict_text(explanation: Explanation) -> Sentence:
-    """The end first: what became of the claim; empty without one."""
+    """What became of the claim; empty without one."""
     ending = explanation.ending
     if ending is None:
         return []
@@ -161,7 +160,7 @@ def _grid(grid: Grid) -> Iterator[str]:
 
 
 def _beside(blocks: Sequence[Sequence[str]]) -> list[str]:
-    """Blocks of lines side by side where the line holds them, else one below the other."""
+    """Blocks of lines side by side if the line holds them, else one below the other."""
     width = [max(map(len, block)) for block in blocks]
     if sum(width) + 4 * (len(blocks) - 1) > WIDTH:
         return [f"  {line}" for block in blocks for line in block]
@@ -174,13 +173,11 @@ def _beside(blocks: Sequence[Sequence[str]]) -> list[str]:
 
 
 def render_explanation(explanation: Explanation) -> str:
-    """The explanation as one HTML page that needs nothing from a network."""
     title = f"{explanation.instance}: {explanation.algorithm}"
     return render_page(title, (), [Markup("<pre>{}</pre>").format(text(explanation))])
 
 
 def explain_document(explanation: Explanation) -> dict[str, Any]:
-    """The explanation as JSON values, for programs that read what happened."""
     ending = explanation.ending
     claim = ending and {
         "name": ending.claim,

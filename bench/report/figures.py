@@ -1,7 +1,4 @@
-"""The figures that a suite asks for: their data as tables, their pictures, and what pages and terminals show of them.
-
-A kind of figure is a function in `KINDS`; a figure of any other kind shows means of that quantity or measure.
-"""
+"""The figures that a suite asks for: their data as tables, their pictures, what pages and terminals show of them."""
 
 from __future__ import annotations
 
@@ -108,7 +105,7 @@ def _printed_line(row: Any, algorithm: str, paper: str, ours: Any, form: str, un
 
 
 def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) -> Sequence[Picture]:
-    """One picture of lines where that means something, else one per group; none before anything has run."""
+    """One picture of lines if that means something, else one per group; none before anything has run."""
     drawn = means[[lower is not None for lower in means["mean_lower"]]]
     if not len(drawn):
         return []
@@ -145,7 +142,7 @@ def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) ->
 
 
 def _common_limits(drawn: pd.DataFrame, kind: str, scale: Fraction) -> tuple[float, float] | None:
-    """The same axis for all groups, so that they can be compared; None where some are very much smaller."""
+    """The same axis for all groups, so that they can be compared; None if some are very much smaller."""
     tops = drawn.groupby("group")["mean_upper"].agg(lambda values: max(map(float, values)))
     start = 1.0 if kind == "ratio" else 0.0
     if kind != "reached" and max(tops) - start > APART * (min(tops) - start):
@@ -167,10 +164,7 @@ def _draw_rows(axes: Any, *, limits: tuple[float, float] | None, **how: Any) -> 
 
 
 def sort_means(means: pd.DataFrame, kind: str, sense: Sense) -> pd.DataFrame:
-    """The means of a group, OPT above all, then the best mean first; without a mean last.
-
-    Best is the least of ratios and times, and by the sense of what is aimed at; of all else the largest stands first.
-    """
+    """The means of a group, OPT above all, then the best mean first; without a mean last."""
     is_least = kind == "ratio" or find_quantity(kind).timed or (kind == "welfare" and sense is Sense.LEAST)
 
     def order(row: Any) -> tuple[bool, float]:
@@ -276,7 +270,7 @@ def _make_sweep(results: Results, plot: Plot, family: Family) -> SuiteFigure:
 
 
 def bound_of(row: Row, check: str) -> Fraction | None:
-    """The bound on the ratio by a check of a run; None where it bounds nothing."""
+    """The bound on the ratio by a check of a run; None if it bounds nothing."""
     result = row.checks.get(check)
     if result is None or result.right is None or result.figures.get("bound") is None:
         return None

@@ -1,8 +1,4 @@
-"""Two result folders side by side: versions of an algorithm, machines, efforts.
-
-Exact figures that differ are differences. Seconds are measurements: they differ always, so per algorithm and stage the
-cases of both folders are paired, and the ratio of their seconds is called different only beyond noise (`compare_pace`).
-"""
+"""Two folders of results side by side: versions of an algorithm, machines, efforts."""
 
 from __future__ import annotations
 
@@ -117,10 +113,7 @@ def _seconds(results: Results) -> dict[tuple[str, str, str], float]:
 
 
 def _paces(a: Results, b: Results) -> Iterator[dict[str, Any]]:
-    """Seconds by stage and algorithm, B over A, over the cases of both that are the same instance.
-
-    Pairs that are exactly equal were measured once and shared; they are left out, and so are those below `SHORTEST`.
-    """
+    """Seconds by stage and algorithm, B over A, over the cases of both that are the same instance."""
     left, right = _seconds(a), _seconds(b)
     instances = [{case.name: case.instance for case in results.cases} for results in (a, b)]
     pairs: dict[tuple[str, str], list[float]] = {}
@@ -135,11 +128,7 @@ def _paces(a: Results, b: Results) -> Iterator[dict[str, Any]]:
 
 
 def compare_pace(ratios: Sequence[float]) -> dict[str, Any]:
-    """The number of paired ratios, their median, and its interval by the sign test.
-
-    The interval is made of order statistics, exact at 95 % or more whatever the distribution; it needs six pairs. It is
-    beyond noise if all of it is more than 5 % away from 1.
-    """
+    """The number of paired ratios, their median, its interval by the sign test, and whether that is beyond noise."""
     ordered = sorted(ratios)
     median = math.exp(statistics.median(map(math.log, ordered)))
     # The interval from the k-th smallest to the k-th largest misses with probability 2 P(Binomial(n, 1/2) < k).
@@ -153,10 +142,7 @@ def compare_pace(ratios: Sequence[float]) -> dict[str, Any]:
 
 
 def text(comparison: Comparison, names: bool = False) -> str:
-    """The comparison for a terminal; `!` marks what differs.
-
-    `names`: say which cases and algorithms stand in one of the folders only, not just how many.
-    """
+    """The comparison for a terminal; `!` marks what differs; `names`: say what stands in one folder only."""
     suites = [make_printable(name, CELL) for name in comparison.suites]
     parts = [f"A: {comparison.a} (suite {suites[0]})\nB: {comparison.b} (suite {suites[1]})"]
     if comparison.unlike:
@@ -241,8 +227,6 @@ def as_frame(comparison: Comparison) -> pd.DataFrame:
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    """The comparison as JSON values; exact figures are fractions in strings."""
-
     def plain(row: Mapping[str, Any]) -> dict[str, Any] | None:
         return {name: str(value) if isinstance(value, Fraction) else value for name, value in row.items()} or None
 

@@ -81,10 +81,7 @@ def render_run(
     pictures: Mapping[str, Picture],
     cited: str,
 ) -> str:
-    """The results as one HTML page that needs nothing from a network.
-
-    `pictures`: those that have files, by name; `cited`: how the run is cited.
-    """
+    """The page; `pictures`: those that have files, by name; `cited`: how the run is cited."""
     sections = [
         *_figure_sections(results, figures),
         *_comparison_sections(results, pictures),

@@ -95,10 +95,7 @@ class Picture:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture, whole or not at all.
-
-        `path`: ``NAME.svg``, ``NAME.pdf`` or ``NAME.png``.
-        """
+        """Write the picture as ``NAME.svg``, ``NAME.pdf`` or ``NAME.png``, whole or not at all."""
         file = Path(path)
         kind = file.suffix.lower() or FORMATS[0]
         if kind not in FORMATS:
@@ -132,13 +129,12 @@ def break_name(name: str, width: int = 42) -> str:
 
 
 def height_of(names: Sequence[str], height: float = LINE, above: float = 0.75) -> float:
-    """Inches of a picture with a row per name."""
     lines = max((1 + break_name(name).count("\n") for name in names), default=1)
     return above + len(names) * max(height, 0.06 + 0.12 * lines)
 
 
 def name_rows(axes: Axes, names: Sequence[str], own: Sequence[bool] = ()) -> None:
-    """Rows from top to bottom, the names left of them; one's own algorithms are bold."""
+    """Rows from top to bottom, the names left of them; users' algorithms are bold."""
     axes.set_yticks(range(len(names)), [break_name(name) for name in names], fontsize=8)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -152,10 +148,7 @@ def write_right(axes: Axes, row: float, text: str, **style: Any) -> None:
 
 
 def label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], height: float | None = None) -> None:
-    """Names (height, text, colour) right of the axes, at the ends of lines, moved apart where they would touch.
-
-    `height`: of the axes in inches, if they are not those of the whole figure.
-    """
+    """Names (height, text, colour) right of the axes, at the ends of lines, moved apart if they would touch."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     step = 0.15 / (height or figure.get_size_inches()[1] - 0.8)
@@ -207,10 +200,7 @@ def list_share_rows(shares: pd.DataFrame) -> list[str]:
 
 
 def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
-    """The share of OPT, a row per algorithm; the interval of the mean thick, from the least to the largest case thin.
-
-    Each group has a colour and a sign; of more than `GROUPS` every group is a circle, and their mean a line.
-    """
+    """A row per algorithm; the interval of the mean thick, from the least to the largest case thin."""
     order = list_share_rows(shares)
     place = {name: number for number, name in enumerate(order)}
     groups = list(dict.fromkeys(shares["group"]))
@@ -370,10 +360,7 @@ def shorten_groups(groups: Sequence[str]) -> list[str]:
 
 
 def draw_bounds(axes: Axes, table: pd.DataFrame, groups: Sequence[str], title: str) -> None:
-    """Above the ratios of a sweep a strip with the bound of the theorem, orders of magnitude higher.
-
-    A hollow diamond is the least bound over the runs of a value, its line reaches to the largest.
-    """
+    """A strip above the ratios of a sweep: from the least bound over the runs, a diamond, to the largest."""
     known = table[[bound is not None for bound in table["bound_least"]]]
     if not len(known):
         return
@@ -398,10 +385,7 @@ def draw_bounds(axes: Axes, table: pd.DataFrame, groups: Sequence[str], title: s
 
 
 def draw_profile(axes: Axes, profiles: Mapping[str, Sequence[float]], cases: Mapping[str, int]) -> None:
-    """In how many of its cases an algorithm is within a factor of the best run (Dolan and Moré, 2002).
-
-    `profiles`: by name the factors that some run needs, in ascending order. The best five have colours.
-    """
+    """In how many of its cases an algorithm is within a factor of the best run (Dolan and Moré, 2002)."""
     high = min(1000.0, max([1.1, *(factor for factors in profiles.values() for factor in factors)])) * 1.02
     good = {name: sum(1 / factor for factor in factors) / cases[name] for name, factors in profiles.items()}
     ranked = sorted(profiles, key=lambda name: -good[name])

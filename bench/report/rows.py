@@ -1,4 +1,4 @@
-"""The rows of results: as text for a terminal and as a table of the page; exact figures rounded, outward."""
+"""The rows of results as text for a terminal and as a table of the page."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ REPEATED = (
 
 
 def results_text(results: Results, family: Family) -> str:
-    """The whole result as text tables for a terminal."""
     head = family.headline if family.headline in results.checks else ""
     spent = online_seconds(results, DECIDING)
     parts = [*_case_parts(results, family, head, spent), *_mean_parts(results, head)]
@@ -103,7 +102,6 @@ def _line(row: Row, head: str, spent: Mapping[tuple[str, str], float], value: st
 
 
 def _mean_parts(results: Results, head: str) -> Iterator[str]:
-    """The share of OPT that is certainly reached, by group and algorithm."""
     swept = list_sweep_groups(results)
     shares = group_shares([row for row in results.records if row.group not in swept], results.sense)
     if not len(shares):
@@ -146,7 +144,6 @@ def _counted(texts: Any) -> str:
 
 
 def row_lines(results: Results, family: Family) -> Lines:
-    """Every run as a row of the page: what is read first, then OPT, measures, the verdict on the main claim."""
     rows = results.records
     head = family.headline if family.headline in results.checks else ""
     sense, unit = results.sense, family.unit

@@ -27,10 +27,7 @@ LEAST = 0.001  # Percent; nothing smaller is told apart in the picture of gaps
 
 
 def entry_lines(entries: Sequence[Entry]) -> Lines:
-    """A row per entry: what is known of OPT, since when and by which command, and how far the first solve came.
-
-    An entry is `closed` if OPT is known; `easy` if its first solve proved OPT, `medium` if that left a gap below 0.1 %.
-    """
+    """A row per entry: what is known of OPT, since when and by which command, and how far the first solve came."""
     lines = []
     for entry in entries:
         best = None if entry.best is None else interval_of(entry.best)
@@ -67,7 +64,6 @@ def _interval_text(ends: tuple[Any, Any]) -> str:
 
 
 def _first_ends(entry: Entry) -> tuple[Any, Any] | None:
-    """The interval of the first solve, at effort 1; None without one."""
     return None if entry.first is None else (read_exact(entry.first.lower), read_exact(entry.first.upper))
 
 
@@ -75,7 +71,6 @@ def _first_ends(entry: Entry) -> tuple[Any, Any] | None:
 
 
 def write_table(chosen: StandardSet, families: Mapping[str, Family], path: Path) -> None:
-    """Put the table between its marks in a file."""
     text = read_bytes(path)[0].decode()
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
@@ -127,10 +122,7 @@ def _markdown(lines: Lines) -> Iterator[str]:
 
 
 def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator[Picture]:
-    """Seconds, and gap in percent, of the first solve over how many arrive: medians of the instances of one size.
-
-    What was proved at once has no gap to show, and what is below `LEAST` is shown there.
-    """
+    """Seconds, and gap in percent, of the first solve over how many arrive: medians of the instances of one size."""
     import pandas as pd
 
     solves = []
@@ -153,7 +145,6 @@ def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator
 
 
 def draw_curves(axes: Axes, curves: Mapping[str, pd.Series[float]], words: str) -> None:
-    """Named curves of positive points, both axes logarithmic."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     ends = []

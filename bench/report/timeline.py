@@ -39,10 +39,7 @@ def render_timelines(
     runs: Sequence[OnlineRun],
     best: tuple[Exact, Exact | None, Any] | None = None,
 ) -> str:
-    """The time lines of runs on an instance and OPT's schedule, one below the other, as one self-contained page.
-
-    `best`: the ends of the interval on OPT and the best solution known; no upper end if it need not be the best.
-    """
+    """The page of time lines of runs and OPT's schedule; `best`: the interval on OPT and the best solution known."""
     sections = [Section(run.label, list(_run_parts(family, instance, run))) for run in runs]
     if best is not None:
         lower, upper, solution = best
@@ -93,7 +90,7 @@ def split_times(timeline: Timeline) -> list[range]:
 
 
 def name_times(timeline: Timeline) -> list[str]:
-    """The places in words: ``3``, ``3 to 5``, with when they begin where that is known."""
+    """The places in words: ``3``, ``3 to 5``, with when they begin if that is known."""
     names = []
     for part in split_times(timeline):
         first, last = timeline.times[part[0]], timeline.times[part[-1]]
@@ -209,7 +206,6 @@ def _gantt_parts(family: Family, instance: Any, solution: Any) -> Iterator[Any]:
 
 
 def draw_gantt(gantt: Gantt) -> Picture:
-    """The Gantt chart: machines from top to bottom, time from left to right."""
     require_drawable(gantt)
     present = {task.kind for task in gantt.tasks}
     note = "A block is a task on a node; its height is the share of the node's compute that the task takes. "
@@ -274,7 +270,6 @@ def list_times(timeline: Timeline) -> Lines:
 
 
 def list_refusals(timeline: Timeline) -> Lines:
-    """Whoever was turned away, one by one, at most `LISTED`."""
     return [
         {
             "arrival": str(refusal.number),

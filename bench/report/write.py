@@ -70,14 +70,7 @@ def write_report(
     show: Callable[[str], None] = print,
     labels: Mapping[str, str] | None = None,
 ) -> int:
-    """Print the tables of the results in a folder and last what they say; write files beside them.
-
-    Files: results.csv, claims.csv where the family's checks are claims, provenance.json, report.html, and an SVG file
-    for each picture in the folder `figures`, or in `pictures`.
-
-    `spent`: seconds of the run just ended, by name, for the table of stages; empty for `report` alone. `labels`: what
-    algorithms are called, by name.
-    """
+    """Print the tables and the answer, write files beside them; `spent`: seconds of the run just ended, by name."""
     from ratiobench.bench.report.page import list_pictures, render_run
 
     started = time.perf_counter()

@@ -13,8 +13,6 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean and its interval."""
-
     mean: Fraction | None  # exact; None without values
     # low, high: ends of the 95 % interval; None where there is none (fewer than two values, or it is unbounded).
     low: float | None
@@ -23,11 +21,7 @@ class Estimate:
 
 
 def mean(values: Sequence[Fraction], confidence: float = CONFIDENCE) -> Estimate:
-    """The mean of independent values, +- t(n - 1) s / sqrt(n).
-
-    It covers the expected value in 95 % of all samples (or as many as `confidence` says) where values are normally
-    distributed, approximately elsewhere.
-    """
+    """The mean of independent values, +- t(n - 1) s / sqrt(n)."""
     count = len(values)
     if not count:
         return Estimate(None, None, None, 0)
@@ -40,13 +34,7 @@ def mean(values: Sequence[Fraction], confidence: float = CONFIDENCE) -> Estimate
 
 
 def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimate:
-    """By how many percent the mean of `ours` is above the mean of `others`, values paired.
-
-    The interval has all 100 (r - 1) for which the paired differences ours - r others do not contradict a mean of 0 at
-    5 % by Student's t (Fieller, 1954). It is unbounded, so None, where the mean of `others` may be 0.
-
-    Returns `mean` is None where the mean of `others` is not positive: then a percentage says nothing.
-    """
+    """By how many percent the mean of `ours` is above that of `others`, values paired, by Fieller's theorem (1954)."""
     pairs = list(zip(ours, others, strict=True))
     count = len(pairs)
     if not count:

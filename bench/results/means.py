@@ -66,7 +66,6 @@ _ENDLESS = (ratios.Kind.UNBOUNDED, ratios.Kind.OPEN)
 
 
 def by_group(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
-    """The rows of each group and algorithm, in their order."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.group, row.algorithm), []).append(row)
@@ -114,7 +113,6 @@ def share_of(row: Row, sense: Sense) -> tuple[Fraction, Fraction]:
 
 
 def mean(values: Sequence[Fraction]) -> Fraction | None:
-    """The exact mean; None of nothing."""
     return _sum(values) / len(values) if values else None
 
 
@@ -147,7 +145,6 @@ QUANTITIES = {
 
 
 def find_quantity(kind: str) -> Quantity:
-    """What figures of means of this kind show."""
     return QUANTITIES.get(kind, Quantity(f"mean of {kind.replace('_', ' ')}"))
 
 
@@ -167,7 +164,6 @@ class CaseValues:
         self.deciding = online_seconds(results, DECIDING)
 
     def value(self, row: Row, kind: str) -> tuple[Fraction, Fraction] | None:
-        """The figure of a valid run, as an interval; None where there is none."""
         if row.state != "ok":
             return None
         if kind == "seconds":
@@ -184,10 +180,7 @@ class CaseValues:
 
 
 def choose_in_hindsight(rows: Sequence[Row], groups: Sequence[tuple[str, Sequence[str]]], sense: Sense) -> list[Row]:
-    """The rows with, per case and (label, algorithms), the algorithm of the best value once more under the label.
-
-    Of the algorithms only the first one of each label keeps its own place: the others are there to be chosen from.
-    """
+    """The rows, and per case and (label, algorithms) the best of these once more, under the label."""
     hidden = {name for _, names in groups for name in names[1:]} - {names[0] for _, names in groups}
     shown = [row for row in rows if row.algorithm not in hidden]
     for label, names in groups:

@@ -1,4 +1,4 @@
-"""The rows of a result store as tables: exact figures for files, rounded ones (outward) for reading."""
+"""The rows of a result store as tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RUN = ("case", "algorithm", "repetition", "state", "reason", "welfare", "true_we
 
 @dataclass(frozen=True, slots=True)
 class StudyTable:
-    """What a study found on a case: rows with the same keys, or the reason why there are none."""
+    """What a study found on a case, or why it found nothing."""
 
     case: str
     group: str
@@ -65,7 +65,6 @@ class Results:
 
     @property
     def sense(self) -> Sense:
-        """Whether the most or the least of the objective is best."""
         return Sense(self.about.get("sense", Sense.MOST))
 
     @property
@@ -100,7 +99,6 @@ class _About(msgspec.Struct):
 
 
 def read_results(store: Store) -> Results:
-    """Read the tables from a store."""
     about, cases = store.about(), store.cases()
     run = convert(about, _About, str(store.path), "about")
     family = families().get(run.family)
@@ -137,7 +135,6 @@ def read_results(store: Store) -> Results:
 
 
 def read_folder(folder: Path) -> Results:
-    """Read the tables of a folder in which a suite was run; InputError where there are none."""
     with Store.open(folder / STORE, create=False) as store:
         results = read_results(store)
     if not results.about:
@@ -207,10 +204,7 @@ class _Reader:
                 yield mean_row(several, self.sense)
 
     def _reference(self, case: StoredCase, opt: Piece | None, runs: Iterable[tuple[str, Online]]) -> dict[str, Any]:
-        """The interval on OPT. A valid run is a verified solution too: the best one may move the verified end.
-
-        A run that is better than the bound on OPT is refused: one of the two must be wrong.
-        """
+        """The interval on OPT, whose verified end the best valid run may move."""
         if not isinstance(opt, Opt):
             reason = opt.reason if isinstance(opt, Failed) else "not solved yet"
             return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}

@@ -15,10 +15,7 @@ _LONGEST = 120
 
 
 def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
-    """The remarks on an algorithm's runs in words, each with the number of runs that have it.
-
-    Those on a single run stand as they are; options that the name has already are left out. Empty without any.
-    """
+    """The remarks on an algorithm's runs, each with the number of runs that have it."""
     counted: dict[Remark, int] = {}
     for run in runs:
         listed = _beyond(algorithm, run)
@@ -37,10 +34,7 @@ def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
 
 
 def label_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
-    """An algorithm's name in a table of means: with the remarks on its runs, each with the number that have it.
-
-    ``NAME:key=value`` is ``NAME (key=value)`` where the runs have these options, and perhaps more, in brackets.
-    """
+    """An algorithm's name with the remarks on its runs; ``NAME (key=value)`` if all runs have these options."""
     head, _, text = algorithm.partition(":")
     options = set(text.split(",")) if text else set()
     shown = next((run.options for run in runs if run.name == head and options and options <= set(run.options)), ())

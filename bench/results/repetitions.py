@@ -27,11 +27,7 @@ _WORST = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLIC
 
 
 def mean_row(rows: Sequence[Row], sense: Sense) -> Row:
-    """One row for the runs of an algorithm on a case: means; or, where a run is not `ok`, the first of these.
-
-    Every exact figure is the mean over the runs. A check has the worst verdict of them, with the figures of the first
-    run that has it.
-    """
+    """One row for the runs of an algorithm on a case: means; or, if a run is not `ok`, the first of these."""
     count = len(rows)
     reasons = [f"repetition {number} of {count}: {row.reason}" for number, row in enumerate(rows, 1)]
     for row, reason in zip(rows, reasons, strict=True):
@@ -70,7 +66,7 @@ def mean_row(rows: Sequence[Row], sense: Sense) -> Row:
 
 
 def _common_remarks(name: str, runs: Sequence[Remarks]) -> Remarks:
-    """Those on every run; where they differ, each with the number of runs that have it, in words."""
+    """Those on every run; if they differ, each with the number of runs that have it."""
     if len(set(runs)) == 1:
         return runs[0]
     text = remarks_of_runs(name, runs)
@@ -78,7 +74,7 @@ def _common_remarks(name: str, runs: Sequence[Remarks]) -> Remarks:
 
 
 def _mean(values: Sequence[Any]) -> Fraction | None:
-    """The exact mean; None where a value is missing."""
+    """The exact mean; None if a value is missing."""
     return None if any(value is None for value in values) else sum(map(Fraction, values), Fraction(0)) / len(values)
 
 
@@ -96,7 +92,7 @@ def _find_worst(rows: Sequence[Row], check: str) -> Check:
 def _expected_ratio(
     lower: float, upper: float, expected: intervals.Estimate, sense: Sense
 ) -> tuple[float | None, float | None]:
-    """Within what the ratio of OPT and E[ALG] lies, if both are in their intervals; at least 1."""
+    """The range of the ratio of OPT and E[ALG], if both are in their intervals; at least 1."""
     low, high = expected.low, expected.high
     if low is None or high is None or lower < 0:
         return None, None

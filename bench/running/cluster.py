@@ -1,8 +1,4 @@
-"""Pieces of work on a dask cluster, as an executor like the pool of this machine.
-
-A dask worker hands each piece to a child process of its own thread: one that dies or runs into its limit costs that
-piece alone, with the same reason in the table as in a pool of our own. Nothing needs a file system that machines share.
-"""
+"""Pieces of work on a dask cluster, as an executor like the pool of this machine."""
 
 from __future__ import annotations
 
@@ -39,7 +35,7 @@ WORKERLESS = 300.0  # Seconds to wait for a first or a new worker of a cluster t
 
 
 def _find_scheduler(distributed: Any, address: str) -> None:
-    """Ask what is there, once; a client of `distributed` asks for ever where something else listens."""
+    """Ask what is there, once; a client of `distributed` asks for ever if something else listens."""
 
     async def ask() -> Any:
         comm = await distributed.core.connect(address, timeout=CONNECT)
@@ -66,14 +62,7 @@ def _briefly(error: Exception) -> str:
 
 
 class DaskCluster(Executor):
-    """The workers of a dask.distributed cluster.
-
-    A worker that dies costs nothing: the scheduler gives its piece to another one. A piece that takes more workers with
-    it than the scheduler allows (`distributed.scheduler.allowed-failures`, 3 by default) is lost, and it alone.
-
-    `limit`: seconds after which a piece is given up; None for no limit; `tell`: told, in a line, that there is no
-    worker; to be set by whoever shows the progress.
-    """
+    """The workers of a dask cluster; one that dies costs nothing unless a piece takes several with it."""
 
     def __init__(self, address: str, limit: float | None = None) -> None:
         try:
@@ -122,11 +111,7 @@ class DaskCluster(Executor):
         )
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run the call on a worker, in a process of its own there.
-
-        The future raises what the call raises, `WorkerLost` if its process dies or runs into the limit, and
-        `ExecutorLost` if the cluster cannot run it.
-        """
+        """Run the call on a worker, in a process of its own there."""
         handed: Future[T] = Future()
         call = pickle.dumps(partial(fn, *args, **kwargs), pickle.HIGHEST_PROTOCOL)
         try:
@@ -137,7 +122,6 @@ class DaskCluster(Executor):
         return handed
 
     def count_of(self, future: Future[Any]) -> ArrivalCount | None:
-        """How far the online run of a piece is: not known of a cluster."""
         return None
 
     def _hand_over(self, done: Future[tuple[Any, Exception | None]], handed: Future[T]) -> None:
@@ -165,7 +149,6 @@ class DaskCluster(Executor):
         self._close()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster, after what was submitted is finished."""
         self._executor.shutdown(wait=wait)
         self._close()
 
@@ -217,7 +200,7 @@ def run_piece(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, E
 
 
 def answer_call(call: bytes) -> tuple[Any, Exception | None]:
-    """In the child process of a dask worker's thread: run the call. Machines are shared by threads, not by kernels."""
+    """In the child process of a dask worker's thread: run the call."""
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     try:

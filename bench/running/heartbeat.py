@@ -1,4 +1,4 @@
-"""A command that is at work is never silent for long: what it does, and for how long, every few seconds."""
+"""A command at work says every few seconds what it does, and for how long."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ class Heartbeat:
             self._thread.join()
 
     def begin(self, what: str, *, again: bool = False) -> None:
-        """Another work begins, or `again` the same one is further; nothing is said of an empty text."""
         self._what, self._began = what, self._began if again else time.monotonic()
 
     def _remind(self) -> None:
@@ -55,7 +54,7 @@ _listening = threading.Event()
 
 
 def _find_compiling() -> str:
-    """The kernel that numba compiles in this process; empty when it compiles none, or began before the first call."""
+    """The kernel that numba compiles in this process; empty if it compiles none, or began before the first call."""
     event = sys.modules.get("numba.core.event")
     if event is None:
         return ""
@@ -82,9 +81,6 @@ def _make_listener(event: Any) -> Any:
 
 
 def set_current(what: str, *, again: bool = False) -> None:
-    """From now on the innermost heartbeat says this; an empty text where something else tells what is at work.
-
-    `again`: the same work is further, and its seconds are counted on.
-    """
+    """What the heartbeat says from now on, or nothing; `again`: the same work is further, its seconds go on."""
     if Heartbeat.current is not None:
         Heartbeat.current.begin(what, again=again)

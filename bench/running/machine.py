@@ -1,4 +1,4 @@
-"""What this machine has for us: cores and bytes that may be used."""
+"""Cores and bytes of this machine that may be used."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ WORKER_BYTES = 2 * 2**30
 
 
 def usable_cores() -> int:
-    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def usable_bytes() -> int | None:
-    """Memory that is free for us, by the system and by the control group; None where neither can be asked."""
+    """Memory that is free for us, by the system and by the control group; None if neither can be asked."""
     sizes = []
     with contextlib.suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -31,6 +30,6 @@ def usable_bytes() -> int | None:
 
 
 def default_workers() -> int:
-    """One worker per core, fewer where memory is short."""
+    """One worker per core, fewer if memory is short."""
     free = usable_bytes()
     return max(1, usable_cores() if free is None else min(usable_cores(), free // WORKER_BYTES))

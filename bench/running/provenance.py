@@ -14,10 +14,7 @@ from ratiobench.instances.io.plugins import plugin_packages
 
 
 def collect(isolation: str = "") -> dict[str, dict[str, str]]:
-    """Commit (`code`), versions (`packages`) and machine (`machine`), as text; no names of hosts, users or folders.
-
-    `isolation`: how users' algorithms were isolated; empty where none was run.
-    """
+    """Commit (`code`), versions (`packages`) and machine (`machine`), without names of hosts, users and folders."""
     machine = _machine() | ({"isolation": isolation} if isolation else {})
     return {"code": _code(), "packages": _packages(), "machine": machine}
 
@@ -41,7 +38,6 @@ def _code() -> dict[str, str]:
 
 
 def _packages() -> dict[str, str]:
-    """ratiobench, Python, and every package that ratiobench names as a requirement and that is installed."""
     versions = {"python": platform.python_version()}
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         versions["ratiobench"] = importlib.metadata.version("ratiobench")

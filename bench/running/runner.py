@@ -81,7 +81,6 @@ class RunOptions:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The algorithms that are named, in the order in which they are run."""
         return tuple(dict.fromkeys((*self.algorithms, *self.add)))
 
     def context(self, family: Family) -> RunContext:
@@ -89,7 +88,7 @@ class RunOptions:
         return RunContext(isolate=isolate, own=self.own, hidden=(str(self.out.absolute()),))
 
     def as_words(self) -> list[str]:
-        """The options on which figures depend, where they are not at their defaults, as words of a command."""
+        """The options on which figures depend, if they are not at their defaults, as words of a command."""
         words: list[str] = []
         for option in fields(self):
             value = getattr(self, option.name)
@@ -237,7 +236,7 @@ class _Sweep:
         return partial(self._call(work_of, case, *args), prior=prior)
 
     def _known_run(self, case: StoredCase, name: str, key: str, audit_key: str) -> list[StoredResult]:
-        """A run and its audit from the store, or from those that are stored with a standard set; empty: not known."""
+        """A run and its audit from the store, or stored with a standard set; empty if not known."""
         online = self.store.get(ONLINE, case.instance, key)
         audit = self.store.get(AUDIT, case.instance, audit_key)
         if online is not None and self.rerun and online.ok and online.payload["seconds"] is None:
@@ -363,7 +362,7 @@ class _Sweep:
         return piece
 
     def drain(self, pool: Pool) -> None:
-        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded."""
+        """Work until nothing is left; workers have at most one piece each, so memory stays bounded."""
         at_work: dict[Future[Any], tuple[_Piece, float]] = {}
         while self.planned or self.queue or at_work:
             while len(at_work) < pool.parallel():
@@ -393,7 +392,7 @@ class _Sweep:
 
 
 def _case_table(family: Family, store: Store, name: str) -> str:
-    """The table of a case that is done, as the report prints it; empty where it prints none."""
+    """The table of a case that is done, as the report prints it; empty if it prints none."""
     from ratiobench.bench.report.answer import list_sweep_groups  # with pandas
     from ratiobench.bench.report.rows import results_text
     from ratiobench.bench.results.read import read_results
@@ -407,7 +406,6 @@ def _case_table(family: Family, store: Store, name: str) -> str:
 
 
 def _count_pieces(case: Case, repeats: Mapping[str, int], crosscheck: bool) -> int:
-    """Pieces of work in a case: the instance, OPT, several solvers' answers, every run with its audit, studies."""
     return 2 + crosscheck + sum(repeats.get(name, 1) for name in case.algorithms) + len(case.studies)
 
 
@@ -428,7 +426,7 @@ def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
 
 
 def filter_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
-    """The cases whose names fit one of the patterns, of one of the tiers (groups); all, where there is none."""
+    """The cases whose names fit a pattern, of one of the tiers (groups)."""
     known = dict.fromkeys(case.group for case in suite.cases)
     for tier in tiers:
         require_known(tier, known, "--tier")
@@ -451,7 +449,7 @@ def _require_fitting(option: str, patterns: Sequence[str], names: Sequence[str],
 
 
 def _filter_rows(suite: Suite, options: RunOptions) -> list[Case]:
-    """The cases that the options choose, with those algorithms and studies whose names fit `--rows`, if any do."""
+    """The cases that the options choose, with those algorithms and studies whose names fit `--rows`."""
     cases, patterns = filter_cases(suite, options.only, options.tier), options.rows
     names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
     _require_fitting("--rows", patterns, names, f"algorithm of {suite.name}")
@@ -512,10 +510,7 @@ def _no_other_day(suite: Suite, chosen: Sequence[Case], name: str) -> str:
 
 
 def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
-    """The rows of the command that are left out, since a case has no other day: a line per algorithm.
-
-    Suites leave out such rows as well, where a case has no earlier day.
-    """
+    """A line for each algorithm of the command that cases without another day cannot have."""
     chosen = _filter_rows(suite, options)
     lines = []
     for name in options.named:
@@ -528,7 +523,7 @@ def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
 
 
 def require_shown(suite: Suite, added: Sequence[str]) -> None:
-    """That the figures of a file show algorithms that are run; `added` are those of the command."""
+    """Refuse figures of a file with algorithms that are not run; `added` are those of the command."""
     known = dict.fromkeys([*(name for case in suite.cases for name in case.all_algorithms), *added])
     for j, plot in enumerate(suite.plots if suite.file else ()):
         named = {
@@ -561,10 +556,7 @@ def scale_suite(suite: Suite, scale: str) -> Suite:
 
 
 def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
-    """Run what is missing of a suite, into the store of the folder.
-
-    Returns seconds of this run by the clock: ``run``.
-    """
+    """Run what is missing of a suite, into the store of the folder; the seconds of this run by the clock: ``run``."""
     started = time.monotonic()
     suite = scale_suite(suite, options.scale)
     cases = choose_cases(suite, options)
@@ -656,24 +648,21 @@ def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:
 
 
 def command(suite: Suite, options: RunOptions) -> str:
-    """The command that makes the same table anywhere: what is run, and not where or by whom."""
+    """The command that makes the same table anywhere."""
     words = ["python", "-m", "ratiobench", "run", Path(suite.file).name or suite.name]
     words += [word for name in suite.over for word in ("--over", name)]
     return shlex.join([*words, *options.as_words()])
 
 
 def find_folder(out: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()) -> Path:
-    """The folder of the results, where none is named ``results/SUITE``.
-
-    At the small scale the folder is ``results/SUITE-small``, over axes of a sweep ``results/SUITE-AXIS-...``.
-    """
+    """The folder of the results: ``results/SUITE[-AXIS...][-small]`` if none is named."""
     return out or Path("results") / "-".join([suite, *over, *([scale] if scale != SCALES[0] else [])])
 
 
 def generate_suite(
     family: Family, suite: Suite, out: Path, only: Sequence[str] = (), tiers: Sequence[str] = ()
 ) -> list[Mapping[str, Any]]:
-    """Write the instance files of a suite, or of the cases that fit a pattern, one per case, named after it."""
+    """Write the instance files of a suite, one per case, named after it."""
     written: list[Mapping[str, Any]] = []
     with fill_folder(out) as beside:
         for case in filter_cases(suite, only, tiers):
@@ -690,10 +679,7 @@ def generate_suite(
 
 
 def compile_kernels(chosen: Mapping[str, Collection[str] | None]) -> None:
-    """Compile and cache the kernels of OPT, of these algorithms of each family (None: of all) and of their audits.
-
-    Calls are made in any order: a kernel that two processes need is compiled by one of them.
-    """
+    """Compile and cache the kernels of OPT, of these algorithms of each family (None: of all) and of their audits."""
     began, cores = time.monotonic(), usable_cores()
     parts = [(name, names, part) for name, names in chosen.items() for part in families()[name].compilations(names)]
     progress = Progress(len(parts))

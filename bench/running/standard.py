@@ -45,7 +45,7 @@ from ratiobench.instances.io.files import make_folder, read_bytes, write_atomica
 
 
 class EntryCheck(NamedTuple):
-    """What came of the check of an entry: the first thing that is wrong, empty where all is as claimed."""
+    """The first thing that is wrong with an entry, empty if all is as claimed."""
 
     name: str
     problem: str
@@ -66,7 +66,7 @@ def make_entry(entry: Entry) -> tuple[Family, Any]:
 
 
 def read_certificate(chosen: StandardSet, entry: Entry, record: Record) -> tuple[bytes, str]:
-    """The file of an entry's certificate, and its name; InputError where it is not the one of the record."""
+    """The file of an entry's certificate, which is the one of the record, and its name."""
     data, source = read_bytes(chosen.certificate(entry))
     if (digest := sha256(data).hexdigest()) != record.certificate:
         raise InputError(source, "", f"SHA-256 {digest}, not {record.certificate} as the manifest says")
@@ -74,7 +74,6 @@ def read_certificate(chosen: StandardSet, entry: Entry, record: Record) -> tuple
 
 
 def check_entry(chosen: StandardSet, entry: Entry) -> EntryCheck:
-    """Make the instance, and check its certificate and everything that the manifest says of it."""
     began = time.perf_counter()
 
     def done(problem: str) -> EntryCheck:
@@ -120,10 +119,7 @@ class Improvement(NamedTuple):
 
 
 def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Callable[[str], None]) -> Improvement:
-    """Search on from the best known solution; a certificate is replaced by a better one that was verified, only.
-
-    The better of both upper ends and of both lower ends make the new one, whoever found them.
-    """
+    """Search on from the best known solution; a certificate is replaced by a better one that was verified, only."""
     tell(f"{entry.name}: making the instance")
     family, instance = make_entry(entry)
     known: SolveReport | None = None
@@ -197,11 +193,7 @@ def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping
 def store_runs(
     chosen: StandardSet, entries: Sequence[Entry], folder: Path, workers: int | None, tell: Callable[[str], None]
 ) -> Mapping[str, int]:
-    """Run all shipped algorithms on the entries and store the runs with the set; how many runs each family has.
-
-    Results are kept in the folder, so that an interrupted command goes on where it stopped. Algorithms that ask for
-    what an entry does not have, such as prices from a file, have no run.
-    """
+    """Run all shipped algorithms on the entries and store the runs with the set; how many runs each family has."""
     stored = dict(read_runs(chosen))
     counts = {}
     for name in dict.fromkeys(entry.family for entry in entries):

@@ -36,18 +36,14 @@ listener: Tell | None = None
 
 
 def load_imports() -> None:
-    """In a new process: load what every piece needs. What fails here fails again, with its reason, in the piece."""
+    """Load what every piece needs; what fails here fails again, with its reason, in the piece."""
     with contextlib.suppress(Exception):
         families()
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedInstance:
-    """A generated instance: its hash, its gzipped file, the family's figures about it, and the seconds it took.
-
-    `prior` and `history` are the other instances that were asked for with it, `notes` what must be known of how it was
-    made.
-    """
+    """A generated instance, with those of its prior and history."""
 
     instance: str
     data: bytes
@@ -79,13 +75,7 @@ def make(
 
 
 def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
-    """The files that recipes name, by path: instances may be made on a machine that does not have them.
-
-    ``{"kind": "file", "path": PATH}`` is the instance in a file, of any family; ``{"kind": "joined", "recipes":
-    [...]}`` are several, one after another in time, as one instance.
-
-    What cannot be read is not there: whoever makes the instance says so.
-    """
+    """The files that recipes name, by path: instances may be made on a machine that does not have them."""
     files: dict[str, bytes] = {}
     for path in paths_of(*recipes):
         with contextlib.suppress(InputError):
@@ -152,10 +142,7 @@ def _encoded(family: Family, report: SolveReport) -> tuple[dict[str, Any], bytes
 
 
 def certify(family: str, data: bytes, identity: str, source: str, certificate: bytes, key: str) -> StoredResult:
-    """The interval of a shipped certificate, believed only after the checker's word; else a failed piece.
-
-    A good word is kept on disk, for these bytes of the instance and of the certificate and this code of the checker.
-    """
+    """The interval of a shipped certificate after the checker's word, which is kept on disk for these bytes and code."""
 
     def verify(contract: Family) -> tuple[dict[str, Any], bytes]:
         checker = "ratiobench.formulations"
@@ -178,8 +165,6 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
 
 
 def solve_printed(family: str, data: bytes, identity: str, key: str) -> StoredResult:
-    """The program as its paper prints it, by each solver."""
-
     def answer(contract: Family) -> tuple[dict[str, Any], None]:
         return {"answers": [row.document() for row in contract.solve_printed(_instance(family, data))]}, None
 
@@ -260,7 +245,7 @@ def study(
 
 
 def _same_code(family: Family, algorithm: str, key: str) -> None:
-    """The algorithm here is the one that the run was planned with; anyone's own may have been edited since."""
+    """The algorithm is the one that the run was planned with; a user's may have been edited since."""
     with excluded_from_timing():  # its module is loaded; anyone's own is built once
         family.validate_algorithm(algorithm)
         here = family.algorithm_key(algorithm)
@@ -269,7 +254,6 @@ def _same_code(family: Family, algorithm: str, key: str) -> None:
 
 
 def make_failed(stage: str, identity: str, key: str, error: BaseException | str, seconds: float = 0.0) -> StoredResult:
-    """A failed piece with its reason in one line."""
     payload = {"reason": format_error(error)}
     if isinstance(error, BaseException):
         payload["traceback"] = "".join(traceback.format_exception(error))

@@ -15,13 +15,11 @@ if TYPE_CHECKING:
 
 
 def format_error(error: BaseException | str, limit: int = 300) -> str:
-    """An error as one line of text that is safe to print."""
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     return make_printable(text, limit)
 
 
 def report_payload(report: SolveReport) -> dict[str, Any]:
-    """A solve report as JSON values, without the solution."""
     return {
         "status": report.status.value,
         "lower": json_number(report.lower),
@@ -39,17 +37,15 @@ def report_payload(report: SolveReport) -> dict[str, Any]:
 
 
 def json_number(value: Exact) -> int | str:
-    """An exact figure as a JSON value: an integer, or a fraction in a string."""
+    """An integer, or a fraction in a string."""
     return int(value) if value == int(value) else str(value)
 
 
 def read_exact(value: int | str) -> Exact:
-    """The figure that `json_number` wrote."""
     return value if isinstance(value, int) else Fraction(value)
 
 
 def restore_report(piece: StoredResult, solution: Any) -> SolveReport:
-    """The solve report that was stored as this piece."""
     values = dict(piece.payload)
     return SolveReport(
         **values
@@ -66,7 +62,7 @@ def restore_report(piece: StoredResult, solution: Any) -> SolveReport:
 
 
 def run_payload(run: OnlineRun, accounts: Mapping[str, Exact] | None = None) -> dict[str, Any]:
-    """An online run as JSON values, without decisions and trace; with its accounts, if the family gives any."""
+    """An online run without decisions and trace, with its accounts."""
     extra = {} if accounts is None else {"accounts": {name: json_number(value) for name, value in accounts.items()}}
     return extra | {
         "algorithm": run.algorithm,

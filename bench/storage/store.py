@@ -119,7 +119,6 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Store:
-        """Open the store, or make it."""
         if not create and not os.path.isfile(path):  # False as well for a name that is too long
             raise InputError(str(path), "", "there is no result store here; `run` makes one")
         if os.path.exists(path) and not os.path.isfile(path):
@@ -181,7 +180,6 @@ class Store:
             self.connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def get(self, stage: str, instance: str, key: str) -> StoredResult | None:
-        """The piece at this address, or None."""
         query = "SELECT ok, payload, solution, seconds FROM pieces WHERE stage = ? AND instance = ? AND key = ?"
         with _plain_words(self.path):
             row = self.connection.execute(query, (stage, instance, key)).fetchone()
@@ -193,7 +191,6 @@ class Store:
         )
 
     def _object(self, text: Any, what: str) -> dict[str, Any]:
-        """The JSON object in a text of the store; InputError names the store and what the text is about."""
         try:
             value = json.loads(text)
         except (ValueError, TypeError, RecursionError):
@@ -203,7 +200,6 @@ class Store:
         return value
 
     def clear(self, *, failed_only: bool = False) -> None:
-        """Forget all pieces, or all failed ones."""
         with self._transaction():
             self.connection.execute("DELETE FROM pieces" + (" WHERE ok = 0" if failed_only else ""))
 
@@ -229,7 +225,6 @@ class Store:
             self.connection.execute("INSERT OR REPLACE INTO cases VALUES (?, ?, ?)", (case.name, position, content))
 
     def cases(self) -> list[StoredCase]:
-        """The cases in the order of the suite."""
         with _plain_words(self.path):
             rows = self.connection.execute("SELECT name, content FROM cases ORDER BY position, name").fetchall()
         return [

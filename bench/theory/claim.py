@@ -1,9 +1,4 @@
-"""A claim of a paper or of this project: statement, source, proof status, and its check on a run.
-
-A family keeps a table of claims, from which audits, searches and pages take all that they print. A check gets a case: a
-run on an instance with the interval on OPT. `Case` is the plain one; a family may have its own, with figures that
-several checks share.
-"""
+"""A claim: statement, source, proof status, and its check on a case, a run on an instance with the interval on OPT."""
 
 from __future__ import annotations
 
@@ -26,20 +21,11 @@ class CaseProtocol(Protocol):
     """What every case has."""
 
     @property
-    def run(self) -> OnlineRun:
-        """The run that is checked."""
-        ...
+    def run(self) -> OnlineRun: ...
 
 
 class Case(NamedTuple, Generic[Instance]):
-    """A run on an instance, with the interval on OPT.
-
-    Parameters
-    ----------
-    instance : of the family.
-    run : the run that is checked.
-    reference : the interval on OPT of the instance.
-    """
+    """A run on an instance, with the interval on OPT; a family may have its own, with figures that checks share."""
 
     instance: Instance
     run: OnlineRun
@@ -51,15 +37,7 @@ CaseType = TypeVar("CaseType", bound=CaseProtocol)
 
 @dataclass(frozen=True, slots=True)
 class ClaimScope:
-    """The runs that a claim is about.
-
-    Parameters
-    ----------
-    whom : in words, behind "a claim about".
-    concerns : whether a run is one of them.
-    always_shown : whether a whole audit shows the claim of other runs, too (then its check says that it does not
-        apply, with figures of the run where it has some).
-    """
+    """The runs that a claim is about."""
 
     whom: str
     concerns: Callable[[OnlineRun], bool]
@@ -75,33 +53,7 @@ def _always(case: Any) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(Statement, Generic[CaseType]):
-    """One claim, in words and with its check.
-
-    Parameters
-    ----------
-    name : of its check.
-    statement : in the notation of the paper.
-    source : where the paper, or this project, states it.
-    standing : proof status.
-    assumptions : in words, without which the check says `not applicable`.
-    proof_assumes : in words, what the published proof needs and the claim does not say; its check gives a verdict all
-        the same, and names what fails.
-    repaired : the repaired form of a false claim; empty where nothing is to be repaired.
-    about : the runs that it is about.
-    applies : why it says nothing of a run, asked before its check; "" where it does. Claims that show figures all the
-        same say it in their check.
-    check : the claim on one run; None where no run can show or refute it.
-    proof : of the standing, where there is no check.
-    flaw : of a false claim that is argued for, in a sentence, which step of the argument fails.
-    asked : no paper claims it of these runs: this project asks it.
-    signs : (sign, meaning) pairs that only this statement has, beside the family's notation.
-
-    Notes
-    -----
-    Parameters of several methods:
-
-    case : the run that is checked, with its instance and the interval on OPT.
-    """
+    """One claim, in words and with its check."""
 
     about: ClaimScope = EVERY_RUN
     applies: Callable[[CaseType], str] = _always
@@ -136,23 +88,6 @@ class Claim(Statement, Generic[CaseType]):
         return Conclusion(self.name, self.statement, self.source, str(self.standing), check.status, sides, steps)
 
     def not_applicable(self, reason: str) -> Check:
-        """Make the check of a run to which the claim does not apply.
-
-        Parameters
-        ----------
-        reason : why it does not apply.
-
-        Returns
-        -------
-        A check with the verdict `not applicable`.
-
-        Examples
-        --------
-        >>> from ratiobench.bench.theory.claim import Claim
-        >>> claim = Claim(name="mine", statement="OPT <= 2 ALG", source="my paper", standing="proved")
-        >>> claim.not_applicable("no task arrives").status.value
-        'not applicable'
-        """
         return Check(self.name, Verdict.NOT_APPLICABLE, None, None, reason)
 
 
@@ -160,23 +95,11 @@ ClaimType = TypeVar("ClaimType", bound=Claim[Any])
 
 
 def find_claim(claims: Sequence[ClaimType], name: str) -> ClaimType:
-    """The claim of this name; StopIteration without one."""
     return next(claim for claim in claims if claim.name == name)
 
 
 def audit(claims: Sequence[Claim[CaseType]], case: CaseType, names: Collection[str] | None = None) -> list[Check]:
-    """Check claims on one run, in the order of the table.
-
-    Parameters
-    ----------
-    claims : the family's table of claims.
-    case : the run, with its instance and the interval on OPT.
-    names : the claims to check, without the work of the others; None for all that apply to the run.
-
-    Returns
-    -------
-    The checks, in the order of the table.
-    """
+    """Check claims on one run, in the order of the table: those of these names, else all that apply to the run."""
     return [
         claim.check_run(case)
         for claim in claims
@@ -190,19 +113,7 @@ def make_claims(
     notation: Sequence[tuple[str, str]],
     case: Callable[[Any, OnlineRun, SolveReport], CaseType],
 ) -> Claims:
-    """Make the capability `Family.claims` from a table of claims.
-
-    Parameters
-    ----------
-    claims : the table, in the order of the audits.
-    version : of all checks; raise it with every claim that is added and every check whose outcome changes.
-    notation : (sign, meaning) pairs; the claims' own signs are added to them.
-    case : makes the case that checks get from (instance, run, OPT).
-
-    Returns
-    -------
-    The capability.
-    """
+    """The capability `Family.claims` from a table of claims, in the order of the audits."""
 
     def audit_run(
         instance: Any, run: OnlineRun, reference: SolveReport, names: Collection[str] | None = None

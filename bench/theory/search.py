@@ -30,7 +30,7 @@ Candidate = TypeVar("Candidate")  # An instance in the form that a family change
 
 
 class Measure(NamedTuple):
-    """The two sides of a claim; `score` grows with left against right and passes 1 where the claim is violated."""
+    """The two sides of a claim; `score` grows with left against right and passes 1 if the claim is violated."""
 
     left: Fraction
     right: Fraction
@@ -38,22 +38,16 @@ class Measure(NamedTuple):
 
     @property
     def violated(self) -> bool:
-        """left > right."""
         return self.left > self.right
 
 
 class Found(NamedTuple, Generic[Candidate]):
-    """A candidate with its measure."""
-
     candidate: Candidate
     measure: Measure
 
 
 class SearchProblem(ABC, Generic[Candidate]):
-    """A claim, and the candidates among which a violation is searched for.
-
-    `limits` are the settings of the search, with the largest number of tasks of the moment.
-    """
+    """A claim, and the candidates among which a violation is searched for."""
 
     state_format: str  # of the file of a search's state
     version = 1  # of what is drawn, and its order: a search begun by another version is not taken up
@@ -71,8 +65,7 @@ class SearchProblem(ABC, Generic[Candidate]):
         """The names of the random words of a round; `number` counts rounds, `tries` the tries before it."""
 
     @abstractmethod
-    def draw(self, draws: RandomNumbers, limits: SearchSettings) -> Candidate:
-        """A random candidate within the limits."""
+    def draw(self, draws: RandomNumbers, limits: SearchSettings) -> Candidate: ...
 
     def change(self, candidate: Candidate, draws: RandomNumbers, limits: SearchSettings) -> Candidate:
         """The candidate after one random change, within the limits."""
@@ -84,7 +77,7 @@ class SearchProblem(ABC, Generic[Candidate]):
 
     @abstractmethod
     def measure(self, candidate: Candidate, floor: Fraction = Fraction(-1)) -> Measure | None:
-        """The sides of the claim; None where it does not apply, or where the score is surely not above the floor."""
+        """The sides of the claim; None if it does not apply, or if the score is surely not above the floor."""
 
     @abstractmethod
     def smaller(self, candidate: Candidate, /) -> Iterable[Candidate]:
@@ -96,15 +89,14 @@ class SearchProblem(ABC, Generic[Candidate]):
 
     @abstractmethod
     def restore(self, data: Any, source: str, key: str) -> Candidate:
-        """The candidate of a state's JSON values; InputError if it is none."""
+        """The candidate of a state's JSON values."""
 
     @abstractmethod
-    def make_instance(self, candidate: Candidate, name: str, origin: Document) -> Any:
-        """The candidate as an instance of the family."""
+    def make_instance(self, candidate: Candidate, name: str, origin: Document) -> Any: ...
 
     @abstractmethod
     def check(self, instance: Any) -> Check | None:
-        """The audit's verdict; None where the claim is about other runs."""
+        """The audit's verdict; None if the claim is about other runs."""
 
     def search_exactly(self, settings: SearchSettings, tell: Callable[[str], None]) -> SearchResult:
         """The largest score among all instances within the limits."""
@@ -131,12 +123,7 @@ def label_witness(result: SearchResult, settings: SearchSettings) -> tuple[str, 
 
 
 class LocalSearch(Generic[Candidate]):
-    """The state of a search, and its steps.
-
-    `number`, `step`: the present round; steps since its last better candidate; `here`, `top`: present candidate and
-    best one of the round, None before a start was measured; `best`: of all rounds, shrunk when it violates the claim;
-    `limits.tasks`: falls below a violation's. `tell` gets a line about the progress about once a second.
-    """
+    """The state of a search, and its steps; `tell` gets a line of progress about once a second."""
 
     def __init__(
         self, problem: SearchProblem[Candidate], settings: SearchSettings, tell: Callable[[str], None]
@@ -160,7 +147,6 @@ class LocalSearch(Generic[Candidate]):
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to look for."""
         if self.best is None or not self.best.measure.violated:
             return False
         return not self.settings.smaller or self.limits.tasks < 1
@@ -217,11 +203,7 @@ class LocalSearch(Generic[Candidate]):
         return True
 
     def shrink(self, found: Found[Candidate]) -> Found[Candidate]:
-        """The smallest one found that still violates the claim, or comes as close.
-
-        First everything is left out or made smaller that can be, until nothing helps; then random changes look for a
-        smaller one still, `polish` of them in a row without success.
-        """
+        """The smallest one found that still violates the claim, or comes as close."""
         problem, left, (_, _, score) = self.problem, self.problem.shrinking, found.measure
         must_violate = found.measure.violated
 
@@ -266,7 +248,6 @@ class LocalSearch(Generic[Candidate]):
         return self.problem.measure(candidate, floor)
 
     def document(self) -> Document:
-        """Where the search stands between two tries, as JSON values."""
         found = {"here": self.here, "top": self.top, "best": self.best}
         return {
             **self._head,
@@ -279,7 +260,7 @@ class LocalSearch(Generic[Candidate]):
         }
 
     def load(self, data: Any, source: str) -> None:
-        """Take up a search where `document` left it; InputError naming the field that does not fit."""
+        """Take up a search where `document` left it."""
         if not isinstance(data, dict):
             raise InputError(source, "", f"{shorten(data)} is not an object")
         for key, own in self._head.items():
@@ -339,7 +320,7 @@ def search_problem(
     keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> SearchResult:
-    """Search, from the state of an earlier search (None: from the start); see `CounterexampleSearch`."""
+    """Search, from the state of an earlier search (None: from the start)."""
     if settings.exact:
         return problem.search_exactly(settings, tell)
     search = LocalSearch(problem, settings, tell)
