@@ -12,8 +12,9 @@ from ratiobench.instances.io.display import format_decimal
 
 if TYPE_CHECKING:
     from ratiobench.bench.family.checks import Check
+    from ratiobench.bench.family.contract import NamedSummary
     from ratiobench.bench.family.explanation import Explanation
-    from ratiobench.bench.family.suite import NamedSummary, Study
+    from ratiobench.bench.family.suite import Study
     from ratiobench.formulations.report import Exact, SolveReport
     from ratiobench.instances.io.seeds import Stream
     from ratiobench.online.outcome import OnlineRun

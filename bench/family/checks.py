@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from ratiobench.formulations.report import SolveReport
+    from ratiobench.online.outcome import OnlineRun
+
+Instance = TypeVar("Instance")
 
 
 class Verdict(StrEnum):
@@ -50,6 +56,14 @@ class Check:
             "figures": {key: text(value) for key, value in self.figures.items()},
             "failing": None if self.failing is None else list(self.failing),
         }
+
+
+class Case(NamedTuple, Generic[Instance]):
+    """What a claim is checked on: a run on an instance, with the interval on OPT."""
+
+    instance: Instance
+    run: OnlineRun
+    reference: SolveReport
 
 
 def compare_sides(left: Fraction | int, right: Fraction | int, reason: str, *, sure: bool = True) -> Check:

@@ -13,12 +13,11 @@ from weakref import WeakKeyDictionary
 
 from ratiobench import instances
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.suite import Suite
 from ratiobench.instances.io.errors import InputError, require_known, shorten, suggest_name
-from ratiobench.instances.io.plugins import FAMILIES, find_plugins
 
 if TYPE_CHECKING:
     from ratiobench.bench.family.capabilities import SearchFunction
+    from ratiobench.bench.family.suite import Suite
 
 # The environment variable that names modules with families that live elsewhere, separated by commas
 ELSEWHERE = "RATIOBENCH_FAMILIES"
@@ -27,6 +26,8 @@ ELSEWHERE = "RATIOBENCH_FAMILIES"
 @lru_cache(maxsize=1)
 def families() -> Mapping[str, Family]:
     """All families by name: shipped ones, plug-ins, and those that the environment names."""
+    from ratiobench.instances.io.plugins import FAMILIES, find_plugins
+
     modules = _shipped_modules()
     modules += [each.value.partition(":")[0] for each in find_plugins(FAMILIES).values()]
     modules += [name.strip() for name in os.environ.get(ELSEWHERE, "").split(",") if name.strip()]

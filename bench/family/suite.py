@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -14,13 +14,6 @@ from ratiobench.instances.io.errors import InputError, require_known
 
 # Group of instances that were searched for to violate a claim about one algorithm; significance leaves them out
 COUNTEREXAMPLES = "counterexamples"
-
-
-class NamedSummary(NamedTuple):
-    """A name and the sentence that `list` prints beside it."""
-
-    name: str
-    summary: str
 
 
 @dataclass(frozen=True, slots=True)

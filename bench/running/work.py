@@ -142,7 +142,7 @@ def _encoded(family: Family, report: SolveReport) -> tuple[dict[str, Any], bytes
 
 
 def certify(family: str, data: bytes, identity: str, source: str, certificate: bytes, key: str) -> StoredResult:
-    """The interval of a shipped certificate after the checker's word, which is kept on disk for these bytes and code."""
+    """The interval of a shipped certificate after the checker's word, which a disk keeps for these bytes and code."""
 
     def verify(contract: Family) -> tuple[dict[str, Any], bytes]:
         checker = "ratiobench.formulations"

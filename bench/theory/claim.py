@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ratiobench.bench.family.capabilities import Claims, Statement
-from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.checks import ANOTHER, Case, Check, Verdict
 from ratiobench.bench.family.explanation import Conclusion, Sentence
 from ratiobench.formulations.report import SolveReport
 from ratiobench.online.outcome import OnlineRun
 
-__all__ = ["Case", "CaseProtocol", "Claim", "ClaimScope", "audit", "find_claim", "make_claims"]
-
-Instance = TypeVar("Instance")
+__all__ = ["Case", "Claim", "ClaimScope", "find_claim", "make_claims"]
 
 
 class CaseProtocol(Protocol):
-    """What every case has."""
+    """What every case has: `Case` is the plain one; a family may have its own, with figures that checks share."""
 
     @property
     def run(self) -> OnlineRun: ...
-
-
-class Case(NamedTuple, Generic[Instance]):
-    """A run on an instance, with the interval on OPT; a family may have its own, with figures that checks share."""
-
-    instance: Instance
-    run: OnlineRun
-    reference: SolveReport
 
 
 CaseType = TypeVar("CaseType", bound=CaseProtocol)
@@ -39,26 +29,20 @@ CaseType = TypeVar("CaseType", bound=CaseProtocol)
 class ClaimScope:
     """The runs that a claim is about."""
 
-    whom: str
+    whom: str  # in words, behind "a claim about"
     concerns: Callable[[OnlineRun], bool]
-    always_shown: bool = False
-
-
-EVERY_RUN = ClaimScope("every algorithm", lambda run: True)
-
-
-def _always(case: Any) -> str:
-    return ""
+    always_shown: bool = False  # a whole audit of other runs, too, shows the claim: that it does not apply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(Statement, Generic[CaseType]):
     """One claim, in words and with its check."""
 
-    about: ClaimScope = EVERY_RUN
-    applies: Callable[[CaseType], str] = _always
-    check: Callable[[CaseType], Check] | None = None
-    signs: tuple[tuple[str, str], ...] = ()
+    about: ClaimScope = ClaimScope("every algorithm", lambda run: True)
+    # Why it says nothing of a run, asked before its check; "" if it does.
+    applies: Callable[[CaseType], str] = lambda case: ""
+    check: Callable[[CaseType], Check] | None = None  # None if no run can show or refute it
+    signs: tuple[tuple[str, str], ...] = ()  # (sign, meaning) pairs beside the family's notation
 
     def is_shown(self, run: OnlineRun) -> bool:
         """Whether a whole audit of the run shows the claim."""
@@ -98,27 +82,21 @@ def find_claim(claims: Sequence[ClaimType], name: str) -> ClaimType:
     return next(claim for claim in claims if claim.name == name)
 
 
-def audit(claims: Sequence[Claim[CaseType]], case: CaseType, names: Collection[str] | None = None) -> list[Check]:
-    """Check claims on one run, in the order of the table: those of these names, else all that apply to the run."""
-    return [
-        claim.check_run(case)
-        for claim in claims
-        if claim.check is not None and (claim.is_shown(case.run) if names is None else claim.name in names)
-    ]
-
-
 def make_claims(
     claims: Sequence[Claim[CaseType]],
     version: str,
     notation: Sequence[tuple[str, str]],
-    case: Callable[[Any, OnlineRun, SolveReport], CaseType],
+    make_case: Callable[[Any, OnlineRun, SolveReport], CaseType],
 ) -> Claims:
     """The capability `Family.claims` from a table of claims, in the order of the audits."""
 
-    def audit_run(
+    def audit(
         instance: Any, run: OnlineRun, reference: SolveReport, names: Collection[str] | None = None
     ) -> list[Check]:
-        return audit(claims, case(instance, run, reference), names)
+        case = make_case(instance, run, reference)
+        asked = (claim for claim in claims if claim.check is not None)
+        return [
+            claim.check_run(case) for claim in asked if (claim.is_shown(run) if names is None else claim.name in names)
+        ]
 
-    signs = (*notation, *(sign for claim in claims for sign in claim.signs))
-    return Claims(version, signs, tuple(claims), audit_run)
+    return Claims(version, (*notation, *(sign for claim in claims for sign in claim.signs)), tuple(claims), audit)

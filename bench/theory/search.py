@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ratiobench.bench.family.capabilities import CounterexampleSearch, SearchFunction, SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.suite import NamedSummary
+from ratiobench.bench.family.contract import NamedSummary
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.io.seeds import RandomNumbers
 
