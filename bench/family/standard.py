@@ -21,15 +21,7 @@ from ratiobench.bench.family.suite import Case, Suite, is_informed
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.documents import Digest, Part, read_document
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, require_known, shorten
-from ratiobench.instances.io.files import (
-    Place,
-    iterate_values,
-    line_of,
-    read_bytes,
-    sha256_of,
-    write_atomically,
-    write_text,
-)
+from ratiobench.instances.io.files import iterate_values, line_of, read_bytes, sha256_of, write_atomically, write_text
 
 if TYPE_CHECKING:
     from ratiobench.formulations.report import Exact
@@ -42,9 +34,6 @@ MAIN = "R1"  # The set that is meant where none is named; the later ones add ins
 # The suite of the first family in the main set; those of others have the family's name, or the set's, behind it
 SUITE = "standard"
 
-
-_FILES = ("path", "log", "calibration")  # Keys of recipes that name files
-_DEPTH = 20  # No recipe is nested deeper
 _PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 Word = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$", title="a name of letters, digits, _, . and -")]
 Day = Annotated[str, Meta(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$", title="a day YYYY-MM-DD")]
@@ -179,8 +168,12 @@ def shipped_sets() -> list[str]:
 
 def set_of(family: str) -> StandardSet:
     """The main set, or else the first shipped one with instances of the family."""
-    sets = [read_set(name) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)]
+    sets = _list_sets()
     return next((one for one in sets if any(entry.family == family for entry in one.entries)), sets[0])
+
+
+def _list_sets() -> list[StandardSet]:
+    return [read_set(name) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)]
 
 
 @lru_cache(maxsize=4)
@@ -190,26 +183,17 @@ def _read(path: Path, _: int) -> StandardSet:
     if twice := next((name for name, number in names.items() if number > 1), None):
         raise InputError(str(path), "entries.name", f"{shorten(twice)} is given twice")
     for k, entry in enumerate(found.entries):
-        if problem := _refusal_of(entry.recipe):
-            raise InputError(str(path), f"entries[{k}].recipe", problem)
+        for place, value in iterate_values(entry.recipe):
+            problem, depth, holder = "", 1, place.holder
+            while holder is not None:
+                holder, depth = holder.holder, depth + 1
+            if depth > 20:
+                problem = "is nested more than 20 deep"
+            if place.step in ("path", "log", "calibration") and isinstance(value, str):
+                problem = f"names the file {shorten(value)}; an entry is made by a recipe alone, the same everywhere"
+            if problem:
+                raise InputError(str(path), f"entries[{k}].recipe", problem)
     return StandardSet(found.name, path, found.released, found.algorithms, tuple(found.entries))
-
-
-def _refusal_of(recipe: dict[str, Any]) -> str:
-    """Why an entry cannot have this recipe; empty if it can."""
-    for place, value in iterate_values(recipe):
-        if place.step in _FILES and isinstance(value, str):
-            return f"names the file {shorten(value)}; an entry is made by a recipe alone, the same everywhere"
-        if _depth(place) > _DEPTH:
-            return f"is nested more than {_DEPTH} deep"
-    return ""
-
-
-def _depth(place: Place | None) -> int:
-    depth = 0
-    while place is not None:
-        place, depth = place.holder, depth + 1
-    return depth
 
 
 DayBefore = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
@@ -217,10 +201,7 @@ DayBefore = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 def suites_of(family: str, day_before: DayBefore) -> tuple[Suite, ...]:
     """The instances of a family in each shipped set as a suite; their OPT comes from the certificates."""
-    found = (
-        suite_of(read_set(name), family, day_before) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)
-    )
-    return tuple(suite for suite in found if suite is not None)
+    return tuple(suite for one in _list_sets() if (suite := suite_of(one, family, day_before)) is not None)
 
 
 def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite | None:
@@ -243,17 +224,16 @@ def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite |
     )
     tiers = ", ".join(dict.fromkeys(each.tier for each in entries))
     summary = f"The standard set {chosen.name} ({tiers}): OPT comes from verified certificates"
-    return Suite("-".join([SUITE, *parts]), summary, cases, audited=False)
+    return Suite("-".join([SUITE, *parts]), summary, cases, audited=False)  # its runs take the algorithms' time
 
 
 def find_certificate(address: str) -> Path:
     """The file of the certificate ``SET/ENTRY``."""
     name, _, entry = address.rpartition("/")
     chosen = read_set(name)
-    found = chosen.find(entry)
-    if found.best is None:
+    if chosen.find(entry).best is None:
         raise InputError(address, "", "nothing is known of its OPT yet (`standard improve`)")
-    return chosen.certificate(found)
+    return chosen.certificate(chosen.find(entry))
 
 
 def interval_of(record: Record) -> tuple[Exact, Exact]:
@@ -264,9 +244,6 @@ def interval_of(record: Record) -> tuple[Exact, Exact]:
 # Stored runs: the shipped algorithms on the instances of a set, `bench/standard/NAME.runs.json.gz`, which `standard
 # runs` writes. `run` shows them where it would run the same version of the same algorithm on the same instance, and
 # `evaluate` compares a policy with the best of them.
-
-RUNS_FORMAT = "ratiobench/standard-runs/1"
-NEEDED = {"valid", "welfare", "constants", "seconds"}  # Of a run, for what is read here
 
 
 class StoredRun(Part, frozen=True):
@@ -280,7 +257,7 @@ class StoredRun(Part, frozen=True):
     measures: dict[str, str | int | None]  # the family's, as text
 
     def __post_init__(self) -> None:
-        if missing := sorted(NEEDED - self.run.keys()):
+        if missing := sorted({"valid", "welfare", "constants", "seconds"} - self.run.keys()):  # what is read here
             raise InputError("", f"run.{missing[0]}", "the field is missing")
 
     @property
@@ -315,4 +292,4 @@ def write_runs(chosen: StandardSet, runs: Iterable[StoredRun]) -> None:
     place = {entry.name: number for number, entry in enumerate(chosen.entries)}
     order = sorted(runs, key=lambda each: (place[each.entry], each.algorithm))
     lines = ",\n".join(line_of(msgspec.to_builtins(each)) for each in order)
-    write_text(path_of(chosen), f'{{"format": "{RUNS_FORMAT}", "runs": [\n{lines}\n]}}\n')
+    write_text(path_of(chosen), f'{{"format": "ratiobench/standard-runs/1", "runs": [\n{lines}\n]}}\n')

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain, product
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -173,13 +173,20 @@ def suite_of(
         except InputError as error:
             failures.append((family.name, error))
             continue
+        name_file(top.name or source, source, "name")
+        plots = tuple(_plots(source, top.plot, family, cases, small))
+        known = dict.fromkeys(case.group for case in (*cases, *small))
+        for group in top.groups:
+            if group not in known:
+                problem = f"no group; known: {_some(known)}{suggest_name(group, known)}"
+                raise InputError(source, join_path("groups", group), problem)
         suite = Suite(
-            name=name_file(top.name or source, source, "name"),
+            name=top.name or source,
             summary=top.summary,
             cases=cases,
-            plots=tuple(_plots(source, top.plot, family, cases, small)),
+            plots=plots,
             small=small,
-            groups=_worded(source, top.groups, cases, small),
+            groups=top.groups,
             verdicts_first=top.verdicts_first,
             repeat=top.repeat,
             crosscheck=top.crosscheck,
@@ -236,22 +243,8 @@ def _cases(
     return tuple(found.values())
 
 
-class Variant(NamedTuple):
-    """One place of a grid."""
-
-    values: Mapping[str, Any]  # of the recipe, by the names of its keys
-    prior: Mapping[str, Any] | None  # what is different in the recipe of the prior; None without a prior
-    varied: Sequence[str]  # the keys in which places differ
-    run: int | None  # its number; None where nothing is repeated
-
-    def words(self) -> dict[str, str]:
-        """What the placeholders of a name stand for."""
-        words = {key: format_value(value) for key, value in self.values.items()}
-        return words if self.run is None else words | {"run": str(self.run)}
-
-
 class _Table:
-    """A recipe with what is run on it, and its grid of cases, read for one family."""
+    """A recipe with what is run on it, and its grid of cases, read for one family; `field` is empty for it alone."""
 
     def __init__(
         self, source: str, folder: Path, family: Family, top: SuiteTable, field: str, table: dict[str, Any]
@@ -280,19 +273,23 @@ class _Table:
             if known[study.kind] and study.task is None:
                 problem = f"the key is missing: a study of kind {study.kind} is about one task"
                 raise self.error(f"study[{j}].task", problem)
-        yield from map(self._case, self._variants())
+        yield from self._variants()
 
-    def _case(self, variant: Variant) -> Case:
+    def _case(
+        self, given: Mapping[str, Any], other: Mapping[str, Any] | None, varied_keys: Sequence[str], run: int | None
+    ) -> Case:
+        """One place of the grid: values of the recipe, what is different in its prior, the number of the run."""
         form, about = self.form, self.about
-        words = variant.words() | {"recipe": form.name}
+        words = {key: format_value(value) for key, value in given.items()}
+        words |= {"recipe": form.name} | ({} if run is None else {"run": str(run)})
         files = [key.name for key in form.keys if isinstance(key.kind, Text) and key.kind.path and key.name in words]
         words |= {key: Path(words[key]).name for key in files}  # names of files are no paths
-        varied = {key: f"{key} {words[key]}" for key in variant.varied}
-        numbered = [] if variant.run is None else [f"run {variant.run}"]
+        varied = {key: f"{key} {words[key]}" for key in varied_keys}
+        numbered = [] if run is None else [f"run {run}"]
         name = ", ".join([*varied.values(), *numbered])
         group = ", ".join(text for key, text in varied.items() if key != "seed")
-        if not form.label and len(variant.values) == 1:  # an instance that has a name
-            [(_, value)] = variant.values.items()
+        if not form.label and len(given) == 1:  # an instance that has a name
+            [value] = given.values()
             name, group = (Path(str(value)).name.partition(".json")[0], "") if isinstance(value, str) else (name, group)
         name = self._filled(about.name or shorten_name(name or form.name), words, "name")
         group = self._filled(about.group or group or "all", words, "group")
@@ -302,11 +299,10 @@ class _Table:
         for key in ("formulation", "backend"):
             if problem := self._unsolvable(key, settings["formulation"], settings["backend"]):
                 raise InputError(self.source, key, problem) if own[key] is None else self.error(key, problem)
-        recipe = form.recipe(self.source, self.field, variant.values, name if self.field else "")
+        recipe = form.recipe(self.source, self.field, given, name if self.field else "")
         prior = None
-        if variant.prior is not None:
-            values = {**variant.values, **variant.prior}
-            prior = form.recipe(self.source, join_path(self.field, "prior"), values, f"before {name}")
+        if other is not None:
+            prior = form.recipe(self.source, join_path(self.field, "prior"), {**given, **other}, f"before {name}")
         algorithms = self.top.algorithms if about.algorithms is None else about.algorithms
         return Case(name, recipe, algorithms, SolveSettings(**settings), group, prior, about.study)
 
@@ -326,7 +322,7 @@ class _Table:
 
     # The grid
 
-    def _variants(self) -> Iterator[Variant]:
+    def _variants(self) -> Iterator[Case]:
         """Every place of the grid; the last key of the table varies first, but for the runs."""
         repeated, day = self.about.runs, self.about.prior
         grid = {name: self._choices(name, value, "") for name, value in self._flat(self.values, "")}
@@ -352,7 +348,7 @@ class _Table:
                     # At least the seed is different, or it would have the tasks of the day itself.
                     seed = {"seed": _longer(values, "yesterday")} if self.is_seeded else {}
                     prior = self._numbered(seed | before | changed, counted)
-                yield Variant(self._numbered(values, counted), prior, varied, counted)
+                yield self._case(self._numbered(values, counted), prior, varied, counted)
 
     def _numbered(self, values: Mapping[str, Any], run: int | None) -> dict[str, Any]:
         words = {} if run is None else {"run": str(run)}
@@ -456,41 +452,23 @@ def shorten_name(name: str, most: int = NAME) -> str:
     return whole[: most - len(sign) - 1].decode(errors="ignore").rstrip(" ,") + f"~{sign}"
 
 
-def name_file(text: str, source: str, field: str) -> str:
+def name_file(text: str, source: str, field: str) -> None:
     if not text.isprintable() or re.search(r"[/\\]|^\.|^$", text) or len(text.encode()) > 200:
         raise InputError(source, field, f"{shorten(text)} is no name for a file (no / and \\, up to 200 bytes)")
-    return text
-
-
-def _worded(source: str, groups: Mapping[str, str], cases: Sequence[Case], small: Sequence[Case]) -> dict[str, str]:
-    known = dict.fromkeys(case.group for case in (*cases, *small))
-    for group in groups:
-        if group not in known:
-            problem = f"no group; known: {_some(known)}{suggest_name(group, known)}"
-            raise InputError(source, join_path("groups", group), problem)
-    return dict(groups)
 
 
 def _some(groups: Iterable[str]) -> str:
     return ", ".join(list(groups)[:50])
 
 
-def _require_kind(source: str, field: str, kind: str, family: Family, cases: Sequence[Case]) -> None:
-    """Refuse a kind of figure that would show nothing."""
-    studies = family.study_kinds
-    shows = [name for name in STUDIED if studies is None or name in studies]
-    measures = () if family.measures is None else family.measure_names
-    known = [*QUANTITIES, LEADERBOARD, SWEEP, *shows, *(measures or ())]
-    if kind not in known and measures is not None:
-        raise InputError(source, f"{field}.kind", explain_unknown_name(kind, known))
-    if kind in STUDIED and not any(study.kind == kind for case in cases for study in case.studies):
-        problem = f"{shorten(kind)} shows studies, and no instance has a [[instance.study]] of this kind"
-        raise InputError(source, f"{field}.kind", problem)
-
-
 def _plots(
     source: str, tables: Sequence[PlotTable], family: Family, cases: Sequence[Case], small: Sequence[Case]
 ) -> Iterator[Plot]:
+    """The figures; one that would show nothing is refused."""
+    studies = family.study_kinds
+    shows = [name for name in STUDIED if studies is None or name in studies]
+    measures = () if family.measures is None else family.measure_names
+    kinds = [*QUANTITIES, LEADERBOARD, SWEEP, *shows, *(measures or ())]
     full = tuple(dict.fromkeys(case.group for case in cases))
     groups = dict.fromkeys([*full, *(case.group for case in small)])
     with name_source(source):
@@ -500,7 +478,13 @@ def _plots(
         if table.name in TAKEN:
             problem = f"{shorten(table.name)} is the name of another file of a report"
             raise InputError(source, f"{field}.name", problem)
-        _require_kind(source, field, table.kind, family, (*cases, *small))
+        if table.kind not in kinds and measures is not None:
+            raise InputError(source, f"{field}.kind", explain_unknown_name(table.kind, kinds))
+        if table.kind in STUDIED and all(
+            study.kind != table.kind for case in (*cases, *small) for study in case.studies
+        ):
+            problem = f"{shorten(table.kind)} shows studies, and no instance has a [[instance.study]] of this kind"
+            raise InputError(source, f"{field}.kind", problem)
         printed = [*(gain.group for gain in table.printed), *(mean.group for mean in table.printed_means)]
         for group in (*table.groups, *printed):
             if group not in groups:
