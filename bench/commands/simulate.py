@@ -122,15 +122,18 @@ def simulate(
             made.append(simulation)
 
     def result() -> Any:
-        rows = [each.list_runs(names) for each in made]
+        for run in (run for each in made for run in each.runs.values()):
+            if isinstance(run, Exception):
+                raise run
+        rows = [[each.runs[name] for name in names] for each in made]
         runs: list[Any] = rows if some else [row[0] for row in rows]
         return runs if several else runs[0]
 
     if not made:
         return Outcome(result)
     first = made[0]
-    write_files = partial(first.files, solution, csv, timeline)
-    return Outcome(result, first.lines(), first.document, write_files, first.opt_of_one, first.status)
+    write_files, status = partial(first.files, solution, csv, timeline), lambda: int(len(first.ended) < len(first.runs))
+    return Outcome(result, first.lines(), first.document, write_files, first.opt_of_one, status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,24 +193,10 @@ class _Simulation:
         if enclosed is not None:
             self.opt = self._tightened(enclosed)
 
-    def list_runs(self, names: Sequence[str]) -> list[OnlineRun]:
-        """The runs of these algorithms; raises the error because of which there is none of one."""
-        runs = []
-        for name in names:
-            run = self.runs[name]
-            if isinstance(run, Exception):
-                raise run
-            runs.append(run)
-        return runs
-
     @property
     def ended(self) -> list[OnlineRun]:
         """Those that did not fail."""
         return [run for run in self.runs.values() if not isinstance(run, Exception)]
-
-    def status(self) -> int:
-        """The exit status: 1 if a run failed."""
-        return int(len(self.ended) < len(self.runs))
 
     def _enclose(self) -> _Interval:
         """OPT by a certificate that holds, or as `opt` finds it with one unit of work."""
@@ -375,7 +364,13 @@ def _run_lines(family: Family, instance: Any, run: OnlineRun) -> Iterator[str]:
         yield standing
     account = account_of(family, instance, run)
     if account is not None:
-        yield _account_text(family, run, account)
+        from ratiobench.bench.show import value_text
+
+        earned = account["bids"] if run.revenue is None else run.revenue
+        paid = "at list prices (the bids) " if run.revenue is None else ""
+        costs = value_text(account["vendors"] + account["energy"], family)
+        profit = value_text(account["profit"], family)
+        yield f"{paid}revenue {value_text(earned, family)}, cost {costs}, profit {profit}"
     elif run.revenue is not None:
         yield f"revenue {ratios.format_truncated(run.revenue)} {family.unit}"
     for constant in run.constants:
@@ -402,16 +397,6 @@ def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact
     account = dict(family.accounts(instance, run))
     earned = account["bids"] if run.revenue is None else run.revenue
     return account | {"profit": earned - account["vendors"] - account["energy"]}
-
-
-def _account_text(family: Family, run: OnlineRun, account: Mapping[str, Exact]) -> str:
-    from ratiobench.bench.show import value_text
-
-    earned = account["bids"] if run.revenue is None else run.revenue
-    paid = "at list prices (the bids) " if run.revenue is None else ""
-    cost = account["vendors"] + account["energy"]
-    text = f"revenue {value_text(earned, family)}, cost {value_text(cost, family)}"
-    return f"{paid}{text}, profit {value_text(account['profit'], family)}"
 
 
 # Types of the columns of `audit`; the exact sides, `witness`, `figures` and `failing` hold Python objects
@@ -607,7 +592,11 @@ def _check_lines(checks: Sequence[Check], signs: Sequence[tuple[str, str]], *, g
     """The summary, the checks, the figures that they share; claims about other algorithms each, or `gathered`."""
     if len(checks) > 1:
         yield _summary(checks)
-    shared = _shared_figures([check for check in checks if not check.reason.startswith(ANOTHER)])
+    values: dict[str, list[Any]] = {}
+    for check in checks:
+        for name, value in check.figures.items() if not check.reason.startswith(ANOTHER) else ():
+            values.setdefault(name, []).append(value)
+    shared = {name: found[0] for name, found in values.items() if len(found) > 1 and len(set(found)) == 1}
     elsewhere: dict[str, list[str]] = {}
     for check in checks:
         reason = f"  ({check.reason})" if check.reason else ""
@@ -655,14 +644,6 @@ def _summary(checks: Sequence[Check]) -> str:
         if found or verdict is Verdict.VIOLATED:
             parts.append(message)
     return "; ".join(parts)
-
-
-def _shared_figures(checks: Sequence[Check]) -> dict[str, Any]:
-    values: dict[str, list[Any]] = {}
-    for check in checks:
-        for name, value in check.figures.items():
-            values.setdefault(name, []).append(value)
-    return {name: found[0] for name, found in values.items() if len(found) > 1 and len(set(found)) == 1}
 
 
 def _readable(value: Fraction | int | str | None) -> str:
