@@ -126,16 +126,6 @@ def write_solution(path: Path | None, family: Family, instance: Any, solution: A
         write_atomically(path, text.encode())
 
 
-def require_gantt(path: Path | None, family: Family, schedules: int = 1) -> None:
-    """Refuse a Gantt chart alone, a file of pictures, of a family without or of several schedules."""
-    if path is None or path.suffix.lower() != PICTURE:
-        return
-    if family.gantt is None:
-        raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts; name a page, FILE.html")
-    if schedules != 1:
-        raise InputError("--timeline", "", f"{PICTURE} is the chart of one algorithm, not of {schedules}")
-
-
 def write_timeline(
     path: Path,
     family: Family,

@@ -168,7 +168,15 @@ class _Simulation:
             self.instance = family.without_migration(self.instance)
         if timeline and family.timeline is None:
             raise InputError("--timeline", "", f"the family {family.name} has no time lines")
-        shared.require_gantt(timeline, family, len(names))
+        if timeline and timeline.suffix.lower() == shared.PICTURE:
+            if family.gantt is None:
+                raise InputError(
+                    "--timeline", "", f"the family {family.name} has no Gantt charts; name a page, FILE.html"
+                )
+            if len(names) != 1:
+                raise InputError(
+                    "--timeline", "", f"{shared.PICTURE} is the chart of one algorithm, not of {len(names)}"
+                )
         if solution is not None and len(names) > 1:
             raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
         if not self.table and not self.context.own:
