@@ -22,7 +22,6 @@ from ratiobench.bench.show import Lines, align_columns, check_title, format_numb
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.instances.io.errors import make_printable
 
-BY_PROOF = "by proof"
 PROVED = "proved"  # The standing of a claim that no run can violate unless something of ours is wrong
 NAMED = 6  # Fallen claims that a terminal has a line for; of more, their names
 
@@ -84,7 +83,7 @@ class ClaimSummary:
     @property
     def summary(self) -> str:
         if self.statement.proof:
-            return BY_PROOF
+            return "by proof"
         counted = [f"{self.counts[verdict]} {verdict.value}" for verdict in Verdict if self.counts[verdict]]
         return ", ".join(counted) + (f" (on {self.failing} an assumption of its proof fails)" if self.failing else "")
 
@@ -103,20 +102,20 @@ def _summarise(
     statement: Statement, rows: Sequence[Row], cases: Mapping[str, StoredCase], sizes: Sequence[str]
 ) -> ClaimSummary:
     name = statement.name
-    verdicts = [(row, row.checks[name].status) for row in rows if name in row.checks]
-    asked = [failing for row in rows if (failing := row.failing(name)) is not None]
-    violated = [row for row, verdict in verdicts if verdict is Verdict.VIOLATED]
+    checked = [row for row in rows if name in row.checks]
+    asked = [failing for row in checked if (failing := row.failing(name)) is not None]
+    violated = [row for row in checked if row.checks[name].status is Verdict.VIOLATED]
 
     def order(row: Row) -> tuple[bool, bool, tuple[float, ...], str, str]:
         size = tuple(float(cases[row.case].describe.get(figure, "inf")) for figure in sizes)
         return bool(row.failing(name)), ":" in row.algorithm, size, row.case, row.algorithm
 
     witness = min(violated, key=order, default=None)
-    applied = Counter(row.algorithm for row, verdict in verdicts if verdict is not Verdict.NOT_APPLICABLE)
+    applied = Counter(row.algorithm for row in checked if row.checks[name].status is not Verdict.NOT_APPLICABLE)
     counted = Counter(row.algorithm for row in violated)
     return ClaimSummary(
         statement,
-        Counter(verdict for _, verdict in verdicts),
+        Counter(row.checks[name].status for row in checked),
         witness,
         None if witness is None else cases[witness.case],
         {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()},
@@ -163,14 +162,17 @@ def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
 
 
 def claims_text(claims: Sequence[ClaimSummary]) -> str:
-    lines = []
-    for claim in claims:
-        line = {"Claim": claim.statement.name, "Proof status": claim.statement.standing}
-        line |= {"Verdicts of these runs": claim.summary or "-", "Smallest witness": "-"}
-        if claim.witness is not None:
-            size = claim.size or "size unknown"
-            line["Smallest witness"] = f"{claim.witness.case} ({size}), {claim.witness.algorithm}"
-        lines.append(line)
+    lines = [
+        {
+            "Claim": claim.statement.name,
+            "Proof status": claim.statement.standing,
+            "Verdicts of these runs": claim.summary or "-",
+            "Smallest witness": "-"
+            if claim.witness is None
+            else f"{claim.witness.case} ({claim.size or 'size unknown'}), {claim.witness.algorithm}",
+        }
+        for claim in claims
+    ]
     return "Claims, and the verdicts of these runs:\n" + align_columns(lines, indent="  ") if lines else ""
 
 
@@ -239,7 +241,14 @@ def claims_section(claims: Sequence[ClaimSummary], family: Family) -> Iterator[S
     """Statement, proof status, verdicts here, smallest witness, repaired form; those that fall first."""
     if not claims:
         return
-    rows = sorted(claims, key=_order)
+
+    def order(claim: ClaimSummary) -> int:
+        """An error of ours first, then what is violated, what is undecided, what holds, what a proof settles."""
+        if claim.counts[Verdict.VIOLATED]:
+            return 0 if claim.is_wrong else 1
+        return 4 if claim.statement.proof else 2 if claim.counts[Verdict.UNDECIDED] else 3
+
+    rows = sorted(claims, key=order)
     idle = [claim for claim in rows if not claim.statement.proof and not claim.applied]
     shown = [claim for claim in rows if claim not in idle]
     places = [f"claim-{claim.statement.name}" for claim in shown]
@@ -259,27 +268,20 @@ def claims_section(claims: Sequence[ClaimSummary], family: Family) -> Iterator[S
     yield Section("Claims and verdicts", parts, "claims")
 
 
-def _order(claim: ClaimSummary) -> int:
-    """An error of ours first, then what is violated, what is undecided, what holds, what a proof settles."""
-    if claim.counts[Verdict.VIOLATED]:
-        return 0 if claim.is_wrong else 1
-    return 4 if claim.statement.proof else 2 if claim.counts[Verdict.UNDECIDED] else 3
-
-
 def _claim_line(claim: ClaimSummary, family: Family) -> dict[str, Any]:
     statement = claim.statement
     about = [f"assuming {statement.assumptions}"] if statement.assumptions not in ("", "none") else []
     about += [f"its proof assumes {statement.proof_assumes}"] if statement.proof_assumes else []
     about += [f"proof: {statement.proof}"] if statement.proof else []
-    verdicts = [claim.summary, *([f"violated by {claim.violated_by}"] if len(claim.violators) > 1 else [])]
+    violators = [f"violated by {claim.violated_by}"] if len(claim.violators) > 1 else []
+    witness = "-" if claim.witness is None else _stack([_witness(claim)], list(_tell(claim, family)))
+    wrong = Markup('<span class="bad">{}, yet violated here</span>').format(PROVED)
     return {
         "Claim": _stack([check_title(statement.name)], [statement.source]),
         "Statement": _stack([statement.statement], about),
-        "Proof status": Markup('<span class="bad">{}, yet violated here</span>').format(PROVED)
-        if claim.is_wrong
-        else statement.standing,
-        "In these runs": _stack(verdicts[:1], verdicts[1:]),
-        "Smallest witness": "-" if claim.witness is None else _stack([_witness(claim)], list(_tell(claim, family))),
+        "Proof status": wrong if claim.is_wrong else statement.standing,
+        "In these runs": _stack([claim.summary], violators),
+        "Smallest witness": witness,
         "Repaired form": statement.repaired or "-",
     }
 

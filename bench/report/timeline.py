@@ -76,7 +76,13 @@ def _run_parts(family: Family, instance: Any, run: OnlineRun) -> Iterator[Any]:
     if timeline.refused:
         rest = len(timeline.refused) - LISTED
         yield "Rejected arrivals" + (f"; {rest} more are not listed" if rest > 0 else "") + ":"
-        yield list_refusals(timeline)
+        clock = {timeline.clock_title: timeline.clock} if timeline.clock else {}
+        yield [
+            {"arrival": str(refusal.number), timeline.unit: str(refusal.time)}
+            | {title: begins[refusal.time - timeline.times[0]] for title, begins in clock.items()}
+            | {"Reason": refusal.reason, "Figures": refusal.about}
+            for refusal in timeline.refused[:LISTED]
+        ]
 
 
 # Places of a picture: each time has one; of more than `MOST`, neighbours share one.
@@ -267,16 +273,3 @@ def list_times(timeline: Timeline) -> Lines:
                 columns[name] = [f"{float(value):.6g}" for value in values or short.mean]
     columns |= {outcome: list(map(str, counts)) for outcome, counts in count_arrivals(timeline).items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def list_refusals(timeline: Timeline) -> Lines:
-    return [
-        {
-            "arrival": str(refusal.number),
-            timeline.unit: str(refusal.time),
-            **({timeline.clock_title: timeline.clock[refusal.time - timeline.times[0]]} if timeline.clock else {}),
-            "Reason": refusal.reason,
-            "Figures": refusal.about,
-        }
-        for refusal in timeline.refused[:LISTED]
-    ]
