@@ -39,9 +39,6 @@ class Outcome(Generic[_R]):
     status: Callable[[], int] = lambda: 0  # the exit status
 
 
-# Kinds of values, beside those of keys of recipes
-
-
 @dataclass(frozen=True, slots=True)
 class Anything:
     """An object of Python, or words that name it; the function itself checks it."""

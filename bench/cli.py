@@ -149,9 +149,6 @@ def _complain(debug: bool, line: str, status: int) -> int:
     return status
 
 
-# Commands and their parsers.
-
-
 def find_command(name: str) -> Any:
     if name not in SHIPPED:
         return _own_commands()[name]

@@ -54,9 +54,6 @@ def format_number(value: Any, *, up: bool = False) -> str:
     return ratios.format_number(Fraction(value), up=up) if value is not None else "-"
 
 
-# Rows of results.
-
-
 def ratio_text(row: Row, sense: Sense = Sense.MOST) -> str:
     if row.ratio_lower is not None:
         if row.ratio_upper is None:
@@ -132,9 +129,6 @@ def check_title(check: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-# The table of terminals.
-
-
 def align_columns(lines: Sequence[Mapping[str, str]], indent: str = "", width: int = 0) -> str:
     """Rows under their headings, safe to print; with a `width` headings and words are wrapped to it."""
     if not lines:
@@ -199,9 +193,6 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-# Money. What is exact stands in results.csv.
-
-
 def clock_text(second: int) -> str:
     """``8:10``, ``1 d 8:10`` on the day after; with seconds where there are some."""
     days, rest = divmod(second, 86_400)
@@ -245,9 +236,6 @@ def _digits(size: Fraction) -> int:
 def value_text(value: Exact, family: Family, *, up: bool | None = None) -> str:
     """A value of the family's objective: money, or a number without unit, rounded down unless `up`."""
     return format_number(value, up=up is True) if family.dollars is None else money_text(value * family.dollars, up=up)
-
-
-# Sentences with exact figures.
 
 
 def figure_text(value: Figure) -> str:

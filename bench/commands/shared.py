@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 PICTURE = ".svg"
 VIOLATIONS = 5  # So many rules that a run broke are shown by `audit`; `simulate` shows all
 
-# Instances.
-
 
 def read_given(given: Any, cost: str | None = None) -> tuple[Family, Any]:
     """Find the instance and its family: of a file by its format, of an object by the family that can write it."""
@@ -62,9 +60,6 @@ def user_context(family: Family, isolate: bool | None, own: Mapping[str, Any], *
     return RunContext(isolate=family.choose_isolation(isolate), own=own, hidden=folders_of(*files))
 
 
-# OPT.
-
-
 def solve_settings(
     family: Family, formulation: str, backend: str, gap: float, effort: int | None, seconds: float | None
 ) -> SolveSettings:
@@ -99,9 +94,6 @@ def ratio_document(ratio: ratios.Ratio) -> dict[str, Any]:
     """A ratio as JSON values, exact."""
     ends = {end: None if getattr(ratio, end) is None else str(getattr(ratio, end)) for end in ("lower", "upper")}
     return {"kind": ratio.kind.value, **ends}
-
-
-# Runs and files.
 
 
 def violation_lines(run: OnlineRun, most: int = VIOLATIONS) -> Iterator[str]:

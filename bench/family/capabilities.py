@@ -33,8 +33,7 @@ class SearchSettings:
     seconds: float | None = None  # a time limit by hand; the result then depends on the machine
     smaller: bool = False  # go on after the first violation, for one with fewer tasks, until a limit is reached
     against: str = ""  # of a search for a worst ratio, the algorithm whose value replaces OPT; empty for OPT
-    # look at every instance up to `tasks`, `slots`, `nodes` and `largest`; the rest does not matter then.
-    exact: bool = False
+    exact: bool = False  # every instance within the limits; tries and seconds do not matter then
     bounded: bool = False  # such a search skips instances on which the algorithm earns nothing
 
 
@@ -49,8 +48,7 @@ class SearchResult:
     tries: int  # tries, fresh: instances tried in all, and in this run of the search
     fresh: int
     seconds: float  # of this run
-    # left, right: the two sides of the claim left <= right on `instance`; None where no instance had any.
-    left: Fraction | None = None
+    left: Fraction | None = None  # left, right: both sides of left <= right on `instance`; None if it has none
     right: Fraction | None = None
     score: Fraction | None = None  # how close: above 1 when violated
     instance: Any = None  # the witness, or the closest
@@ -98,9 +96,7 @@ class Statement:
     proof: str = ""  # of the standing, in a few sentences, where no check is made; empty for a claim that audits check
     flaw: str = ""  # of a false claim, in a sentence, which step of its argument fails; empty without an argument
     asked: bool = False  # no paper claims it: this project asks it, so verdicts are shown and not counted
-    # what the published proof needs and the claim does not say; a check names what of it fails on a run
-    # (`Check.failing`). Empty where the two are not separated.
-    proof_assumes: str = ""
+    proof_assumes: str = ""  # what the published proof needs beside; `Check.failing` names what of it fails on a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +104,8 @@ class Claims:
     """The claims that a family's papers make, and their checks."""
 
     version: str  # of all checks; stored checks of another version are made again
-    # (sign, meaning) pairs of the statements, in the order in which they are best read.
-    notation: Sequence[tuple[str, str]]
-    # the claims in words: those settled by proof, then those that audits check, in the order of the audits.
-    statements: Sequence[Statement]
+    notation: Sequence[tuple[str, str]]  # (sign, meaning) pairs of the statements
+    statements: Sequence[Statement]  # those settled by proof, then those that audits check, in their order
     # (instance, run, interval on OPT, names): checks the claims on one run; names of the claims to check, without the
     # work of the others, None for all. A claim about another algorithm is then `not applicable`.
     audit: Callable[[Any, OnlineRun, SolveReport, Collection[str] | None], Sequence[Check]]
@@ -124,16 +118,14 @@ class Studies:
     # (instance, study, prior): its rows, all with the same keys, exact figures; InputError: it cannot be made.
     make: Callable[[Any, Study, Any], Sequence[Mapping[str, str]]]
     draw: Callable[[Any, str, str], Any]  # (table of a study, name of the figure, unit): its picture
-    # the kinds of studies, and whether one is about a single task; None: not known before a run.
-    kinds: Mapping[str, bool] | None = None
+    kinds: Mapping[str, bool] | None = None  # whether each is about a single task; None: not known before a run
 
 
 @dataclass(frozen=True, slots=True)
 class BidCurve:
     """One bidder's outcome, payment and utility over its bid."""
 
-    # one per piece, all with the same keys, the last of them ``known``: `exact` or `tried`.
-    rows: Sequence[Mapping[str, str]]
+    rows: Sequence[Mapping[str, str]]  # one per piece; the last key is ``known``: `exact` or `tried`
     note: str = ""  # how the rows were found and what they leave open, where they are not exact; else empty
 
 
@@ -141,8 +133,7 @@ class BidCurve:
 class TimeSeries:
     name: str  # of what it is a quantity
     mean: Sequence[Fraction]  # over the like parts of it
-    # low, high: the smallest and largest of them; None where there is one figure only.
-    low: Sequence[Fraction] | None = None
+    low: Sequence[Fraction] | None = None  # low, high: the smallest and largest of them
     high: Sequence[Fraction] | None = None
 
 
@@ -168,8 +159,7 @@ class Timeline:
     note: str = ""  # what must be known of the prices
     clock: Sequence[str] = ()  # when each time begins, to be read (``8:10``); empty where their length is not known
     clock_title: str = ""  # title of the clock, e.g. the time of day
-    # what those that could be served would use if each ran at once, as a share of all capacity; may be above 1.
-    asked: Sequence[Fraction] = ()
+    asked: Sequence[Fraction] = ()  # demand as a share of all capacity, if each ran at once; may be above 1
 
 
 class GanttBlock(NamedTuple):
@@ -195,8 +185,7 @@ class Gantt:
     unit: str  # what time is counted in
     times: Sequence[int]  # in order, without gaps
     rows: Sequence[str]  # the names of the machines
-    # names of neighbouring machines that are alike, and how many these are, from the first row on.
-    groups: Sequence[tuple[str, int]]
+    groups: Sequence[tuple[str, int]]  # names of like neighbouring machines, and how many, from the first row on
     tasks: Sequence[GanttTask]  # what runs
     kinds: Mapping[str, str]  # classes of tasks, with their meaning
     clock: Sequence[str] = ()  # clock, clock_title: as of `Timeline`
@@ -207,11 +196,8 @@ class Gantt:
 class Bidding:
     """Algorithms that are auctions: what one bidder gains by its bid."""
 
-    # (instance, algorithm, task): the bidder's utility over its bid; InputError for a task that does not exist.
-    utility_curve: Callable[[Any, str, int], BidCurve]
-    # (instance, run, task, claims): what it gains by misreporting, with more work than an audit of all has; of these
-    # claims, if any are named.
-    audit_bidder: Callable[[Any, OnlineRun, int, Sequence[str]], Sequence[Check]]
+    utility_curve: Callable[[Any, str, int], BidCurve]  # (instance, algorithm, task): utility over the bid
+    audit_bidder: Callable[[Any, OnlineRun, int, Sequence[str]], Sequence[Check]]  # (instance, run, task, claims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +241,7 @@ class LossReport:
 class EvaluationSupport:
     """What a family adds to `evaluate`."""
 
-    # (seed, number): the recipe of an instance that is solved in a moment.
-    tiny_recipe: Callable[[int, int], Mapping[str, Any]]
+    tiny_recipe: Callable[[int, int], Mapping[str, Any]]  # (seed, number): of an instance solved in a moment
     limits: Mapping[str, SizeRange]  # of the stages `parts` and `days`, which instances of a standard set they take
     # Shipped algorithms that a policy is compared with where no run is stored with the set; `standard runs` stores
     # these and all plain names. None may use constants of the instance under test.

@@ -31,8 +31,7 @@ class Check:
 
     name: str  # as its statement is called, in lower case with ``_`` for spaces
     status: Verdict
-    # left, right: the two sides of the claimed inequality left <= right, exact; None where undefined.
-    left: Fraction | None
+    left: Fraction | None  # left, right: both sides of the claimed left <= right, exact; None if undefined
     right: Fraction | None
     reason: str = ""  # why it is undecided or not applicable, or what the sides are
     witness: Mapping[str, Any] | None = None  # what shows it (task, schedule, cell), JSON values

@@ -65,8 +65,7 @@ class Conclusion:
     verdict: Verdict  # on this run
     sides: Sentence  # the two sides of the claim in figures
     steps: Sequence[Sentence] = ()  # how the sides come about, and which step of the argument fails
-    # assumptions of the claim's proof that fail on this run; None where the check does not say.
-    failing: Sequence[str] | None = None
+    failing: Sequence[str] | None = None  # as of `Check`
 
 
 @dataclass(frozen=True, slots=True)

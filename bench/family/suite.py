@@ -27,8 +27,7 @@ class SolveSettings:
     seconds: float | None = None  # a time limit by hand; marks the report `time_limited`
 
 
-# In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test
-YESTERDAY = "prior=yesterday"
+YESTERDAY = "prior=yesterday"  # constants come from the case's `prior`, not from the instance under test
 REPEATS = 1000  # Most runs of one algorithm on one instance
 HISTORY = "prior=history"  # The same, where the `prior` is the days before the one under test
 
@@ -65,13 +64,10 @@ class Case:
     algorithms: tuple[str, ...]  # names with options, in the order of the table
     solve: SolveSettings = SolveSettings()  # the settings of the reference
     group: str = "all"  # cases of one group are comparable; means are taken within a group
-    # recipe of the instance from which algorithms named with `YESTERDAY` or `HISTORY` take their constants.
-    prior: Mapping[str, Any] | None = None
+    prior: Mapping[str, Any] | None = None  # recipe of the instance that `YESTERDAY` or `HISTORY` stands for
     studies: tuple[Study, ...] = ()  # tables to be made beside the runs
-    # recipe of several days before, as one instance, that `HISTORY` stands for instead.
-    history: Mapping[str, Any] | None = None
-    # ``SET/ENTRY`` of a standard set whose certificate gives the reference, once it is verified; empty: it is solved.
-    certificate: str = ""
+    history: Mapping[str, Any] | None = None  # recipe of several days before, which `HISTORY` stands for instead
+    certificate: str = ""  # ``SET/ENTRY`` whose certificate gives the reference; empty: it is solved
 
     @property
     def all_algorithms(self) -> tuple[str, ...]:
@@ -107,8 +103,7 @@ class PrintedMean(Part, frozen=True):
 QUANTITIES = ("welfare", "reached", "ratio", "revenue", "admitted", "seconds", "deciding")
 LEADERBOARD = "leaderboard"
 STUDIED = ("curve", "charges")  # Kinds of figures that show studies of that kind (`ratiobench.bench.report.figures`)
-# The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.report.figures`)
-SWEEP = "sweep"
+SWEEP = "sweep"  # The kind of figure that shows ratios over the values of a parameter
 TAKEN = ("share-of-opt", "profile")  # Names of the pictures of every report, which no figure can have
 
 
@@ -118,18 +113,13 @@ class Plot:
 
     name: str  # of its files and its place on the page
     title: str  # its heading
-    # a quantity (``welfare``, ``reached``, ...; `ratiobench.bench.results.means`) or a measure of the family: means
-    # over the cases of each group, with their 95 % intervals; or the name of a kind of its own
-    # (`ratiobench.bench.report.figures`).
-    kind: str
+    kind: str  # a quantity, a measure of the family, or a kind of its own
     groups: tuple[str, ...]  # places on its axis, in order
     axis: str  # what the groups vary
     algorithms: tuple[str, ...] = ()  # those that it shows; empty for all
     printed: tuple[PrintedGain, ...] = ()  # printed, printed_means: what the paper prints for it
     note: str = ""  # a sentence below it
-    # (label, algorithms): of these, the one with the best value of each case, known only afterwards, is shown under the
-    # label.
-    hindsight: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    hindsight: tuple[tuple[str, tuple[str, ...]], ...] = ()  # (label, algorithms): the best of each case
     printed_means: tuple[PrintedMean, ...] = ()
 
 
@@ -158,16 +148,12 @@ class Suite:
     summary: str
     cases: tuple[Case, ...]  # in the order of the tables
     plots: tuple[Plot, ...] = ()  # figures made of them beside those that every suite has
-    # the same groups at a small scale (`run --scale small`); empty where there is no such scale.
-    small: tuple[Case, ...] = ()
-    # what groups are called in a sentence (``real arrivals``), by name; of others the name.
-    groups: Mapping[str, str] = field(default_factory=dict)
+    small: tuple[Case, ...] = ()  # the same groups at a small scale (`run --scale small`)
+    groups: Mapping[str, str] = field(default_factory=dict)  # groups in words (``real arrivals``)
     verdicts_first: bool = False  # whether the page begins with the verdicts on claims, not with shares of OPT
     repeat: int = 1  # how many times algorithms that draw are run on each case, at least
     audited: bool = True  # whether claims are checked on every run, where the command does not say
-    # whether the program as its paper prints it is solved by several solvers beside the reference, on every case that
-    # is small enough (`Family.solve_printed`).
-    crosscheck: bool = False
+    crosscheck: bool = False  # several solvers solve the program as printed, too (`Family.solve_printed`)
     file: str = ""  # the file that the suite was read from; empty for a shipped one
     axes: tuple[Axis, ...] = ()  # of a sweep, the parameters that `--over` can choose
     over: tuple[str, ...] = ()  # names of the axes that were chosen; empty for the suite's own `cases`

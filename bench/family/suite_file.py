@@ -17,21 +17,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from ratiobench.bench.family import suite as suites
 from ratiobench.bench.family.contract import FILE, Family
-from ratiobench.bench.family.suite import (
-    LEADERBOARD,
-    QUANTITIES,
-    STUDIED,
-    SWEEP,
-    TAKEN,
-    Case,
-    Plot,
-    PrintedGain,
-    PrintedMean,
-    SolveSettings,
-    Study,
-    Suite,
-)
 from ratiobench.formulations.settings import NO_BACKEND
 from ratiobench.instances.io.documents import Name, Part, convert, require_different
 from ratiobench.instances.io.errors import (
@@ -75,9 +62,9 @@ class PlotTable(Part, frozen=True):
     axis: Name = "cases"  # what the groups vary
     algorithms: tuple[Name, ...] = ()  # those that it shows; all, if there are none
     note: Name = ""  # a sentence below it
-    printed: tuple[PrintedGain, ...] = ()
+    printed: tuple[suites.PrintedGain, ...] = ()
     hindsight: tuple[HindsightTable, ...] = ()
-    printed_means: tuple[PrintedMean, ...] = ()
+    printed_means: tuple[suites.PrintedMean, ...] = ()
 
 
 class InstanceTable(Part, frozen=True, kw_only=True):
@@ -92,7 +79,7 @@ class InstanceTable(Part, frozen=True, kw_only=True):
     effort: Effort | None = None
     gap: Gap | None = None
     seconds: TimeLimit | None = None
-    study: tuple[Study, ...] = ()
+    study: tuple[suites.Study, ...] = ()
     runs: Runs | None = None  # how often the instance is repeated, or what is different in each run
     prior: dict[str, Any] | None = None  # what is different on the day before
 
@@ -118,13 +105,13 @@ class SuiteTable(Part, frozen=True, kw_only=True):
     plot: tuple[PlotTable, ...] = ()
 
 
-_SOLVE = [field.name for field in fields(SolveSettings)]
+_SOLVE = [field.name for field in fields(suites.SolveSettings)]
 _SOLVERS = re.compile(r"\[([^][]*)\]$")  # In the summary of a formulation: the backends that it goes with
 _PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
 _UNSAFE = re.compile(r"[^\w.=+-]")
 
 
-def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) -> tuple[Family, Suite]:
+def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) -> tuple[Family, suites.Suite]:
     """The suite in a file, and its family; `taken` are names that it may not have."""
     data, source = read_bytes(path)
     table = load_toml(data, source)
@@ -134,7 +121,7 @@ def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) 
     return suite_of({**table, "name": name}, source, Path(path).parent, families)
 
 
-def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suite] | None:
+def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, suites.Suite] | None:
     """The suite of the one instance that ``RECIPE:KEY=VALUE,...`` names; None if no family has such a recipe."""
     names = {name for family in families.values() for name in family.recipes()}
     head = max((name for name in names if text == name or text.startswith(f"{name}:")), key=len, default="")
@@ -160,7 +147,7 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suit
 
 def suite_of(
     data: Mapping[str, Any], source: str, folder: Path, families: Mapping[str, Family], *, alone: bool = False
-) -> tuple[Family, Suite]:
+) -> tuple[Family, suites.Suite]:
     """The suite of a decoded document, and its family; files are named from `folder`."""
     top = convert(data, SuiteTable, source)
     failures: list[tuple[str, InputError]] = []
@@ -180,7 +167,7 @@ def suite_of(
             if group not in known:
                 problem = f"no group; known: {_some(known)}{suggest_name(group, known)}"
                 raise InputError(source, join_path("groups", group), problem)
-        suite = Suite(
+        suite = suites.Suite(
             name=top.name or source,
             summary=top.summary,
             cases=cases,
@@ -229,8 +216,8 @@ def _candidates(top: SuiteTable, source: str, families: Mapping[str, Family]) ->
 
 def _cases(
     tables: Sequence[dict[str, Any]], name: str, make: Callable[[str, dict[str, Any]], _Table]
-) -> tuple[Case, ...]:
-    found: dict[str, Case] = {}
+) -> tuple[suites.Case, ...]:
+    found: dict[str, suites.Case] = {}
     for j, values in enumerate(tables):
         table = make(f"{name}[{j}]" if name else "", values)
         for case in table.cases():
@@ -263,7 +250,7 @@ class _Table:
     def error(self, place: str, problem: str) -> InputError:
         return InputError(self.source, join_path(self.field, place), problem)
 
-    def cases(self) -> Iterator[Case]:
+    def cases(self) -> Iterator[suites.Case]:
         known = self.family.study_kinds
         for j, study in enumerate(self.about.study):
             if known is None:
@@ -277,7 +264,7 @@ class _Table:
 
     def _case(
         self, given: Mapping[str, Any], other: Mapping[str, Any] | None, varied_keys: Sequence[str], run: int | None
-    ) -> Case:
+    ) -> suites.Case:
         """One place of the grid: values of the recipe, what is different in its prior, the number of the run."""
         form, about = self.form, self.about
         words = {key: format_value(value) for key, value in given.items()}
@@ -304,7 +291,7 @@ class _Table:
         if other is not None:
             prior = form.recipe(self.source, join_path(self.field, "prior"), {**given, **other}, f"before {name}")
         algorithms = self.top.algorithms if about.algorithms is None else about.algorithms
-        return Case(name, recipe, algorithms, SolveSettings(**settings), group, prior, about.study)
+        return suites.Case(name, recipe, algorithms, suites.SolveSettings(**settings), group, prior, about.study)
 
     def _unsolvable(self, key: str, formulation: str, backend: str) -> str:
         """What is wrong with the key `formulation` or `backend`; empty if nothing is."""
@@ -320,9 +307,7 @@ class _Table:
             return ""
         return f"of formulation {formulation}: {explain_unknown_name(backend, names)}"
 
-    # The grid
-
-    def _variants(self) -> Iterator[Case]:
+    def _variants(self) -> Iterator[suites.Case]:
         """Every place of the grid; the last key of the table varies first, but for the runs."""
         repeated, day = self.about.runs, self.about.prior
         grid = {name: self._choices(name, value, "") for name, value in self._flat(self.values, "")}
@@ -462,25 +447,25 @@ def _some(groups: Iterable[str]) -> str:
 
 
 def _plots(
-    source: str, tables: Sequence[PlotTable], family: Family, cases: Sequence[Case], small: Sequence[Case]
-) -> Iterator[Plot]:
+    source: str, tables: Sequence[PlotTable], family: Family, cases: Sequence[suites.Case], small: Sequence[suites.Case]
+) -> Iterator[suites.Plot]:
     """The figures; one that would show nothing is refused."""
     studies = family.study_kinds
-    shows = [name for name in STUDIED if studies is None or name in studies]
+    shows = [name for name in suites.STUDIED if studies is None or name in studies]
     measures = () if family.measures is None else family.measure_names
-    kinds = [*QUANTITIES, LEADERBOARD, SWEEP, *shows, *(measures or ())]
+    kinds = [*suites.QUANTITIES, suites.LEADERBOARD, suites.SWEEP, *shows, *(measures or ())]
     full = tuple(dict.fromkeys(case.group for case in cases))
     groups = dict.fromkeys([*full, *(case.group for case in small)])
     with name_source(source):
         require_different("plot[].name", [table.name for table in tables])
     for j, table in enumerate(tables):
         field = f"plot[{j}]"
-        if table.name in TAKEN:
+        if table.name in suites.TAKEN:
             problem = f"{shorten(table.name)} is the name of another file of a report"
             raise InputError(source, f"{field}.name", problem)
         if table.kind not in kinds and measures is not None:
             raise InputError(source, f"{field}.kind", explain_unknown_name(table.kind, kinds))
-        if table.kind in STUDIED and all(
+        if table.kind in suites.STUDIED and all(
             study.kind != table.kind for case in (*cases, *small) for study in case.studies
         ):
             problem = f"{shorten(table.kind)} shows studies, and no instance has a [[instance.study]] of this kind"
@@ -492,4 +477,4 @@ def _plots(
                 raise InputError(source, f"{field}.groups", problem)
         hindsight = tuple((best.label, best.algorithms) for best in table.hindsight)
         changes = {"title": table.title or table.name, "groups": table.groups or full, "hindsight": hindsight}
-        yield Plot(**(msgspec.structs.asdict(table) | changes))
+        yield suites.Plot(**(msgspec.structs.asdict(table) | changes))

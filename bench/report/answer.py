@@ -84,9 +84,6 @@ def share_lines(shares: pd.DataFrame, words: Mapping[str, str]) -> Lines:
     return lines
 
 
-# What to doubt.
-
-
 def list_doubts(results: Results) -> list[str]:
     """At most `DOUBTS` sentences on what must not be overlooked, the gravest first."""
     lines = list(_doubts(results))
@@ -135,9 +132,6 @@ def _doubts(results: Results) -> Iterator[str]:
         yield f"Solvers are not those of the published figures, so intervals may differ: {', '.join(unlike)}."
     if any(case.audits == UNAUDITED for case in results.cases):
         yield "Claims were not checked on these runs; with --audits they are."
-
-
-# The last screen of `run` and `report`.
 
 
 def answer_lines(results: Results, claims: Sequence[ClaimSummary]) -> list[str]:

@@ -32,12 +32,9 @@ class ClaimSummary:
 
     statement: Statement
     counts: Counter[Verdict]  # how many rows gave each verdict
-    # the violated row of the smallest instance by `sizes`, then by names, of an algorithm as it is, where there is one,
-    # before those with options; rows on which the assumptions of the proof hold come before all others.
-    witness: Row | None = None
+    witness: Row | None = None  # of those that violate it the one on the smallest instance (`_summarise`)
     case: StoredCase | None = None
-    # how many rows of each algorithm violate it, and of how many rows to which it applies.
-    violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # rows that violate it, of how many
     sizes: Sequence[str] = ()  # the figures of a case by which the smallest witness is chosen, most important first
     # how many rows give a verdict though an assumption of the claim's proof fails there, and how many violate it with
     # all assumptions; None where the check does not separate the two.
@@ -107,6 +104,7 @@ def _summarise(
     violated = [row for row in checked if row.checks[name].status is Verdict.VIOLATED]
 
     def order(row: Row) -> tuple[bool, bool, tuple[float, ...], str, str]:
+        # Assumptions hold before they fail, and algorithms stand as they are before those with options.
         size = tuple(float(cases[row.case].describe.get(figure, "inf")) for figure in sizes)
         return bool(row.failing(name)), ":" in row.algorithm, size, row.case, row.algorithm
 
@@ -176,9 +174,6 @@ def claims_text(claims: Sequence[ClaimSummary]) -> str:
     return "Claims, and the verdicts of these runs:\n" + align_columns(lines, indent="  ") if lines else ""
 
 
-# Those that fell.
-
-
 def _checked(claims: Sequence[ClaimSummary]) -> list[ClaimSummary]:
     """The claims that a run can violate, without those that nobody claims."""
     return [claim for claim in claims if not (claim.statement.proof or claim.statement.asked)]
@@ -232,9 +227,6 @@ def fallen_lines(claims: Sequence[ClaimSummary]) -> Lines:
         }
         for claim in fell
     ]
-
-
-# The section of the page.
 
 
 def claims_section(claims: Sequence[ClaimSummary], family: Family) -> Iterator[Section]:

@@ -97,9 +97,6 @@ def compare_runs(results: Results) -> Comparison | None:
     return comparison
 
 
-# Performance profiles.
-
-
 def draw_profiles(comparison: Comparison) -> Picture:
     ran = {name: len(comparison.rows_of(name)) for name in comparison.algorithms}
     drawn = {comparison.names[name]: name for name, count in ran.items() if count}
@@ -121,9 +118,6 @@ def list_profiles(comparison: Comparison) -> Lines:
         line |= {"unbounded": str(valid - len(factors)), "invalid or failed": str(len(rows) - valid)}
         lines.append(line | {"not run yet": str(planned[name] - len(rows))})
     return lines
-
-
-# One's own algorithm against every other one.
 
 
 def count_wins(rows: Iterable[Row], sense: Sense) -> Lines:
@@ -165,9 +159,6 @@ def _compare(mine: Row, other: Row, sense: Sense) -> int | None:
         return 0
     above = 1 if one[0] > two[1] else -1 if one[1] < two[0] else None
     return above if above is None or sense is Sense.MOST else -above
-
-
-# Tests of pairs: Wilcoxon's signed-rank test with Holm's correction.
 
 
 def mid_ranks(keys: Sequence[Any]) -> list[Fraction]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ratiobench.bench import show
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.contract import Family
@@ -15,15 +16,6 @@ from ratiobench.bench.family.explanation import Explanation, Grid, Listing, Mome
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.report.tables import render_page
 from ratiobench.bench.results import ratios
-from ratiobench.bench.show import (
-    SENTENCE,
-    assumptions_text,
-    check_title,
-    escape_lines,
-    figure_text,
-    pad_cells,
-    sentence_text,
-)
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable
 
@@ -90,73 +82,75 @@ def verdict_text(explanation: Explanation) -> Sentence:
     ending = explanation.ending
     if ending is None:
         return []
-    title = check_title(ending.claim)
+    title = show.check_title(ending.claim)
     if ending.verdict is Verdict.NOT_APPLICABLE:
         return [f"{title} does not apply here: ", *ending.sides]
     texts = {Verdict.HOLDS: "holds here", Verdict.VIOLATED: "is violated here", Verdict.UNDECIDED: "is undecided here"}
-    proof = [] if ending.failing is None else [f"; proof of the claim: {assumptions_text(ending.failing)}"]
+    proof = [] if ending.failing is None else [f"; proof of the claim: {show.assumptions_text(ending.failing)}"]
     return [f"{title} {texts[ending.verdict]}: ", *ending.sides, *proof]
 
 
 def text(explanation: Explanation) -> str:
     ending = explanation.ending
-    lines = [f"{make_printable(explanation.instance, SENTENCE)}: {make_printable(explanation.algorithm, SENTENCE)}"]
-    verdict = sentence_text(verdict_text(explanation))
-    lines += [sentence_text(explanation.result), *filter(None, [verdict]), ""]
+    lines = [
+        f"{make_printable(explanation.instance, show.SENTENCE)}: {make_printable(explanation.algorithm, show.SENTENCE)}"
+    ]
+    verdict = show.sentence_text(verdict_text(explanation))
+    lines += [show.sentence_text(explanation.result), *filter(None, [verdict]), ""]
     if explanation.about:
         lines += [f"The instance, according to its file: {make_printable(explanation.about, 600)}", ""]
     for table in explanation.tables:
         lines += [*_listing(table), ""]
-    lines += [sentence_text(remark) for remark in explanation.remarks]
+    lines += [show.sentence_text(remark) for remark in explanation.remarks]
     for moment in explanation.moments:
         lines += ["", *_moment(moment)]
     if explanation.outcome:
         lines += ["", "Result", *_beside([list(_grid(grid)) for grid in explanation.outcome])]
     if ending is not None:
-        lines += ["", f"{check_title(ending.claim)} ({ending.source}; {ending.standing}): {ending.statement}"]
-        lines += [f"  {sentence_text(step)}" for step in ending.steps]
+        lines += ["", f"{show.check_title(ending.claim)} ({ending.source}; {ending.standing}): {ending.statement}"]
+        lines += [f"  {show.sentence_text(step)}" for step in ending.steps]
         lines += ["", verdict]
     if explanation.signs:
         lines += ["", "Symbols", *(f"  {sign}: {meaning}" for sign, meaning in explanation.signs)]
     if explanation.sources:
         lines += ["", *(f"{source.name}: {source.citation}" for source in explanation.sources)]
-    return escape_lines("\n".join(line.rstrip() for line in lines))
+    return show.escape_lines("\n".join(line.rstrip() for line in lines))
 
 
 def _moment(moment: Moment) -> Iterator[str]:
-    yield f"{moment.heading}: {sentence_text(moment.said)}"
+    yield f"{moment.heading}: {show.sentence_text(moment.said)}"
     for grid in moment.grids:
         yield from (f"  {line}" for line in _grid(grid))
     if moment.candidates is not None:
         yield from (f"  {line}" for line in _listing(moment.candidates))
     for note in moment.notes:
-        yield f"  {sentence_text(note)}"
-    yield f"  -> {sentence_text(moment.decision)}"
-    yield from (f"     {sentence_text(line)}" for line in moment.after)
+        yield f"  {show.sentence_text(note)}"
+    yield f"  -> {show.sentence_text(moment.decision)}"
+    yield from (f"     {show.sentence_text(line)}" for line in moment.after)
 
 
 def _listing(table: Listing) -> list[str]:
     """A small table; a star marks the row that the algorithm took."""
     marks = table.chosen is not None
     body = [
-        [*(["*" if place == table.chosen else ""] if marks else []), *map(figure_text, row)]
+        [*(["*" if place == table.chosen else ""] if marks else []), *map(show.figure_text, row)]
         for place, row in enumerate(table.rows)
     ]
     words = [isinstance(cell, str) for cell in (table.rows[0] if table.rows else [""] * len(table.head))]
     rows = [[*([""] if marks else []), *table.head], *body]
-    return [table.title, *(f"  {line.rstrip()}" for line in pad_cells(rows, [*([True] if marks else []), *words]))]
+    return [table.title, *(f"  {line.rstrip()}" for line in show.pad_cells(rows, [*([True] if marks else []), *words]))]
 
 
 def _grid(grid: Grid) -> Iterator[str]:
     """A grid of characters; what is chosen stands in brackets, dots where nothing is."""
 
     def square_text(square: Square) -> str:
-        figure = "." if square.figure is None else figure_text(square.figure)
+        figure = "." if square.figure is None else show.figure_text(square.figure)
         return f"[{figure}]" if square.chosen else figure
 
     rows = [[grid.corner, *grid.head], *([place, *map(square_text, squares)] for place, squares in grid.rows)]
     yield grid.title
-    yield from (f"  {line.rstrip()}" for line in pad_cells(rows, [True] + [False] * len(grid.head)))
+    yield from (f"  {line.rstrip()}" for line in show.pad_cells(rows, [True] + [False] * len(grid.head)))
 
 
 def _beside(blocks: Sequence[Sequence[str]]) -> list[str]:
@@ -185,17 +179,17 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
         "source": ending.source,
         "proof_status": ending.standing,
         "verdict": ending.verdict.value,
-        "sides": sentence_text(ending.sides),
+        "sides": show.sentence_text(ending.sides),
         "steps": _texts(ending.steps),
         "failing": None if ending.failing is None else list(ending.failing),
     }
     arrivals = [
         {
             "arrival": moment.heading,
-            "asks": sentence_text(moment.said),
+            "asks": show.sentence_text(moment.said),
             "candidates": None if moment.candidates is None else _table(moment.candidates),
             "notes": _texts(moment.notes),
-            "decision": sentence_text(moment.decision),
+            "decision": show.sentence_text(moment.decision),
             "after": _texts(moment.after),
         }
         for moment in explanation.moments
@@ -204,7 +198,7 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
         "instance": explanation.instance,
         "about": explanation.about,
         "algorithm": explanation.algorithm,
-        "result": sentence_text(explanation.result),
+        "result": show.sentence_text(explanation.result),
         "tables": [_table(table) for table in explanation.tables],
         "remarks": _texts(explanation.remarks),
         "arrivals": arrivals,
@@ -222,4 +216,4 @@ def _table(table: Listing) -> dict[str, Any]:
 
 
 def _texts(sentences: Sequence[Sentence]) -> list[str]:
-    return [sentence_text(sentence) for sentence in sentences]
+    return [show.sentence_text(sentence) for sentence in sentences]

@@ -71,9 +71,6 @@ def make_figure(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     return KINDS.get(plot.kind, _make_means)(results, plot, family)
 
 
-# Means, and what a paper prints for them.
-
-
 def _make_means(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     means = take_means(results, plot)
     printed, beside = _list_gains(results, plot), _list_printed_means(plot, means)
@@ -240,9 +237,6 @@ def _list_printed_means(plot: Plot, means: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns, dtype=object)
 
 
-# Sweeps: ratios over the values of a parameter, and the bound of the family's main theorem.
-
-
 def _make_sweep(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     chosen, ratio = replace(plot, kind="ratio"), results.sense.ratio
     values, table = CaseValues(results, chosen), take_means(results, chosen)
@@ -372,9 +366,6 @@ def _leader(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any
         **{f"mean in {group}": mean(part) for group, part in parts.items()},
         "said": remarks_of_runs(rows[0].name, remarks),
     }
-
-
-# Studies of one algorithm on one instance, which the family draws.
 
 
 def _make_studies(results: Results, plot: Plot, family: Family) -> SuiteFigure:

@@ -31,8 +31,7 @@ class Comparison:
     a: str
     b: str
     suites: tuple[str, str]
-    # what the runs had different: (what, in A, in B): machine, packages, versions of algorithms and of solves.
-    unlike: Sequence[tuple[str, str, str]]
+    unlike: Sequence[tuple[str, str, str]]  # (what, in A, in B): machine, packages, versions of algorithms and solves
     # a row per case and algorithm of either, in the order of A, then those of B alone: ``case``, ``algorithm``; in
     # ``a`` and ``b`` the columns of `SHOWN` and the ``ratio`` in words, empty where it is missing; in ``differs`` the
     # names of what differs: columns of `EXACT`, ``instance``, names of checks, ``OPT contradiction`` (the intervals of

@@ -109,9 +109,6 @@ class Picture:
         return file
 
 
-# What pictures have in common.
-
-
 def style_of(number: int) -> dict[str, Any]:
     """Colour, stroke and marker of a line: 36 lines differ in one of them."""
     other = (number + number // len(COLORS)) % len(MARKERS)
@@ -188,9 +185,6 @@ def use_thousands(axes: Axes, which: str, most: int = 8) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-# The share of OPT.
-
-
 def list_share_rows(shares: pd.DataFrame) -> list[str]:
     """The algorithms of shares of OPT, the best mean over the groups first."""
     known = shares[[value is not None for value in shares["reached"]]]
@@ -245,9 +239,6 @@ def _mark_share(axes: Axes, share: Fraction, at: float, **style: Any) -> None:
     if 100 * share < LOSS:
         style["marker"] = "<"
     axes.plot(max(100 * float(share), LOSS + 1), at, **style)
-
-
-# Figures of means.
 
 
 def draw_mean_rows(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: str, log: bool, bars: bool) -> None:
@@ -379,9 +370,6 @@ def draw_bounds(axes: Axes, table: pd.DataFrame, groups: Sequence[str], title: s
         strip.plot(places, least, "--D", color=OPT, markerfacecolor="white", markersize=5, linewidth=0.8)
     strip.text(1.015, 0.5, title, transform=strip.transAxes, va="center", fontsize=8, color=OPT)
     use_thousands(strip, "y", 4)
-
-
-# Algorithms against each other, and their times.
 
 
 def draw_profile(axes: Axes, profiles: Mapping[str, Sequence[float]], cases: Mapping[str, int]) -> None:

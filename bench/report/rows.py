@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ratiobench.bench import show
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
@@ -17,21 +18,6 @@ from ratiobench.bench.results import ratios
 from ratiobench.bench.results.means import IRREGULAR, by_group, group_shares
 from ratiobench.bench.results.read import DECIDING, Results, online_seconds
 from ratiobench.bench.results.row import Row
-from ratiobench.bench.show import (
-    CELL,
-    LAST_CELL,
-    Lines,
-    admitted_text,
-    align_columns,
-    check_text,
-    check_title,
-    count_text,
-    expected_text,
-    format_number,
-    opt_text,
-    ratio_text,
-    rows_of,
-)
 from ratiobench.instances.io.errors import make_printable
 
 LISTED = 40  # Cases up to which the text for a terminal has a table for each
@@ -49,7 +35,7 @@ def results_text(results: Results, family: Family) -> str:
     parts = [*_case_parts(results, family, head, spent), *_mean_parts(results, head)]
     if len(results.cases) > 1:
         if wins := count_wins(results.records, results.sense):
-            parts += [WINS, align_columns(wins, indent="  ")]
+            parts += [WINS, show.align_columns(wins, indent="  ")]
         comparison = compare_runs(results)
         tests = None if comparison is None else take_significance(comparison)
         if comparison is not None and tests is not None:
@@ -77,11 +63,13 @@ def _case_parts(results: Results, family: Family, head: str, spent: Mapping[tupl
     for case in results.cases:
         if case.name in cases:
             rows = cases[case.name]
-            size = make_printable(size_text(case.describe), LAST_CELL) or "no instance"
+            size = make_printable(size_text(case.describe), show.LAST_CELL) or "no instance"
             text = answer_lines(results.solvers[case.name], family.unit) if case.name in results.solvers else []
-            yield "\n  ".join([f"{make_printable(case.name, CELL)}: {size}", opt_text(rows[0], family.unit), *text])
+            yield "\n  ".join(
+                [f"{make_printable(case.name, show.CELL)}: {size}", show.opt_text(rows[0], family.unit), *text]
+            )
             lines = [_line(row, head, spent, family.objective, results) for row in rows]
-            yield align_columns(lines, indent="  ")
+            yield show.align_columns(lines, indent="  ")
 
 
 def size_text(described: Mapping[str, Any]) -> str:
@@ -89,12 +77,12 @@ def size_text(described: Mapping[str, Any]) -> str:
 
 
 def _line(row: Row, head: str, spent: Mapping[tuple[str, str], float], value: str, results: Results) -> dict[str, str]:
-    line = {"algorithm": f"{row.label}{' *' * row.is_oracle}", value: format_number(row.welfare)}
+    line = {"algorithm": f"{row.label}{' *' * row.is_oracle}", value: show.format_number(row.welfare)}
     if len(results.repetitions):
-        line["95 % interval"] = expected_text(row)
-    line |= {results.sense.ratio: ratio_text(row, results.sense), "admitted": admitted_text(row.admitted)}
+        line["95 % interval"] = show.expected_text(row)
+    line |= {results.sense.ratio: show.ratio_text(row, results.sense), "admitted": show.admitted_text(row.admitted)}
     if head:
-        line[check_title(head)] = check_text(row, head)
+        line[show.check_title(head)] = show.check_text(row, head)
     seconds = spent.get((row.case, row.algorithm))
     line["seconds"] = "-" if seconds is None else f"{seconds:.3f}"
     line["state"] = row.state if row.state == "ok" else f"{row.state}: {row.reason}"
@@ -109,21 +97,21 @@ def _mean_parts(results: Results, head: str) -> Iterator[str]:
     rows = by_group(results.records)
     odd = [name for name in IRREGULAR if name == "unbounded" or shares[name].any()]
     lines = []
-    for share in rows_of(shares):
+    for share in show.rows_of(shares):
         line = {"group": share.group, "algorithm": share.label}
-        line |= {f"mean {results.sense.reached}": format_number(share.reached), "cases": str(share.cases)}
+        line |= {f"mean {results.sense.reached}": show.format_number(share.reached), "cases": str(share.cases)}
         line |= {name: str(getattr(share, name)) for name in odd}
         if head:
             counts = Counter(row.verdict(head) for row in rows[share.group, share.algorithm])
             verdicts = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
-            line[check_title(head)] = verdicts or "-"
+            line[show.check_title(head)] = verdicts or "-"
         lines.append(line)
     words = {
         Sense.MOST: "How much of the upper bound on OPT each algorithm reaches",
         Sense.LEAST: "How near each algorithm comes to the lower bound",
     }
     yield f"{words[results.sense]}, mean over the cases of a group:"
-    yield align_columns(lines, indent="  ")
+    yield show.align_columns(lines, indent="  ")
 
 
 def _reasons(rows: Sequence[Row], check: str) -> Iterator[str]:
@@ -132,18 +120,18 @@ def _reasons(rows: Sequence[Row], check: str) -> Iterator[str]:
         reasons = [row.checks[check].reason for row in rows if row.verdict(check) == verdict]
         if reasons:
             heads = [re.split(r"[:(]", reason)[0].strip() for reason in reasons]
-            yield f"{check_title(check)} {verdict}: {_counted(heads)}."
+            yield f"{show.check_title(check)} {verdict}: {_counted(heads)}."
     failing = [name for row in rows for name in row.failing(check) or ()]
     if failing:
-        yield f"{check_title(check)}, assumptions of its proof that fail: {_counted(failing)}."
+        yield f"{show.check_title(check)}, assumptions of its proof that fail: {_counted(failing)}."
 
 
 def _counted(texts: Any) -> str:
     counts = Counter(texts).most_common()
-    return "; ".join(f"{make_printable(text, CELL)} ({count_text(count, 'row')})" for text, count in counts)
+    return "; ".join(f"{make_printable(text, show.CELL)} ({show.count_text(count, 'row')})" for text, count in counts)
 
 
-def row_lines(results: Results, family: Family) -> Lines:
+def row_lines(results: Results, family: Family) -> show.Lines:
     rows = results.records
     head = family.headline if family.headline in results.checks else ""
     sense, unit = results.sense, family.unit
@@ -158,24 +146,24 @@ def row_lines(results: Results, family: Family) -> Lines:
             "Case": row.case,
             "Group": row.group,
             "Algorithm": f"{row.label}{' *' * row.is_oracle}",
-            sense.ratio: ratio_text(row, sense),
+            sense.ratio: show.ratio_text(row, sense),
             "share of OPT": "-" if share is None else ratios.share_text(*share),
-            f"{family.objective}, {unit}": format_number(row.welfare),
-            "admitted": admitted_text(row.admitted),
+            f"{family.objective}, {unit}": show.format_number(row.welfare),
+            "admitted": show.admitted_text(row.admitted),
             "State": row.state if not row.reason or row.state == "ok" else f"{row.state}: {row.reason}",
-            f"lower end of OPT, {unit}": format_number(row.opt_lower),
-            f"upper end of OPT, {unit}": format_number(row.opt_upper, up=True),
+            f"lower end of OPT, {unit}": show.format_number(row.opt_lower),
+            f"upper end of OPT, {unit}": show.format_number(row.opt_upper, up=True),
             "gap, percent": "-" if row.opt_gap is None else f"{100 * row.opt_gap:.3g}",
             "Proof": row.opt_proof or "-",
         }
         if len(results.repetitions):
-            line["95 % interval of E[ALG]"] = expected_text(row)
+            line["95 % interval of E[ALG]"] = show.expected_text(row)
         if is_paid:
-            line[f"revenue, {unit}"] = format_number(row.revenue)
-        line |= {f"{name}, {unit}": format_number(getattr(row, name)) for name in results.accounts}
-        line |= {name.replace("_", " "): format_number(row.measures.get(name)) for name in results.measures}
+            line[f"revenue, {unit}"] = show.format_number(row.revenue)
+        line |= {f"{name}, {unit}": show.format_number(getattr(row, name)) for name in results.accounts}
+        line |= {name.replace("_", " "): show.format_number(row.measures.get(name)) for name in results.measures}
         if head:
-            line[check_title(head)] = check_text(row, head)
+            line[show.check_title(head)] = show.check_text(row, head)
         line["seconds of decisions"] = "-" if seconds is None else f"{seconds:.3g}"
         line["Constants"] = row.constants_source or "none"
         lines.append(line)

@@ -67,9 +67,6 @@ def _first_ends(entry: Entry) -> tuple[Any, Any] | None:
     return None if entry.first is None else (read_exact(entry.first.lower), read_exact(entry.first.upper))
 
 
-# The page in the documentation.
-
-
 def write_table(chosen: StandardSet, families: Mapping[str, Family], path: Path) -> None:
     text = read_bytes(path)[0].decode()
     before, begin, rest = text.partition(BEGIN)
@@ -116,9 +113,6 @@ def _markdown(lines: Lines) -> Iterator[str]:
     yield f"| {' | '.join(lines[0])} |\n|{'---|' * len(lines[0])}"
     yield from (f"| {' | '.join(line.values())} |" for line in lines)
     yield ""
-
-
-# How seconds and gap grow with the size of an instance.
 
 
 def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator[Picture]:

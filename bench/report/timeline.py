@@ -124,9 +124,6 @@ def count_arrivals(timeline: Timeline) -> dict[str, list[int]]:
     return {name: [sum(row[i] for i in part) for part in parts] for name, row in counts.items()}
 
 
-# Pictures.
-
-
 def draw_timeline(timeline: Timeline) -> list[Picture]:
     """Load by part of the capacity, prices, arrivals by outcome."""
     prices = [
@@ -254,9 +251,6 @@ def draw_schedule(axes: Axes, gantt: Gantt) -> None:
     axes.set_xlabel(gantt.clock_title if gantt.clock else gantt.unit)
     if counts:
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=8)
-
-
-# Tables.
 
 
 def list_times(timeline: Timeline) -> Lines:

@@ -14,8 +14,7 @@ CONFIDENCE = 0.95
 @dataclass(frozen=True, slots=True)
 class Estimate:
     mean: Fraction | None  # exact; None without values
-    # low, high: ends of the 95 % interval; None where there is none (fewer than two values, or it is unbounded).
-    low: float | None
+    low: float | None  # low, high: of the 95 % interval; None if there is none, or it is unbounded
     high: float | None
     cases: int  # how many values
 

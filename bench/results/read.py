@@ -26,8 +26,7 @@ from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.remarks import Remarks
 
-# The part of an online run that its decisions take, without the making of the instance and the last verification
-DECIDING = "deciding"
+DECIDING = "deciding"  # The part of an online run that its decisions take
 # Columns of the table of the runs behind means
 RUN = ("case", "algorithm", "repetition", "state", "reason", "welfare", "true_welfare", "revenue", "admitted")
 
@@ -58,10 +57,8 @@ class Results:
     accounts: Sequence[str] = ()  # the columns `ACCOUNTS`, or none where the family gives no accounts
     records: Sequence[Row] = ()  # the rows of `exact` for programs, with the facts behind them
     studies: Sequence[StudyTable] = ()  # the tables made beside the runs, in the order of the suite
-    # a row per run of an algorithm that was run more than once on a case, exact: columns `RUN`.
-    repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)
-    # by case, what several solvers said of the program as its paper prints it, held against the interval on OPT.
-    solvers: Mapping[str, CrossCheck] = field(default_factory=dict)
+    repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)  # columns `RUN`: runs behind means
+    solvers: Mapping[str, CrossCheck] = field(default_factory=dict)  # answers for the printed program, by case
 
     @property
     def sense(self) -> Sense:

@@ -76,8 +76,7 @@ class RunOptions:
     fresh: bool = False
     retry_failed: bool = False
     quiet: bool = False
-    # what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
-    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)  # classes and objects by their names
 
     @property
     def named(self) -> tuple[str, ...]:

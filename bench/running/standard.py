@@ -15,21 +15,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ratiobench.bench.family import standard as sets
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.standard import (
-    Entry,
-    First,
-    Record,
-    StandardSet,
-    StoredRun,
-    interval_of,
-    read_runs,
-    read_set,
-    suite_of,
-    write_runs,
-)
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.running.pool import SpawnPool
@@ -52,7 +41,7 @@ class EntryCheck(NamedTuple):
     seconds: float
 
 
-def make_entry(entry: Entry) -> tuple[Family, Any]:
+def make_entry(entry: sets.Entry) -> tuple[Family, Any]:
     """The instance of an entry, whose content is what the set says."""
     family = families().get(entry.family)
     if family is None:
@@ -65,7 +54,7 @@ def make_entry(entry: Entry) -> tuple[Family, Any]:
     return family, instance
 
 
-def read_certificate(chosen: StandardSet, entry: Entry, record: Record) -> tuple[bytes, str]:
+def read_certificate(chosen: sets.StandardSet, entry: sets.Entry, record: sets.Record) -> tuple[bytes, str]:
     """The file of an entry's certificate, which is the one of the record, and its name."""
     data, source = read_bytes(chosen.certificate(entry))
     if (digest := sha256(data).hexdigest()) != record.certificate:
@@ -73,7 +62,7 @@ def read_certificate(chosen: StandardSet, entry: Entry, record: Record) -> tuple
     return data, source
 
 
-def check_entry(chosen: StandardSet, entry: Entry) -> EntryCheck:
+def check_entry(chosen: sets.StandardSet, entry: sets.Entry) -> EntryCheck:
     began = time.perf_counter()
 
     def done(problem: str) -> EntryCheck:
@@ -87,7 +76,7 @@ def check_entry(chosen: StandardSet, entry: Entry) -> EntryCheck:
             return done("instance: the manifest has no SHA-256 of its content")
         family, instance = make_entry(entry)
         report = family.read_certified(instance, family.load_document(instance, data, source), source)
-        for end, claimed in zip(("lower", "upper"), interval_of(entry.best), strict=True):
+        for end, claimed in zip(("lower", "upper"), sets.interval_of(entry.best), strict=True):
             if getattr(report, end) != claimed:
                 return done(f"{end}: {claimed} in the manifest, {getattr(report, end)} in the certificate")
     except InputError as error:
@@ -97,7 +86,7 @@ def check_entry(chosen: StandardSet, entry: Entry) -> EntryCheck:
     return done("")
 
 
-def check_set(chosen: StandardSet, entries: Sequence[Entry], workers: int | None) -> Iterator[EntryCheck]:
+def check_set(chosen: sets.StandardSet, entries: Sequence[sets.Entry], workers: int | None) -> Iterator[EntryCheck]:
     """Check entries side by side, large ones first; as they get done."""
     sizes = {file.name: file.stat().st_size for file in chosen.folder.glob("*")}
     order = sorted(entries, key=lambda entry: -sizes.get(chosen.certificate(entry).name, 0))
@@ -109,7 +98,7 @@ def check_set(chosen: StandardSet, entries: Sequence[Entry], workers: int | None
 class Improvement(NamedTuple):
     """The set afterwards, the interval before (None: there was none) and after, and which ends moved."""
 
-    chosen: StandardSet
+    chosen: sets.StandardSet
     before: tuple[Exact, Exact] | None
     after: tuple[Exact, Exact]
 
@@ -118,7 +107,9 @@ class Improvement(NamedTuple):
         return self.before != self.after
 
 
-def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Callable[[str], None]) -> Improvement:
+def improve(
+    chosen: sets.StandardSet, entry: sets.Entry, settings: SolveSettings, tell: Callable[[str], None]
+) -> Improvement:
     """Search on from the best known solution; a certificate is replaced by a better one that was verified, only."""
     tell(f"{entry.name}: making the instance")
     family, instance = make_entry(entry)
@@ -151,7 +142,7 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     settled = " --effort " + str(settings.effort) if settings.seconds is None else f" --seconds {settings.seconds:g}"
     settled += f" --gap {settings.gap:g}" if settings.gap else ""
     machine = collect()["machine"]
-    record = Record(
+    record = sets.Record(
         lower=json_number(after[0]),
         upper=json_number(after[1]),
         certificate=sha256(content).hexdigest(),
@@ -162,13 +153,13 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     )
     first = entry.first
     if first is None and known is None:
-        first = First(record.lower, record.upper, record.seconds)
+        first = sets.First(record.lower, record.upper, record.seconds)
     described = family.describe(instance)
     size = {name: described[name] for name in dict.fromkeys((*family.size, "load")) if name in described}
     improved = msgspec.structs.replace(entry, instance=family.identity(instance), size=size, first=first, best=record)
     make_folder(chosen.folder)
     write_atomically(chosen.certificate(entry), content)
-    changed = read_set(chosen.path).replace_entry(improved)  # another process may have written it meanwhile
+    changed = sets.read_set(chosen.path).replace_entry(improved)  # another process may have written it meanwhile
     changed.write()
     if before != after:
         changed.add_to_history(improved)
@@ -191,14 +182,18 @@ def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping
 
 
 def store_runs(
-    chosen: StandardSet, entries: Sequence[Entry], folder: Path, workers: int | None, tell: Callable[[str], None]
+    chosen: sets.StandardSet,
+    entries: Sequence[sets.Entry],
+    folder: Path,
+    workers: int | None,
+    tell: Callable[[str], None],
 ) -> Mapping[str, int]:
     """Run all shipped algorithms on the entries and store the runs with the set; how many runs each family has."""
-    stored = dict(read_runs(chosen))
+    stored = dict(sets.read_runs(chosen))
     counts = {}
     for name in dict.fromkeys(entry.family for entry in entries):
         family = families()[name]
-        suite = suite_of(chosen, name, family.day_before)
+        suite = sets.suite_of(chosen, name, family.day_before)
         assert suite is not None  # the family has entries
         policies = () if family.evaluation is None else family.evaluation.policies
         algorithms = dict.fromkeys((*chosen.algorithms.get(name, ()), *policies))
@@ -217,11 +212,11 @@ def store_runs(
         stored = {address: run for address, run in stored.items() if run.entry not in only}
         stored |= {(run.entry, run.algorithm): run for run in made}
         counts[name] = len(made)
-    write_runs(chosen, stored.values())
+    sets.write_runs(chosen, stored.values())
     return counts
 
 
-def _runs_of(folder: Path) -> Iterator[StoredRun]:
+def _runs_of(folder: Path) -> Iterator[sets.StoredRun]:
     """The runs of a folder of results that did not fail."""
     with Store.open(folder / STORE, create=False) as store:
         for case in store.cases():
@@ -230,12 +225,14 @@ def _runs_of(folder: Path) -> Iterator[StoredRun]:
                 audit = store.get("audit", case.instance, case.audit_key(key))
                 if run is not None and run.ok and audit is not None:
                     measures = audit.payload.get("measures", {})
-                    yield StoredRun(
+                    yield sets.StoredRun(
                         case.name, case.instance, algorithm, key, {**run.payload, "seconds": None}, measures
                     )
 
 
-def fetch(chosen: StandardSet, entries: Sequence[Entry], folder: Path, tell: Callable[[str], None]) -> list[Path]:
+def fetch(
+    chosen: sets.StandardSet, entries: Sequence[sets.Entry], folder: Path, tell: Callable[[str], None]
+) -> list[Path]:
     """Write the instances' files and their certificates into a folder; each is checked against the set first."""
     make_folder(folder)
     written = []

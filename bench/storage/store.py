@@ -87,10 +87,8 @@ class StoredCase:
     prior_recipe: Mapping[str, Any] | None = None
     # the tables to be made: kind, algorithm, task (or None), key.
     studies: Sequence[Annotated[Sequence[Any], Meta(min_length=4, max_length=4)]] = field(default_factory=list)
-    # how many times each algorithm that draws is run, where that is more than once.
-    repeats: Mapping[str, Annotated[int, Meta(ge=2, le=REPEATS)]] = field(default_factory=dict)
-    # history, history_recipe: the same of the days before, where some algorithms take more than that from them.
-    history: str = ""
+    repeats: Mapping[str, Annotated[int, Meta(ge=2, le=REPEATS)]] = field(default_factory=dict)  # runs of drawing ones
+    history: str = ""  # history, history_recipe: the same of several days before
     history_recipe: Mapping[str, Any] | None = None
     solvers_key: str = ""  # of the answers of several solvers for the program as printed; empty where none are asked
 
