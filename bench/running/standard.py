@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shlex
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from datetime import UTC, datetime
@@ -33,14 +32,6 @@ from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import make_folder, read_bytes, write_atomically, write_text
 
 
-class EntryCheck(NamedTuple):
-    """The first thing that is wrong with an entry, empty if all is as claimed."""
-
-    name: str
-    problem: str
-    seconds: float
-
-
 def make_entry(entry: sets.Entry) -> tuple[Family, Any]:
     """The instance of an entry, whose content is what the set says."""
     family = families().get(entry.family)
@@ -62,37 +53,36 @@ def read_certificate(chosen: sets.StandardSet, entry: sets.Entry, record: sets.R
     return data, source
 
 
-def check_entry(chosen: sets.StandardSet, entry: sets.Entry) -> EntryCheck:
-    began = time.perf_counter()
-
-    def done(problem: str) -> EntryCheck:
-        return EntryCheck(entry.name, problem, time.perf_counter() - began)
-
+def check_entry(chosen: sets.StandardSet, entry: sets.Entry) -> str:
+    """The first thing that is wrong with an entry, empty if all is as the manifest says."""
+    if entry.best is None:
+        return "no certificate"
     try:
-        if entry.best is None:
-            return done("no certificate")
         data, source = read_certificate(chosen, entry, entry.best)
         if not entry.instance:
-            return done("instance: the manifest has no SHA-256 of its content")
+            return "instance: the manifest has no SHA-256 of its content"
         family, instance = make_entry(entry)
         report = family.read_certified(instance, family.load_document(instance, data, source), source)
-        for end, claimed in zip(("lower", "upper"), sets.interval_of(entry.best), strict=True):
-            if getattr(report, end) != claimed:
-                return done(f"{end}: {claimed} in the manifest, {getattr(report, end)} in the certificate")
     except InputError as error:
-        return done(str(error))
+        return str(error)
     except Exception as error:  # a failure of ours, told like the others
-        return done(format_error(error))
-    return done("")
+        return format_error(error)
+    for end, claimed in zip(("lower", "upper"), sets.interval_of(entry.best), strict=True):
+        if getattr(report, end) != claimed:
+            return f"{end}: {claimed} in the manifest, {getattr(report, end)} in the certificate"
+    return ""
 
 
-def check_set(chosen: sets.StandardSet, entries: Sequence[sets.Entry], workers: int | None) -> Iterator[EntryCheck]:
-    """Check entries side by side, large ones first; as they get done."""
+def check_set(
+    chosen: sets.StandardSet, entries: Sequence[sets.Entry], workers: int | None
+) -> Iterator[tuple[str, str]]:
+    """Check entries side by side, large ones first; (name, problem) as they get done."""
     sizes = {file.name: file.stat().st_size for file in chosen.folder.glob("*")}
     order = sorted(entries, key=lambda entry: -sizes.get(chosen.certificate(entry).name, 0))
     with SpawnPool(min(workers or usable_cores(), max(1, len(order)))) as pool:
-        for future in as_completed([pool.submit(check_entry, chosen, entry) for entry in order]):
-            yield future.result()
+        futures = {pool.submit(check_entry, chosen, entry): entry.name for entry in order}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
 
 
 class Improvement(NamedTuple):
@@ -187,7 +177,7 @@ def store_runs(
     folder: Path,
     workers: int | None,
     tell: Callable[[str], None],
-) -> Mapping[str, int]:
+) -> dict[str, int]:
     """Run all shipped algorithms on the entries and store the runs with the set; how many runs each family has."""
     stored = dict(sets.read_runs(chosen))
     counts = {}
@@ -204,30 +194,22 @@ def store_runs(
         only = tuple(entry.name for entry in entries if entry.family == name)
         out = folder / name
         tell(f"{len(algorithms)} algorithms of {name} on {len(only)} instances")
-        options = RunOptions(
-            algorithms=tuple(algorithms), only=only, audits=False, rerun=True, out=out, workers=workers
-        )
-        run_suite(family, suite, options)
-        made = [run for run in _runs_of(out) if run.entry in only]
+        terms: dict[str, Any] = {"audits": False, "rerun": True, "out": out, "workers": workers}
+        run_suite(family, suite, RunOptions(algorithms=tuple(algorithms), only=only, **terms))
         stored = {address: run for address, run in stored.items() if run.entry not in only}
-        stored |= {(run.entry, run.algorithm): run for run in made}
-        counts[name] = len(made)
+        before = len(stored)
+        with Store.open(out / STORE, create=False) as store:
+            for case in (case for case in store.cases() if case.name in only):
+                for algorithm, key in case.algorithms:
+                    run = store.get("online", case.instance, key)
+                    audit = store.get("audit", case.instance, case.audit_key(key))
+                    if run is not None and run.ok and audit is not None:
+                        payload, measures = {**run.payload, "seconds": None}, audit.payload.get("measures", {})
+                        made = sets.StoredRun(case.name, case.instance, algorithm, key, payload, measures)
+                        stored[case.name, algorithm] = made
+        counts[name] = len(stored) - before
     sets.write_runs(chosen, stored.values())
     return counts
-
-
-def _runs_of(folder: Path) -> Iterator[sets.StoredRun]:
-    """The runs of a folder of results that did not fail."""
-    with Store.open(folder / STORE, create=False) as store:
-        for case in store.cases():
-            for algorithm, key in case.algorithms:
-                run = store.get("online", case.instance, key)
-                audit = store.get("audit", case.instance, case.audit_key(key))
-                if run is not None and run.ok and audit is not None:
-                    measures = audit.payload.get("measures", {})
-                    yield sets.StoredRun(
-                        case.name, case.instance, algorithm, key, {**run.payload, "seconds": None}, measures
-                    )
 
 
 def fetch(
