@@ -374,11 +374,10 @@ def _run_lines(family: Family, instance: Any, run: OnlineRun) -> Iterator[str]:
     if account is not None:
         from ratiobench.bench.show import value_text
 
-        earned = account["bids"] if run.revenue is None else run.revenue
-        paid = "at list prices (the bids) " if run.revenue is None else ""
+        revenue = value_text(account["bids"] if run.revenue is None else run.revenue, family)
         costs = value_text(account["vendors"] + account["energy"], family)
-        profit = value_text(account["profit"], family)
-        yield f"{paid}revenue {value_text(earned, family)}, cost {costs}, profit {profit}"
+        paid = "at list prices (the bids) " if run.revenue is None else ""
+        yield f"{paid}revenue {revenue}, cost {costs}, profit {value_text(account['profit'], family)}"
     elif run.revenue is not None:
         yield f"revenue {ratios.format_truncated(run.revenue)} {family.unit}"
     for constant in run.constants:

@@ -24,41 +24,20 @@ from ratiobench.bench.results.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 
-# Columns of the shares of OPT
-SHARES = {
-    "group": "group of the cases",
-    "algorithm": "name with options",
-    "name": "what the algorithm is called",
-    "label": "the same with remarks on its runs",
-    "cases": "cases in the mean",
-    "reached": "exact mean of the share of OPT that is certainly reached",
-    "lower": "exact mean of the least share for any OPT in its interval; of means of runs at the end of their interval",
-    "upper": "the same of the largest",
-    "parts": "exact shares that are certainly reached, of every case, in ascending order",
-    "unbounded": "cases in the mean whose ratio is unbounded",
-    "undefined": "cases without a share, since OPT may be negative or 0",
-    "invalid": "cases in which a rule was broken",
-    "failed": "cases without an answer",
-    "oracle": "whether constants come from the instance under test",
-    "said": "short remarks on the runs in the mean",
-}
+# Columns of the shares of OPT, of which `reached` is certain and `parts` are those of every case, in ascending order.
+# `lower` and `upper` are for any OPT in its interval, of means of runs at the ends of theirs. All are exact.
+SHARES = (
+    "group", "algorithm", "name", "label", "cases", "reached", "lower", "upper", "parts", "unbounded", "undefined",
+    "invalid", "failed", "oracle", "said",
+)  # fmt: skip
 IRREGULAR = ("unbounded", "undefined", "invalid", "failed")  # Columns of counts of cases that are not in order
-# Columns of the means of a figure
-COLUMNS = {
-    "plot": "name of the figure",
-    "kind": "averaged figure",
-    "group": "group of the cases",
-    "algorithm": "name with options, or OPT",
-    "cases": "cases in the mean",
-    "mean_lower": "exact mean over the cases (of the lower ends, where each case is an interval); seconds: float",
-    "mean_upper": "the same of the upper ends; equal to mean_lower where every case is a number",
-    "low": "float: lower end of the 95 % interval of the mean, as if cases were a sample; empty for one case",
-    "high": "float: its upper end",
-    "unbounded": "cases whose ratio is unbounded, or has a least value only, which no mean contains",
-    "left_out": "other cases without a figure: failed, invalid, undefined",
-    "oracle": "whether constants come from the instance under test",
-    "said": "short remarks on the runs in the mean",
-}
+# Columns of the means of a figure: `mean_lower` and `mean_upper` are exact (of times floats) and equal where every case
+# is a number; `low` and `high` are the floats of the 95 % interval as if cases were a sample, empty for one case;
+# `unbounded` counts ratios with a least value at most, `left_out` other cases without a figure, `said` has remarks.
+COLUMNS = (
+    "plot", "kind", "group", "algorithm", "cases", "mean_lower", "mean_upper", "low", "high", "unbounded", "left_out",
+    "oracle", "said",
+)  # fmt: skip
 # Columns that only pictures and pages need: fixed cases one by one, and what the algorithm is called
 SHOWN = ("parts", "name", "label")
 OPT_LABEL = "OPT"  # The algorithm of the rows of OPT among those of a figure of welfare
@@ -86,7 +65,7 @@ def group_shares(rows: Iterable[Row], sense: Sense) -> pd.DataFrame:
         line |= {"undefined": len(usable) - len(known)}
         line |= {state: sum(row.state == state for row in part) for state in ("invalid", "failed")}
         lines.append(line | _describe_runs(part, usable))
-    return pd.DataFrame(lines, columns=list(SHARES), dtype=object)
+    return pd.DataFrame(lines, columns=SHARES, dtype=object)
 
 
 def _describe_runs(rows: Sequence[Row], shown: Sequence[Row]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -12,13 +13,14 @@ from typing import Any
 import msgspec
 import pandas as pd
 
+from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
-from ratiobench.bench.results import ratios
-from ratiobench.bench.results.repetitions import mean_row
-from ratiobench.bench.results.row import ACCOUNTS, COLUMNS, REPEATED, Row
-from ratiobench.bench.storage.pieces import Audit, Failed, Online, Opt, Piece, Solvers, read_piece
+from ratiobench.bench.results import intervals, ratios
+from ratiobench.bench.results.remarks import remarks_of_runs
+from ratiobench.bench.results.row import ACCOUNTS, COLUMNS, KINDS, REPEATED, Row
+from ratiobench.bench.storage.pieces import Audit, Check, Failed, Online, Opt, Piece, Solvers, read_piece
 from ratiobench.bench.storage.pieces import Study as StudyPiece
 from ratiobench.bench.storage.store import EMPTY, STORE, Store, StoredCase
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
@@ -296,3 +298,74 @@ def online_seconds(results: Results, stage: str = "online") -> dict[tuple[str, s
     chosen = results.seconds[results.seconds["stage"] == stage]
     spent: dict[tuple[str, str], float] = chosen.groupby(["case", "algorithm"], sort=False)["seconds"].mean().to_dict()  # type: ignore[assignment]
     return spent if len(chosen) else {}
+
+
+def mean_row(rows: Sequence[Row], sense: Sense) -> Row:
+    """One row for the runs of an algorithm on a case: means; or, if a run is not `ok`, the first of these."""
+    count = len(rows)
+    reasons = [f"repetition {number} of {count}: {row.reason}" for number, row in enumerate(rows, 1)]
+    for row, reason in zip(rows, reasons, strict=True):
+        if row.state != "ok":
+            return replace(row, reason=reason)
+    first = rows[0]
+    remarks = replace(first.remarks, repetitions=count)
+    if len({row.remarks for row in rows}) > 1:
+        text = remarks_of_runs(first.algorithm, [row.remarks for row in rows])
+        remarks = Remarks(first.algorithm, notes=(text,) if text else (), repetitions=count)
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update(json.loads(row.counts))
+    admitted = _mean([row.admitted for row in rows])
+    expected = intervals.mean([Fraction(row.welfare) for row in rows])
+    figures: dict[str, Any] = {
+        name: _mean([getattr(row, name) for row in rows]) for name, kind in KINDS.items() if kind == "exact"
+    }
+    figures["admitted"] = admitted if admitted is None or admitted.denominator > 1 else admitted.numerator
+    if first.opt_lower is not None and first.opt_upper is not None:
+        figures |= ratios.columns(first.opt_lower, first.opt_upper, figures["welfare"], sense)
+        if figures["ratio_kind"] == ratios.Kind.INTERVAL:
+            figures["ratio_kind"] = ratios.Kind.ESTIMATE.value
+        low, high = _expected_ratio(float(first.opt_lower), float(first.opt_upper), expected, sense)
+        figures |= {"expected_ratio_low": low, "expected_ratio_high": high}
+    return replace(
+        first,
+        **figures,
+        label=remarks.label,
+        remarks=remarks,
+        reason=next((reason for row, reason in zip(rows, reasons, strict=True) if row.reason), ""),
+        counts=json.dumps(counts),
+        repetitions=count,
+        welfare_low=expected.low,
+        welfare_high=expected.high,
+        measures={name: _mean([row.measures.get(name) for row in rows]) for name in first.measures},
+        checks={name: _find_worst(rows, name) for name in dict.fromkeys(name for row in rows for name in row.checks)},
+    )
+
+
+def _mean(values: Sequence[Any]) -> Fraction | None:
+    """The exact mean; None if a value is missing."""
+    return None if any(value is None for value in values) else sum(map(Fraction, values), Fraction(0)) / len(values)
+
+
+def _find_worst(rows: Sequence[Row], check: str) -> Check:
+    verdicts = [row.verdict(check) for row in rows]
+    order = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
+    worst = next(verdict for verdict in order if verdict in verdicts)
+    place = verdicts.index(worst)
+    shown = rows[place].checks[check]
+    if worst is Verdict.NOT_APPLICABLE:
+        return shown
+    runs = f"(in {verdicts.count(worst)} of {len(rows)} runs; the figures are those of run {place + 1})"
+    return msgspec.structs.replace(shown, reason=f"{shown.reason} {runs}".strip())
+
+
+def _expected_ratio(
+    lower: float, upper: float, expected: intervals.Estimate, sense: Sense
+) -> tuple[float | None, float | None]:
+    """The range of the ratio of OPT and E[ALG], if both are in their intervals; at least 1."""
+    low, high = expected.low, expected.high
+    if low is None or high is None or lower < 0:
+        return None, None
+    if sense is Sense.LEAST:
+        return (max(1.0, low / upper) if upper else None), (max(1.0, high / lower) if lower else None)
+    return (max(1.0, lower / high) if high > 0 else None), (max(1.0, upper / low) if low > 0 else None)

@@ -19,7 +19,7 @@ from typing import Any
 
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings
-from ratiobench.bench.running import provenance
+from ratiobench.bench.running.machine import collect
 from ratiobench.bench.running.pool import ExecutorLost, P, SpawnPool, T, WorkerLost
 from ratiobench.bench.storage.store import StoredResult
 from ratiobench.formulations.report import Termination
@@ -174,7 +174,7 @@ def hash_code() -> str:
         )
         for family in families().values()
     ]
-    packages = sorted(provenance.collect()["packages"].items())
+    packages = sorted(collect()["packages"].items())
     return hashlib.sha256(repr((ours, packages)).encode()).hexdigest()
 
 

@@ -27,10 +27,10 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families, require_algorithms
 from ratiobench.bench.family.standard import StoredRun, find_certificate, read_runs, read_set
 from ratiobench.bench.family.suite import Case, Study, Suite, is_informed
-from ratiobench.bench.running import provenance, work
+from ratiobench.bench.running import work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.machine import default_workers, usable_cores
+from ratiobench.bench.running.machine import collect, default_workers, usable_cores
 from ratiobench.bench.running.pool import ExecutorLost, SpawnPool
 from ratiobench.bench.running.progress import MAKING, Progress, clock
 from ratiobench.bench.storage.store import STORE, UNAUDITED, Store, StoredCase, StoredResult
@@ -593,7 +593,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 stored |= {} if options.rerun or audited or repeats else read_runs(read_set(name))
             if options.fresh or options.retry_failed:
                 store.clear(failed_only=not options.fresh)
-            made_by = {"workers": pool.parallel(), "provenance": provenance.collect(isolation)}
+            made_by = {"workers": pool.parallel(), "provenance": collect(isolation)}
             store.begin(_describe(family, suite, options) | made_by, [case.name for case in cases])
             solvers_key = family.printed_key() if suite.crosscheck else ""
             total = sum(_count_pieces(case, repeats, bool(solvers_key)) for case in cases)

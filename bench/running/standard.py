@@ -19,9 +19,8 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SolveSettings
-from ratiobench.bench.running.machine import usable_cores
+from ratiobench.bench.running.machine import collect, usable_cores
 from ratiobench.bench.running.pool import SpawnPool
-from ratiobench.bench.running.provenance import collect
 from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.storage.payload import format_error, json_number
 from ratiobench.bench.storage.store import STORE, Store
@@ -187,10 +186,10 @@ def store_runs(
         assert suite is not None  # the family has entries
         policies = () if family.evaluation is None else family.evaluation.policies
         algorithms = dict.fromkeys((*chosen.algorithms.get(name, ()), *policies))
-        for algorithm in family.algorithms():
+        for each in family.algorithms():
             with contextlib.suppress(InputError):  # it needs something named
-                family.validate_algorithm(algorithm.name)
-                algorithms[algorithm.name] = None
+                family.validate_algorithm(each.name)
+                algorithms[each.name] = None
         only = tuple(entry.name for entry in entries if entry.family == name)
         out = folder / name
         tell(f"{len(algorithms)} algorithms of {name} on {len(only)} instances")
