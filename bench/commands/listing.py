@@ -69,7 +69,6 @@ def list_names(
 
 
 def _lines(what: str, rows: Sequence[dict[str, Any]], is_named: bool) -> Iterator[str]:
-    """The entries by family; recipes with their keys, algorithms that are named with their options."""
     details = "keys" if what == "recipes" else "options" if what == "algorithms" and is_named else ""
     width = max((len(row["name"]) for row in rows), default=0)
     for family in dict.fromkeys(row["family"] for row in rows):

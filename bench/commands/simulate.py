@@ -247,7 +247,6 @@ class _Simulation:
         return ratios.ratio(self.opt.lower, self.opt.upper, run.welfare, self.family.sense)
 
     def lines(self) -> Iterator[str]:
-        """The run in full, or the table."""
         from ratiobench.bench.show import align_columns
 
         if not self.table:

@@ -80,7 +80,6 @@ class Entry(Part, frozen=True, omit_defaults=True):
     best: Record | None = None  # the best that is known; None as long as nothing is
 
     def count(self, figure: str) -> int:
-        """A figure of its size that is an integer; 0 if there is none."""
         value = (self.size or {}).get(figure)
         return value if isinstance(value, int) else 0
 
@@ -228,7 +227,6 @@ def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite |
 
 
 def find_certificate(address: str) -> Path:
-    """The file of the certificate ``SET/ENTRY``."""
     name, _, entry = address.rpartition("/")
     chosen = read_set(name)
     if chosen.find(entry).best is None:
@@ -262,7 +260,6 @@ class StoredRun(Part, frozen=True):
 
     @property
     def is_oracle(self) -> bool:
-        """Whether constants come from the instance itself."""
         return any(constant["source"] == "oracle" for constant in self.run["constants"])
 
 
@@ -278,7 +275,6 @@ def path_of(chosen: StandardSet) -> Path:
 
 
 def read_runs(chosen: StandardSet) -> Mapping[tuple[str, str], StoredRun]:
-    """The stored runs of a set by entry and algorithm."""
     path = path_of(chosen)
     return _read_runs(path, path.stat().st_mtime_ns) if path.exists() else {}
 

@@ -74,7 +74,6 @@ class Case:
         return (*self.algorithms, *(study.algorithm for study in self.studies))
 
     def is_served(self, algorithm: str) -> bool:
-        """Whether the case has the other days that an algorithm's name asks for."""
         word = is_informed(algorithm)
         return not word or self.prior is not None or (word in HISTORY and self.history is not None)
 

@@ -148,7 +148,6 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, suit
 def suite_of(
     data: Mapping[str, Any], source: str, folder: Path, families: Mapping[str, Family], *, alone: bool = False
 ) -> tuple[Family, suites.Suite]:
-    """The suite of a decoded document, and its family; files are named from `folder`."""
     top = convert(data, SuiteTable, source)
     failures: list[tuple[str, InputError]] = []
     for family in _candidates(top, source, families):
@@ -398,7 +397,6 @@ class _Table:
         return [str(path) for path in paths]
 
     def _runs(self, runs: Runs | None) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """What changes from run to run, of the recipe and of its prior."""
         if runs is None or isinstance(runs, int):
             yield from [({}, {})] * (runs or 1)
             return

@@ -34,7 +34,6 @@ def list_sweep_groups(results: Results) -> set[str]:
 
 
 def take_shares(results: Results) -> pd.DataFrame:
-    """The shares of OPT of all groups; without those of sweeps, unless there are no others."""
     swept = list_sweep_groups(results)
     rows = [row for row in results.records if row.group not in swept] or results.records
     return group_shares(rows, results.sense)

@@ -50,7 +50,6 @@ class ClaimSummary:
 
     @property
     def sides(self) -> tuple[Any, Any]:
-        """Both sides of left <= right on the witness, as the check gives them."""
         if self.witness is None:
             return None, None
         check = self.witness.checks[self.statement.name]
@@ -175,7 +174,6 @@ def claims_text(claims: Sequence[ClaimSummary]) -> str:
 
 
 def _checked(claims: Sequence[ClaimSummary]) -> list[ClaimSummary]:
-    """The claims that a run can violate, without those that nobody claims."""
     return [claim for claim in claims if not (claim.statement.proof or claim.statement.asked)]
 
 
@@ -198,7 +196,6 @@ def count_fallen(claims: Sequence[ClaimSummary]) -> str:
 
 
 def fallen_text(claims: Sequence[ClaimSummary]) -> list[str]:
-    """How many fell, the first of them as a table, the names of the others."""
     lines, fell = [text] if (text := count_fallen(claims)) else [], _fallen(claims)
     lines += align_columns(fallen_lines(claims)[:NAMED], indent="  ").splitlines()
     if len(fell) > NAMED:

@@ -53,13 +53,11 @@ class Comparison:
 
     @cached_property
     def values(self) -> dict[tuple[str, str], Fraction]:
-        """The values of the valid runs, by case and algorithm."""
         valid = {key: row for key, row in self.rows.items() if row.state == "ok" and row.welfare is not None}
         return {key: Fraction(row.welfare) for key, row in valid.items()}
 
     @cached_property
     def best(self) -> dict[str, Fraction]:
-        """The best value of each case with a valid run."""
         best: dict[str, Fraction] = {}
         for (case, _), value in self.values.items():
             if case not in best or is_better(value, best[case], self.sense):
@@ -87,7 +85,6 @@ class Comparison:
 
 
 def compare_runs(results: Results) -> Comparison | None:
-    """The comparison of all algorithms of a run; None if there is nothing to compare."""
     every = results.first_records
     rows = {(row.case, row.algorithm): row for row in every if row.group != COUNTEREXAMPLES}
     left_out = {row.case for row in every if row.group == COUNTEREXAMPLES}

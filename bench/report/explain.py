@@ -44,7 +44,11 @@ def explain(
     part = require_explaining(family)
     asked, claim = bool(claim), claim or part.claim
     if claim:
-        _require_claim(family, claim)
+        known = [statement.name for statement in family.statements() if not statement.proof]
+        if not known:
+            raise InputError("--claim", "", f"the family {family.name} has no claims")
+        if claim not in known:
+            raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
     family.validate_algorithm(algorithm or part.algorithm)
     problem = explain_too_large(family, instance)
     if problem:
@@ -69,16 +73,7 @@ def explain(
     return replace(whole, signs=find_used_signs(text(whole), family.notation()))
 
 
-def _require_claim(family: Family, claim: str) -> None:
-    known = [statement.name for statement in family.statements() if not statement.proof]
-    if not known:
-        raise InputError("--claim", "", f"the family {family.name} has no claims")
-    if claim not in known:
-        raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
-
-
 def verdict_text(explanation: Explanation) -> Sentence:
-    """What became of the claim; empty without one."""
     ending = explanation.ending
     if ending is None:
         return []

@@ -201,7 +201,6 @@ def _mean_lines(means: pd.DataFrame) -> Lines:
 
 
 def _mean_text(value: Any, up: bool = False) -> str:
-    """Exact figures as ever, floats with six digits."""
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:.6g}"
     return format_number(value, up=up)
@@ -272,7 +271,6 @@ def bound_of(row: Row, check: str) -> Fraction | None:
 
 
 def _over_runs(rows: Sequence[Row], check: str) -> dict[str, Any]:
-    """Verdicts and bounds of the family's main check, and the least and the largest ratio, over runs; exact."""
     bounds = [bound for row in rows if (bound := bound_of(row, check)) is not None]
     counted = Counter(verdict for row in rows if (verdict := row.verdict(check)) is not None)
     ended = [row for row in rows if row.ratio_upper is not None]
@@ -303,7 +301,6 @@ def _sweep_lines(table: pd.DataFrame, plot: Plot, ratio: str, check: str) -> Ite
 
 
 def _sweep_facts(results: Results, values: CaseValues) -> str:
-    """How well OPT is known on the instances, and how much work they were."""
     cases = {row.case: row for row in values.rows}
     known = [row for row in cases.values() if row.opt_lower is not None]
     if not known:
@@ -387,7 +384,6 @@ def _make_studies(results: Results, plot: Plot, family: Family) -> SuiteFigure:
 
 
 def list_studies(tables: Sequence[StudyTable]) -> pd.DataFrame:
-    """The rows of studies one below the other, with whose they are; one row with the reason for a study without."""
     lines: list[dict[str, Any]] = []
     for table in tables:
         head = {"case": table.case, "group": table.group, "algorithm": table.study.algorithm}

@@ -106,7 +106,6 @@ def _plain(value: Any) -> str:
 
 
 def _seconds(results: Results) -> dict[tuple[str, str, str], float]:
-    """Seconds by stage, algorithm and case; of several runs the last."""
     columns = (results.seconds[name] for name in ("stage", "algorithm", "case", "seconds"))
     return {(stage, algorithm, case): seconds for stage, algorithm, case, seconds in zip(*columns, strict=True)}
 
@@ -168,7 +167,6 @@ def text(comparison: Comparison, names: bool = False) -> str:
 
 
 def _alone(comparison: Comparison, side: str, names: bool) -> Iterator[str]:
-    """What stands in one folder only: whole cases, and algorithms in cases that the other one has, too."""
     rows = [row for row in comparison.rows if row["differs"] == [f"only {side}"]]
     other = {row["case"] for row in comparison.rows if row["b" if side == "A" else "a"]}
     for what, is_whole in (("case", True), ("algorithm", False)):

@@ -66,7 +66,6 @@ def draw_share_picture(results: Results, group: str = "") -> Picture | None:
 
 
 def list_pictures(results: Results, figures: Sequence[SuiteFigure]) -> list[Picture]:
-    """All pictures of a run that have a file: the share of OPT, the suite's figures, the performance profile."""
     share, comparison = draw_share_picture(results), compare_runs(results)
     own = [picture for figure in figures for picture in figure.pictures]
     profile = [] if comparison is None else [draw_profiles(comparison)]
@@ -97,7 +96,6 @@ def render_run(
 
 
 def _lead(results: Results, claims: Sequence[ClaimSummary], pictures: Mapping[str, Picture]) -> Iterator[Any]:
-    """The answer: shares of OPT, claims that fell, what to doubt."""
     shares = take_shares(results)
     if "share-of-opt" in pictures:
         yield pictures["share-of-opt"]
@@ -225,7 +223,6 @@ def _about_sections(results: Results, family: Family, cited: str) -> Iterator[Se
 
 
 def _terms(results: Results, family: Family) -> Iterator[Any]:
-    """What the words of the page mean: terms, proofs, algorithms, groups."""
     sense, value = results.sense, family.objective
     used = [proof for proof in Proof if (results.exact["opt_proof"] == proof.value).any()]
     terms = {
@@ -268,7 +265,6 @@ def _definitions(entries: Mapping[str, str]) -> Markup:
 
 
 def _provenance(results: Results, family: Family, cited: str) -> Iterator[Any]:
-    """How to make the page, and each case, again."""
     about = results.about
     command = about.get("command") or f"python -m ratiobench run {shlex.quote(str(about.get('suite', '')))}"
     yield Markup("<pre>{}</pre>").format(command)

@@ -131,7 +131,6 @@ def height_of(names: Sequence[str], height: float = LINE, above: float = 0.75) -
 
 
 def name_rows(axes: Axes, names: Sequence[str], own: Sequence[bool] = ()) -> None:
-    """Rows from top to bottom, the names left of them; users' algorithms are bold."""
     axes.set_yticks(range(len(names)), [break_name(name) for name in names], fontsize=8)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -405,7 +404,6 @@ def draw_profile(axes: Axes, profiles: Mapping[str, Sequence[float]], cases: Map
 
 
 def draw_times(axes: Axes, seconds: Mapping[str, Sequence[float]]) -> None:
-    """Seconds of every run on a logarithmic axis, a circle per case."""
     name_rows(axes, list(seconds))
     axes.set_xscale("log")
     for place, values in enumerate(seconds.values()):

@@ -51,7 +51,6 @@ def results_text(results: Results, family: Family) -> str:
 
 
 def _case_parts(results: Results, family: Family, head: str, spent: Mapping[tuple[str, str], float]) -> Iterator[str]:
-    """A table for each case, but for the values of sweeps."""
     swept = list_sweep_groups(results)
     cases: dict[str, list[Row]] = {}
     for row in results.records:
@@ -115,7 +114,6 @@ def _mean_parts(results: Results, head: str) -> Iterator[str]:
 
 
 def _reasons(rows: Sequence[Row], check: str) -> Iterator[str]:
-    """Why the check decided nothing, with the number of rows, most frequent first."""
     for verdict in (Verdict.UNDECIDED, Verdict.NOT_APPLICABLE):
         reasons = [row.checks[check].reason for row in rows if row.verdict(check) == verdict]
         if reasons:

@@ -77,7 +77,6 @@ def write_table(chosen: StandardSet, families: Mapping[str, Family], path: Path)
 
 
 def describe_set(chosen: StandardSet, families: Mapping[str, Family]) -> str:
-    """The tables of the page as Markdown: the instances of each family, then every improvement in order."""
     return "\n".join(_describe(chosen, families)) + "\n"
 
 
@@ -135,19 +134,16 @@ def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator
             for family, part in table.dropna(subset=name).groupby("family", sort=False)
         }
         if curves:
-            yield Picture(title, partial(draw_curves, curves=curves, words=words), name=f"growth-{name}")
+            yield Picture(title, partial(_draw_curves, curves=curves, words=words), name=f"growth-{name}")
 
 
-def draw_curves(axes: Axes, curves: Mapping[str, pd.Series[float]], words: str) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+def _draw_curves(axes: Axes, curves: Mapping[str, pd.Series[float]], words: str) -> None:
     ends = []
     for number, (name, curve) in enumerate(curves.items()):
         style = style_of(number)
         axes.plot(curve.index, curve, markersize=4, linewidth=1.2, **style)
         ends.append((curve.iloc[-1], name, style["color"]))
-    axes.set_xlabel("tasks, jobs or users")
-    axes.set_ylabel(words)
+    axes.set(xscale="log", yscale="log", xlabel="tasks, jobs or users", ylabel=words)
     axes.grid(color="#dddddd", linewidth=0.6)
     use_thousands(axes, "x")
     use_thousands(axes, "y")

@@ -116,7 +116,6 @@ def shorten_series(timeline: Timeline, series: TimeSeries) -> TimeSeries:
 
 
 def count_arrivals(timeline: Timeline) -> dict[str, list[int]]:
-    """The arrivals by outcome and place, the admitted first."""
     counts = {"admitted": list(timeline.admitted), **{name: [0] * len(timeline.times) for name in timeline.reasons}}
     for refusal in timeline.refused:
         counts[refusal.reason][refusal.time - timeline.times[0]] += 1
@@ -125,7 +124,6 @@ def count_arrivals(timeline: Timeline) -> dict[str, list[int]]:
 
 
 def draw_timeline(timeline: Timeline) -> list[Picture]:
-    """Load by part of the capacity, prices, arrivals by outcome."""
     prices = [
         Picture(title[:1].upper() + title[1:], partial(draw_series, timeline=timeline, series=series, title=title), 2.6)
         for title, series in timeline.prices.items()
@@ -162,7 +160,6 @@ def draw_series(axes: Axes, timeline: Timeline, series: Sequence[TimeSeries], ti
 
 
 def draw_arrivals(axes: Axes, timeline: Timeline) -> None:
-    """Stacked columns of the arrivals at each time, by outcome."""
     counts = count_arrivals(timeline)
     places = np.arange(len(split_times(timeline))) + 0.5
     base = np.zeros(len(places))
@@ -190,7 +187,6 @@ def _time_title(timeline: Timeline | Gantt) -> str:
 
 
 def require_drawable(gantt: Gantt) -> None:
-    """Refuse a chart that would be too large for a browser."""
     blocks = sum(len(task.blocks) for task in gantt.tasks)
     for count, most, what in ((len(gantt.rows), MOST_ROWS, "nodes"), (blocks, MOST_BLOCKS, "pieces of tasks")):
         if count > most:
@@ -218,7 +214,6 @@ def draw_gantt(gantt: Gantt) -> Picture:
 
 
 def draw_schedule(axes: Axes, gantt: Gantt) -> None:
-    """A rectangle per piece of a task, coloured by the kind of the task."""
     from matplotlib.collections import PolyCollection
 
     counts = Counter(task.kind for task in gantt.tasks)
@@ -254,7 +249,6 @@ def draw_schedule(axes: Axes, gantt: Gantt) -> None:
 
 
 def list_times(timeline: Timeline) -> Lines:
-    """The figures of the pictures, a row per place."""
     columns = {_time_title(timeline): name_times(timeline)}
     for load in timeline.loads:
         shares = shorten_series(timeline, load).mean

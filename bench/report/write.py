@@ -34,7 +34,6 @@ from ratiobench.instances.io.files import make_folder, write_atomically
 
 
 def read_folder(folder: Path, labels: Mapping[str, str] | None = None) -> tuple[Results, Family]:
-    """The results of a folder, with algorithms called by their labels, and their family."""
     results = results_of(folder)
     name = results.about.get("family")
     if name not in families():
@@ -48,15 +47,13 @@ def label_rows(results: Results, labels: Mapping[str, str]) -> Results:
     for name in labels:
         if name not in known:
             raise InputError("--label", "", explain_unknown_name(name, known))
-    if not labels:
-        return results
-    rows = [_call(row, labels[row.algorithm]) if row.algorithm in labels else row for row in results.records]
+    rows = []
+    for row in results.records:
+        if name := labels.get(row.algorithm, ""):
+            remarks = replace(row.remarks, name=name, options=())
+            row = replace(row, called=name, remarks=remarks, label=remarks.label)
+        rows.append(row)
     return replace(results, records=rows)
-
-
-def _call(row: Row, name: str) -> Row:
-    remarks = replace(row.remarks, name=name, options=())
-    return replace(row, called=name, remarks=remarks, label=remarks.label)
 
 
 def list_figures(results: Results, family: Family) -> list[SuiteFigure]:

@@ -68,7 +68,6 @@ class Results:
 
     @property
     def first_records(self) -> list[Row]:
-        """The first row of each case and algorithm."""
         first: dict[tuple[str, str], Row] = {}
         for row in self.records:
             first.setdefault((row.case, row.algorithm), row)

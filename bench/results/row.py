@@ -89,7 +89,6 @@ class Row:
 
     @property
     def is_oracle(self) -> bool:
-        """Whether constants come from the instance under test."""
         return Source.ORACLE in (self.constants_source or "").split("+")
 
     @property

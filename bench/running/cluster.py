@@ -111,7 +111,6 @@ class DaskCluster(Executor):
         )
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run the call on a worker, in a process of its own there."""
         handed: Future[T] = Future()
         call = pickle.dumps(partial(fn, *args, **kwargs), pickle.HIGHEST_PROTOCOL)
         try:
@@ -179,7 +178,6 @@ def hash_code() -> str:
 
 
 def run_piece(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Exception | None]:
-    """In a dask worker: what the call returns, or its exception."""
     if planned_by != hash_code():
         where = f"a dask worker cannot be used, on {platform.node()}"
         problem = "its version of ratiobench, or of a package, is not the one here: install the same, then restart it"

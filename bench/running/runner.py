@@ -154,7 +154,6 @@ class _Sweep:
     # 1. What there is to do: an instance, then OPT and what the solvers answer, then runs and studies.
 
     def plan(self, case: Case) -> None:
-        """Queue the generation of a case; the rest follows from what it turns out to be."""
         stored = StoredCase(
             name=case.name,
             group=case.group,
@@ -183,7 +182,6 @@ class _Sweep:
         self.planned.append(_Piece(stored, GENERATE, MAKING, "", call))
 
     def _made(self, case: StoredCase, result: work.GeneratedInstance) -> None:
-        """Write the instance, and plan OPT and the answers of the solvers."""
         for made in filter(None, (result, result.prior, result.history)):
             path = self.path(made.instance)
             if not path.exists() or read_bytes(path)[0] != made.data:
@@ -235,7 +233,6 @@ class _Sweep:
         return partial(self._call(work_of, case, *args), prior=prior)
 
     def _known_run(self, case: StoredCase, name: str, key: str, audit_key: str) -> list[StoredResult]:
-        """A run and its audit from the store, or stored with a standard set; empty if not known."""
         online = self.store.get(ONLINE, case.instance, key)
         audit = self.store.get(AUDIT, case.instance, audit_key)
         if online is not None and self.rerun and online.ok and online.payload["seconds"] is None:
@@ -425,7 +422,6 @@ def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
 
 
 def filter_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
-    """The cases whose names fit a pattern, of one of the tiers (groups)."""
     known = dict.fromkeys(case.group for case in suite.cases)
     for tier in tiers:
         require_known(tier, known, "--tier")
@@ -448,7 +444,6 @@ def _require_fitting(option: str, patterns: Sequence[str], names: Sequence[str],
 
 
 def _filter_rows(suite: Suite, options: RunOptions) -> list[Case]:
-    """The cases that the options choose, with those algorithms and studies whose names fit `--rows`."""
     cases, patterns = filter_cases(suite, options.only, options.tier), options.rows
     names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
     _require_fitting("--rows", patterns, names, f"algorithm of {suite.name}")
@@ -464,7 +459,6 @@ def _filter_rows(suite: Suite, options: RunOptions) -> list[Case]:
 
 
 def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
-    """The cases that are to be run, with what the options add to them."""
     if options.algorithms and options.rows:
         problem = "chooses of the suite's algorithms, of which none runs beside those of --algorithm"
         raise InputError("--rows", "", f"{problem}; --add NAME runs one beside them")
@@ -497,7 +491,6 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
 
 
 def _no_other_day(suite: Suite, chosen: Sequence[Case], name: str) -> str:
-    """Why no chosen case can have a row of the algorithm, and what can."""
     if len(chosen) == 1:
         problem = f"the case {chosen[0].name} of {suite.name} has no other day"
     else:
@@ -641,7 +634,6 @@ def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, An
 
 
 def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:
-    """The folders of the suite's own file and of the files that its recipes name."""
     given = {path for case in cases for path in work.paths_of(case.recipe, case.prior, case.history)}
     return tuple(sorted({str(Path(path).absolute().parent) for path in (*given, *filter(None, [suite.file]))}))
 
@@ -661,7 +653,6 @@ def find_folder(out: Path | None, suite: str, scale: str = "full", over: Sequenc
 def generate_suite(
     family: Family, suite: Suite, out: Path, only: Sequence[str] = (), tiers: Sequence[str] = ()
 ) -> list[Mapping[str, Any]]:
-    """Write the instance files of a suite, one per case, named after it."""
     written: list[Mapping[str, Any]] = []
     with fill_folder(out) as beside:
         for case in filter_cases(suite, only, tiers):

@@ -214,7 +214,6 @@ def store_runs(
 def fetch(
     chosen: sets.StandardSet, entries: Sequence[sets.Entry], folder: Path, tell: Callable[[str], None]
 ) -> list[Path]:
-    """Write the instances' files and their certificates into a folder; each is checked against the set first."""
     make_folder(folder)
     written = []
     for entry in entries:

@@ -36,7 +36,7 @@ listener: Tell | None = None
 
 
 def load_imports() -> None:
-    """Load what every piece needs; what fails here fails again, with its reason, in the piece."""
+    """What fails here fails again, with its reason, in the piece."""
     with contextlib.suppress(Exception):
         families()
 
@@ -84,7 +84,6 @@ def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
 
 
 def paths_of(*recipes: Mapping[str, Any] | None) -> list[str]:
-    """The instance files that recipes name."""
     paths: list[str] = []
     for recipe in recipes:
         if recipe is not None and recipe.get("kind") == "file":
@@ -136,7 +135,6 @@ def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key:
 
 
 def _encoded(family: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
-    """The report as JSON values, and its solution as a gzipped document."""
     document = json.dumps(family.solution_document(report.solution)).encode()
     return report_payload(report), gzip.compress(document, compresslevel=6, mtime=0)
 

@@ -133,14 +133,14 @@ class Store:
 
     def _prepare(self, create: bool) -> None:
         with _plain_words(self.path):
-            [application], [version] = (self._one(f"PRAGMA {p}") for p in ("application_id", "user_version"))
-            tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            application, version = (self._one(f"PRAGMA {name}") for name in ("application_id", "user_version"))
+            tables = self._one("SELECT count(*) FROM sqlite_master")
             if tables and application != _APPLICATION:
                 raise InputError(str(self.path), "", "an SQLite file, but not a result store of ratiobench")
             if tables and version != VERSION:
                 problem = f"a store of version {version}; this program reads {VERSION}: run the suite into a new folder"
                 raise InputError(str(self.path), "", problem)
-            if self._one("PRAGMA quick_check(1)")[0] != "ok":
+            if self._one("PRAGMA quick_check(1)") != "ok":
                 raise sqlite3.DatabaseError("malformed")
             if not tables and not create:
                 raise InputError(str(self.path), "", EMPTY)
@@ -150,18 +150,14 @@ class Store:
                     f"PRAGMA user_version = {VERSION}; COMMIT;"
                 )
 
-    def _one(self, query: str) -> tuple[Any, ...]:
-        row: tuple[Any, ...] = self.connection.execute(query).fetchone()
-        return row
-
-    def close(self) -> None:
-        self.connection.close()
+    def _one(self, query: str) -> Any:
+        return self.connection.execute(query).fetchone()[0]
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self.connection.close()
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -212,7 +208,6 @@ class Store:
             self.connection.executemany("DELETE FROM cases WHERE name = ?", gone)
 
     def about(self) -> dict[str, Any]:
-        """What `begin` noted last; empty before."""
         with _plain_words(self.path):
             row = self.connection.execute("SELECT content FROM about WHERE name = 'run'").fetchone()
         return {} if row is None else self._object(row[0], "about")
@@ -233,7 +228,6 @@ class Store:
 
 @contextlib.contextmanager
 def _plain_words(path: Path) -> Iterator[None]:
-    """SQLite's errors as one line each."""
     try:
         yield
     except sqlite3.Error as error:

@@ -88,8 +88,7 @@ class SearchProblem(ABC, Generic[Candidate]):
         """What makes a witness small: tasks first, and with random changes then slots and nodes."""
 
     @abstractmethod
-    def restore(self, data: Any, source: str, key: str) -> Candidate:
-        """The candidate of a state's JSON values."""
+    def restore(self, data: Any, source: str, key: str) -> Candidate: ...
 
     @abstractmethod
     def make_instance(self, candidate: Candidate, name: str, origin: Document) -> Any: ...
@@ -103,7 +102,6 @@ class SearchProblem(ABC, Generic[Candidate]):
         raise InputError("--exact", "", f"there is no such search for {self.name}")
 
     def conclude(self, result: SearchResult, found: Found[Candidate] | None, settings: SearchSettings) -> SearchResult:
-        """The result with the candidate as an instance, and the audit's own verdict on it."""
         if found is None:
             return result
         left, right, score = found.measure
@@ -320,7 +318,6 @@ def search_problem(
     keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> SearchResult:
-    """Search, from the state of an earlier search (None: from the start)."""
     if settings.exact:
         return problem.search_exactly(settings, tell)
     search = LocalSearch(problem, settings, tell)
