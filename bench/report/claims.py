@@ -135,10 +135,7 @@ def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
         lines.append(
             {
                 "claim": statement.name,
-                "statement": statement.statement,
-                "source": statement.source,
-                "standing": statement.standing,
-                "assumptions": statement.assumptions,
+                **{name: getattr(statement, name) for name in ("statement", "source", "standing", "assumptions")},
                 "proof_assumes": statement.proof_assumes or None,
                 **{verdict.value.replace(" ", "_"): claim.counts[verdict] for verdict in Verdict},
                 "assumption_fails": claim.failing,

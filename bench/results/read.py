@@ -189,8 +189,18 @@ class _Reader:
         rows: list[list[Row]] = []
         for name, repetition, key in case.runs():
             cells = head | {"algorithm": name, "label": name, "algorithm_key": key, "remarks": Remarks(name)}
-            cells |= self._run(case, name, online[key], made, head)
-            cells |= self._audit(case, name, key, online[key], cells["reason"])
+            run = online[key]
+            if isinstance(run, Online):
+                cells |= _run_columns(run, head["opt_lower"], head["opt_upper"], self.sense)
+                if run.seconds is not None:
+                    self._note(case, name, DECIDING, run.seconds)
+            elif isinstance(run, Failed):
+                cells |= {"state": "failed", "reason": run.reason}
+            elif isinstance(made, Failed):
+                cells |= {"state": "failed", "reason": f"no instance: {made.reason}"}
+            else:
+                cells |= {"state": "missing", "reason": "not run yet"}
+            cells |= self._audit(case, name, key, run, cells["reason"])
             if repetition == 1:
                 rows.append([])
             rows[-1].append(Row(**cells))
@@ -211,9 +221,8 @@ class _Reader:
             if run.valid and ratios.beats_bound(opt.lower, opt.upper, run.welfare, self.sense):
                 where = f"case {shorten(case.name)}, online of {shorten(name)}, welfare"
                 beyond = "above" if self.sense is Sense.MOST else "below"
-                problem = (
-                    f"{shorten(run.welfare)} is {beyond} the bound {shorten(getattr(opt, self.sense.bound))} on OPT"
-                )
+                bound = shorten(getattr(opt, self.sense.bound))
+                problem = f"{shorten(run.welfare)} is {beyond} the bound {bound} on OPT"
                 raise InputError(str(self.store.path), where, problem)
             if run.valid and ratios.is_better(run.welfare, ends[self.sense.verified], self.sense):
                 ends[self.sense.verified], source = Fraction(run.welfare), name
@@ -223,26 +232,10 @@ class _Reader:
             "opt_lower": lower,
             "opt_lower_source": source,
             "opt_upper": upper,
-            "opt_proof": opt.proof,
-            "opt_formulation": opt.formulation,
-            "opt_backend": opt.backend,
             "opt_solver": (opt.solver or {}).get("solver", ""),
             "opt_gap": ratios.gap(lower, upper),
-            "opt_time_limited": opt.time_limited,
+            **{f"opt_{name}": getattr(opt, name) for name in ("proof", "formulation", "backend", "time_limited")},
         }
-
-    def _run(
-        self, case: StoredCase, name: str, run: Piece | None, made: Piece | None, head: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        if isinstance(run, Online):
-            if run.seconds is not None:
-                self._note(case, name, DECIDING, run.seconds)
-            return _run_columns(run, head["opt_lower"], head["opt_upper"], self.sense)
-        if isinstance(run, Failed):
-            return {"state": "failed", "reason": run.reason}
-        if isinstance(made, Failed):
-            return {"state": "failed", "reason": f"no instance: {made.reason}"}
-        return {"state": "missing", "reason": "not run yet"}
 
     def _audit(self, case: StoredCase, name: str, key: str, run: Piece | None, reason: str | None) -> dict[str, Any]:
         audit = self._get(case, "audit", case.audit_key(key), name)

@@ -263,7 +263,10 @@ class LocalSearch(Generic[Candidate]):
             raise InputError(source, "", f"{shorten(data)} is not an object")
         for key, own in self._head.items():
             if data.get(key) != own:
-                raise InputError(source, key, f"{_shorten(data.get(key))} is not this search's: {_shorten(own)}")
+                here, this = (
+                    str(dict(value)) if isinstance(value, Mapping) else shorten(value) for value in (data.get(key), own)
+                )
+                raise InputError(source, key, f"{here} is not this search's: {this}")
         for key in ("tries", "round", "step", "words", "tasks"):
             if type(data.get(key)) is not int or data[key] < 0:
                 raise InputError(source, key, f"{shorten(data.get(key))} is not an integer of at least 0")
@@ -304,10 +307,6 @@ class LocalSearch(Generic[Candidate]):
             against=settings.against,
         )  # fmt: skip
         return problem.conclude(result, best, settings)
-
-
-def _shorten(value: Any) -> str:
-    return str(dict(value)) if isinstance(value, Mapping) else shorten(value)
 
 
 def search_problem(
