@@ -21,8 +21,6 @@ EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue"
 # Columns that stand side by side, as NAME_a and NAME_b; the first five are exact figures
 SHOWN = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper", "seconds", "state", "algorithm_key")
 SHORTEST = 0.001  # Seconds: pairs that are both shorter are all timer and no work
-CONFIDENCE = Fraction(95, 100)
-PACE = ("stage", "algorithm", "pairs", "median", "low", "high", "beyond_noise")  # Columns of seconds, B over A
 MARGIN = 1.05  # Ratios of seconds nearer to 1 than this are the same, however many cases say otherwise
 
 
@@ -53,7 +51,14 @@ def compare(a: Path, b: Path) -> Comparison:
             row[side] = {name: cells[name] for name in (*SHOWN, "ratio")} if cells else {}
         rows.append(row)
     suites = (str(left.about["suite"]), str(right.about["suite"]))
-    return Comparison(str(a), str(b), suites, list(_unlike(left, right)), rows, list(_paces(left, right)))
+    mine, theirs = _circumstances(left), _circumstances(right)
+    unlike = [
+        (name, _plain(mine.get(name)), _plain(theirs.get(name)))
+        for name in dict.fromkeys((*mine, *theirs))
+        if mine.get(name) != theirs.get(name)
+        and ((name in mine and name in theirs) or not name.startswith("version of "))
+    ]
+    return Comparison(str(a), str(b), suites, unlike, rows, list(_paces(left, right)))
 
 
 def _rows(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
@@ -76,14 +81,6 @@ def _differences(a: Mapping[str, Any], b: Mapping[str, Any], checks: Sequence[st
     ):
         yield "OPT contradiction"
     yield from (name for name in (*EXACT, *checks) if a.get(name) != b.get(name))
-
-
-def _unlike(a: Results, b: Results) -> Iterator[tuple[str, str, str]]:
-    one, other = _circumstances(a), _circumstances(b)
-    for name in dict.fromkeys((*one, *other)):
-        both = name in one and name in other
-        if one.get(name) != other.get(name) and (both or not name.startswith("version of ")):
-            yield name, _plain(one.get(name)), _plain(other.get(name))
 
 
 def _circumstances(results: Results) -> dict[str, Any]:
@@ -131,7 +128,7 @@ def compare_pace(ratios: Sequence[float]) -> dict[str, Any]:
     median = math.exp(statistics.median(map(math.log, ordered)))
     # The interval from the k-th smallest to the k-th largest misses with probability 2 P(Binomial(n, 1/2) < k).
     count, missed, left_out = len(ordered), 0, 0
-    while Fraction(2 * (missed + math.comb(count, left_out)), 2**count) <= 1 - CONFIDENCE:
+    while Fraction(2 * (missed + math.comb(count, left_out)), 2**count) <= Fraction(5, 100):
         missed += math.comb(count, left_out)
         left_out += 1
     low, high = (ordered[left_out - 1], ordered[-left_out]) if left_out else (None, None)
@@ -156,7 +153,14 @@ def text(comparison: Comparison, names: bool = False) -> str:
     if comparison.paces:
         rule = "median over the cases of both, and its interval (sign test, at least 95 %), marked from 5 % on"
         parts.append(f"Seconds, B over A: {rule}:")
-        parts.append(align_columns([_pace_line(pace) for pace in comparison.paces], indent="  "))
+        lines = []
+        for pace in comparison.paces:
+            line = {"Stage": pace["stage"], "algorithm": pace["algorithm"], "pairs": str(pace["pairs"])}
+            low, high = pace["low"], pace["high"]
+            interval = "too few pairs" if low is None else f"[{low:.3g}, {high:.3g}]"
+            differs = ("! slower" if low > 1 else "! faster") if pace["beyond_noise"] else ""
+            lines.append(line | {"B/A": f"{pace['median']:.3g}", "interval": interval, "Differs": differs})
+        parts.append(align_columns(lines, indent="  "))
     different = sum(bool(row["differs"]) for row in both)
     marked = sum(pace["beyond_noise"] for pace in comparison.paces)
     parts.append(
@@ -190,18 +194,6 @@ def _line(row: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _pace_line(pace: Mapping[str, Any]) -> dict[str, str]:
-    low, high = pace["low"], pace["high"]
-    return {
-        "Stage": pace["stage"],
-        "algorithm": pace["algorithm"],
-        "pairs": str(pace["pairs"]),
-        "B/A": f"{pace['median']:.3g}",
-        "interval": "too few pairs" if low is None else f"[{low:.3g}, {high:.3g}]",
-        "Differs": ("! slower" if low > 1 else "! faster") if pace["beyond_noise"] else "",
-    }
-
-
 def exact_frame(comparison: Comparison) -> pd.DataFrame:
     """One line per row: case, algorithm, differs, then every column of `SHOWN` of A and of B; exact fractions."""
     lines = []
@@ -219,7 +211,8 @@ def as_frame(comparison: Comparison) -> pd.DataFrame:
         frame[name] = exact[name].astype("float64" if figure in SHOWN[:6] else "string")
         if figure in SHOWN[:5]:
             frame[f"{name}_exact"] = exact[name]
-    frame.attrs = {"unlike": list(comparison.unlike), "seconds": pd.DataFrame(comparison.paces, columns=PACE)}
+    pace = ("stage", "algorithm", "pairs", "median", "low", "high", "beyond_noise")
+    frame.attrs = {"unlike": list(comparison.unlike), "seconds": pd.DataFrame(comparison.paces, columns=pace)}
     return frame
 
 

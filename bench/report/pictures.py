@@ -67,13 +67,8 @@ class Picture:
         logging.getLogger("matplotlib").setLevel(logging.ERROR)  # of a home folder that cannot be written
         import matplotlib as mpl
 
-        style: Any = {
-            "svg.hashsalt": self.title,
-            "svg.fonttype": "none",
-            "font.size": 9,
-            "axes.linewidth": 0.6,
-            "text.parse_math": False,
-        }
+        style: Any = {"svg.hashsalt": self.title, "svg.fonttype": "none", "text.parse_math": False}
+        style |= {"font.size": 9, "axes.linewidth": 0.6}
         dates = {"svg": "Date", "pdf": "CreationDate"}
         with mpl.rc_context(style), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph")  # of names in other scripts, which a browser has fonts for
@@ -100,10 +95,8 @@ class Picture:
         kind = file.suffix.lower() or FORMATS[0]
         if kind not in FORMATS:
             raise InputError(str(file), "", f"a picture is saved as {', '.join(FORMATS)}, not as {shorten(kind)}")
-        data = io.BytesIO()
-        if kind == ".svg":
-            data.write(f"{self.svg}\n".encode())
-        else:
+        data = io.BytesIO(f"{self.svg}\n".encode() if kind == ".svg" else b"")
+        if kind != ".svg":
             self._write(data, kind[1:])
         write_atomically(file, data.getvalue())
         return file
@@ -156,10 +149,8 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], height: float
         place = max(least, min(places[number], 1 - step * behind))
         least = place + step
         _, text, color = ends[number]
-        axes.text(
-            1.015, place, make_printable(text, 60), transform=axes.transAxes, va="center", color=color,
-            fontsize=8,
-        )  # fmt: skip
+        style: dict[str, Any] = {"transform": axes.transAxes, "va": "center", "color": color, "fontsize": 8}
+        axes.text(1.015, place, make_printable(text, 60), **style)
 
 
 def pick_quantiles(values: Sequence[Any], count: int = DOTS) -> Sequence[Any]:
@@ -201,9 +192,8 @@ def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
     firsts = [rows.loc[[name]].iloc[0] for name in order]
     name_rows(axes, [f"{row['name']}{' *' * row['oracle']}" for row in firsts], list(map(is_user_algorithm, order)))
     is_loss = any(value is not None and value < 0 for value in shares["reached"])
-    axes.set_xlim(LOSS if is_loss else 0, 101)
+    axes.set(xlim=(LOSS if is_loss else 0, 101), xlabel="share of OPT, percent (100 is optimal)")
     axes.axvline(100, color=OPT, linewidth=1)
-    axes.set_xlabel("share of OPT, percent (100 is optimal)")
     if len(groups) > GROUPS:
         for name, line in place.items():
             values = sorted(value for value in shares[shares["algorithm"] == name]["reached"] if value is not None)
@@ -330,9 +320,7 @@ def draw_mean_lines(
             _draw_mean(axes, place, row, scale, style["color"], upright=True)
         ends.append((heights[-1], rows[0].name, style["color"]))
     axes.set_xticks(range(len(groups)), shorten_groups(groups))
-    axes.set_xlim(-0.5, len(groups) - 0.5)
-    axes.set_xlabel(axis)
-    axes.set_ylabel(title)
+    axes.set(xlim=(-0.5, len(groups) - 0.5), xlabel=axis, ylabel=title)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     use_thousands(axes, "y")
     label_ends(axes, ends)
@@ -356,9 +344,7 @@ def draw_bounds(axes: Axes, table: pd.DataFrame, groups: Sequence[str], title: s
         return
     strip = axes.inset_axes((0, 1.04, 1, 0.3))
     strip.spines[["top", "right"]].set_visible(False)
-    strip.set_yscale("log")
-    strip.set_xlim(axes.get_xlim())
-    strip.set_xticks([])
+    strip.set(yscale="log", xlim=axes.get_xlim(), xticks=[])
     strip.grid(axis="y", color="#dddddd", linewidth=0.6)
     names = list(dict.fromkeys(known["algorithm"]))
     for number, name in enumerate(names):
@@ -389,10 +375,8 @@ def draw_profile(axes: Axes, profiles: Mapping[str, Sequence[float]], cases: Map
         xs, ys = zip(*steps, (high, last), strict=True)
         axes.step(xs, [100 * y for y in ys], where="post", linewidth=0.8 if number is None else 1.5, **style)
         ends.append((100 * last - (1 - good[name]), name, style["color"]))
-    axes.set_xlim(1, high)
-    axes.set_ylim(0, 102)
-    axes.set_xlabel("factor of the best run of the case")
-    axes.set_ylabel("share of cases, percent")
+    axes.set(xlim=(1, high), ylim=(0, 102))
+    axes.set(xlabel="factor of the best run of the case", ylabel="share of cases, percent")
     axes.grid(color="#dddddd", linewidth=0.6)
     shown: list[float] = []
     for value in (1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000):

@@ -178,8 +178,7 @@ def _name_time_axis(axes: Axes, timeline: Timeline) -> None:
     names = [re.sub(r" to \S+", "", name) for name in name_times(timeline)]
     step = max(1, -(-len(names) // (5 if timeline.clock else 12)))
     axes.set_xticks([place + 0.5 for place in range(0, len(names), step)], names[::step])
-    axes.set_xlim(0, len(names))
-    axes.set_xlabel(_time_title(timeline))
+    axes.set(xlim=(0, len(names)), xlabel=_time_title(timeline))
 
 
 def _time_title(timeline: Timeline | Gantt) -> str:
@@ -230,8 +229,7 @@ def draw_schedule(axes: Axes, gantt: Gantt) -> None:
         label = f"{kind} ({counts[kind]:,})"
         axes.add_collection(PolyCollection(corners, facecolor=color, edgecolor="white", linewidth=0.3, label=label))
     rows = max(1, len(gantt.rows))
-    axes.set_xlim(0, len(gantt.times))
-    axes.set_ylim(rows, 0)
+    axes.set(xlim=(0, len(gantt.times)), ylim=(rows, 0))
     step = -(-rows // 25)
     axes.set_yticks([row + 0.5 for row in range(0, len(gantt.rows), step)], gantt.rows[::step], fontsize=7)
     first = 0
