@@ -11,22 +11,26 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.explanation import Figure, Sentence
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results import ratios
 from ratiobench.bench.results.row import Row
-from ratiobench.formulations.report import Exact
+from ratiobench.formulations.report import Exact, solver_number
 from ratiobench.instances.io.errors import make_printable
 from ratiobench.instances.io.files import write_atomically
+
+if TYPE_CHECKING:
+    from ratiobench.formulations.crosscheck import CrossCheck
 
 NAMED = 2  # Failing assumptions that a cell names; of more it gives the number
 WIDTH = 118  # Columns of a terminal for tables that wrap
 WORD = 36  # Letters of a word that no column breaks
 CELL, LAST_CELL = 200, 1000  # Characters of a cell in a text table: the last one of a row makes no other row longer
 SENTENCE = 300  # Characters of words in a sentence; more are cut off
+SOLVERS = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP", "gurobi": "Gurobi", "cpsat": "CP-SAT"}  # By their authors
 Lines = Sequence[Mapping[str, str]]  # A table: its rows have the same keys, which are the headings
 
 
@@ -263,3 +267,56 @@ def sentence_text(sentence: Sentence) -> str:
         for part, text in zip(sentence, texts, strict=True)
     ]
     return "".join(" ".join(text.split("\n")) for text in shown).replace("....", "...")
+
+
+def crosscheck_lines(crosscheck: CrossCheck) -> list[dict[str, str]]:
+    lines = []
+    for row, why in zip(crosscheck.rows, crosscheck.differs, strict=True):
+        answer = row.answer
+        lines.append(
+            {
+                "Formulation": answer.formulation,
+                "Solver": f"{answer.backend} {answer.solver}".strip(),
+                "columns": f"{answer.columns:,}" if answer.columns else "-",
+                "rows": f"{answer.rows:,}" if answer.rows else "-",
+                "build s": f"{answer.build_seconds:.2f}",
+                "solve s": f"{answer.solve_seconds:.2f}",
+                "Status": answer.status.value,
+                "bound": "-" if answer.bound is None else solver_number(answer.bound),
+                "value": "-" if answer.value is None else solver_number(answer.value),
+                "verified": "-" if answer.verified is None else ratios.format_truncated(answer.verified),
+                "Verdict": "differs" if why else "agrees" if answer.answered else "no answer",
+            }
+        )
+    return lines
+
+
+def solver_lines(crosscheck: CrossCheck, unit: str) -> list[str]:
+    """One sentence for each solver's answer for the program as printed, beside the interval on OPT."""
+    lines = []
+    for row, why in zip(crosscheck.rows, crosscheck.differs, strict=True):
+        verdict = f"differs: it {why}" if why else "agrees" if row.answer.answered else row.answer.message
+        lines.append(make_printable(f"P as printed, {row.answer.text()} {unit}: {verdict}", SENTENCE))
+    return lines
+
+
+def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
+    if not solvers:
+        return ""
+    agree = sum(result.agree for result in solvers.values())
+    asked = dict.fromkeys(row.answer.backend for result in solvers.values() for row in result.rows)
+    named = " and ".join(SOLVERS.get(name, name) for name in asked)
+    proved = sum(result.optimal() == len(result.rows) for result in solvers.values())
+    text = (
+        f"P as printed, built with PuLP: {named} agree on {agree} of {len(solvers)} cases, and with the interval on OPT"
+    )
+    return f"{text}; on {proved} both end as optimal."
+
+
+def crosscheck_interval(crosscheck: CrossCheck) -> str:
+    """What all rows together say of OPT."""
+    if crosscheck.lower is None or crosscheck.upper is None:
+        return "no interval on OPT"
+    if crosscheck.lower == crosscheck.upper:
+        return f"OPT = {ratios.format_truncated(crosscheck.upper)}"
+    return f"OPT in [{format_number(crosscheck.lower)}, {format_number(crosscheck.upper, up=True)}]"

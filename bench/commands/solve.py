@@ -229,8 +229,7 @@ def crosscheck(
         return {**about, **ends, **counts, "rows": answers.documents()}
 
     def lines() -> Iterator[str]:
-        from ratiobench.bench.report.crosscheck import crosscheck_lines, interval_of
-        from ratiobench.bench.show import align_columns
+        from ratiobench.bench.show import align_columns, crosscheck_interval, crosscheck_lines
 
         yield align_columns(crosscheck_lines(answers)).removesuffix("\n")
         for row, why in zip(answers.rows, answers.differs, strict=True):
@@ -238,7 +237,7 @@ def crosscheck(
             if message:
                 yield make_printable(f"{row.answer.formulation} / {row.answer.backend}: {message}", WIDEST)
         ended = f"{answers.optimal()} of {len(answers.rows)} rows end as optimal"
-        yield f"{answers.verdict}: {interval_of(answers)} {family.unit} ({ended})"
+        yield f"{answers.verdict}: {crosscheck_interval(answers)} {family.unit} ({ended})"
 
     return Outcome(result, lines(), document)
 

@@ -15,18 +15,16 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_suite_if_any
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import is_informed
-from ratiobench.bench.report.answer import group_words, list_doubts, name_groups, share_lines, take_shares
+from ratiobench.bench.report import rows
 from ratiobench.bench.report.claims import ClaimSummary, claims_section, count_fallen, fallen_lines
 from ratiobench.bench.report.compare import compare_runs, count_wins, draw_profiles, list_profiles, take_significance
-from ratiobench.bench.report.crosscheck import agreement_text, crosscheck_lines
 from ratiobench.bench.report.figures import SuiteFigure
 from ratiobench.bench.report.pictures import GROUPS, LINE, Picture, draw_shares, draw_times, height_of
-from ratiobench.bench.report.rows import ROWS, row_lines, size_text
 from ratiobench.bench.report.tables import Section, list_html, render_page, table_html
 from ratiobench.bench.results.means import group_shares
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import is_user_algorithm
-from ratiobench.bench.show import Lines, count_text, list_names
+from ratiobench.bench.show import Lines, agreement_text, count_text, crosscheck_lines, list_names
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.formulations.report import Proof
 
@@ -50,12 +48,12 @@ _PAIRED = (
 
 def draw_share_picture(results: Results, group: str = "") -> Picture | None:
     """The share of OPT of each algorithm, in all groups or in one; None before anything has a share."""
-    shares = group_shares(results.records, results.sense) if group else take_shares(results)
+    shares = group_shares(results.records, results.sense) if group else rows.take_shares(results)
     if group:
         shares = shares[shares["group"] == group]
     if not any(value is not None for value in shares["reached"]):
         return None
-    shares = shares.assign(group=shares["group"].map(name_groups(shares, group_words(results))))
+    shares = shares.assign(group=shares["group"].map(rows.name_groups(shares, rows.group_words(results))))
     names = list(dict.fromkeys(shares["name"]))
     groups = shares["group"].nunique()
     height = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
@@ -96,7 +94,7 @@ def render_run(
 
 
 def _lead(results: Results, claims: Sequence[ClaimSummary], pictures: Mapping[str, Picture]) -> Iterator[Any]:
-    shares = take_shares(results)
+    shares = rows.take_shares(results)
     if "share-of-opt" in pictures:
         yield pictures["share-of-opt"]
         ratio = {Sense.MOST: "ALG over the proved bound on OPT", Sense.LEAST: "the proved bound on OPT over ALG"}
@@ -107,12 +105,12 @@ def _lead(results: Results, claims: Sequence[ClaimSummary], pictures: Mapping[st
             "reached. Thick: the certified interval of the mean. Thin: from the least to the largest case."
         )
     if len(shares):
-        yield table_html(share_lines(shares, group_words(results)), "Share of OPT by algorithm")
+        yield table_html(rows.share_lines(shares, rows.group_words(results)), "Share of OPT by algorithm")
     if fallen := count_fallen(claims):
         yield fallen
         if lines := fallen_lines(claims):
             yield table_html(lines, "Claims that fell")
-    if doubts := list_doubts(results):
+    if doubts := rows.list_doubts(results):
         yield list_html(doubts, "doubts")
     about = results.about
     if summary := str(about.get("summary", "")):
@@ -198,12 +196,12 @@ def _row_sections(results: Results, family: Family) -> Iterator[Section]:
     if spent:
         times = Picture("Run time", partial(draw_times, seconds=spent), height_of(list(spent)))
         yield Section("Run time", [times], "times")
-    if len(results.records) > ROWS:
+    if len(results.records) > rows.ROWS:
         yield Section("All rows", [f"{len(results.records):,} rows are in `results.csv`."], "rows")
     elif results.records:
         ids = [f"row-{place}" for place in range(len(results.records))]
         text = "Exact figures of all columns, and both sides of every claim, are in `results.csv`."
-        yield Section("All rows", [text, table_html(row_lines(results, family), "All rows", ids)], "rows")
+        yield Section("All rows", [text, table_html(rows.row_lines(results, family), "All rows", ids)], "rows")
 
 
 def _about_sections(results: Results, family: Family, cited: str) -> Iterator[Section]:
@@ -246,7 +244,7 @@ def _terms(results: Results, family: Family) -> Iterator[Any]:
         heads[head] = "yours" if own else re.split(r"; (?=\w+=)", known.get(head, "an algorithm"))[0]
     yield Markup("<h3>Algorithms</h3>")
     yield _definitions(heads)
-    words = group_words(results)
+    words = rows.group_words(results)
     cases: dict[str, list[str]] = {}
     for case in results.cases:
         cases.setdefault(case.group, []).append(case.name)
@@ -294,7 +292,7 @@ def _case_line(case: StoredCase) -> dict[str, Any]:
     ]
     return {
         "Case": case.name,
-        "Size": size_text(case.describe),
+        "Size": rows.size_text(case.describe),
         "INSTANCE": Markup("<code>{}</code>").format(case.instance),
         "Recipe": Markup("<code>{}</code>").format(json.dumps(case.recipe)),
         "SETTINGS": " ".join(settings) or "-",

@@ -17,10 +17,9 @@ from typing import Any
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import read_set, shipped_sets
-from ratiobench.bench.report.answer import answer_lines
 from ratiobench.bench.report.claims import claims_frame, claims_text, summarise_claims
 from ratiobench.bench.report.figures import SuiteFigure, make_figure
-from ratiobench.bench.report.rows import results_text
+from ratiobench.bench.report.rows import answer_lines, results_text
 from ratiobench.bench.report.tables import csv_of
 from ratiobench.bench.results.means import group_shares
 from ratiobench.bench.results.read import Results, stages

@@ -389,8 +389,7 @@ class _Sweep:
 
 def _case_table(family: Family, store: Store, name: str) -> str:
     """The table of a case that is done, as the report prints it; empty if it prints none."""
-    from ratiobench.bench.report.answer import list_sweep_groups  # with pandas
-    from ratiobench.bench.report.rows import results_text
+    from ratiobench.bench.report.rows import list_sweep_groups, results_text  # with pandas
     from ratiobench.bench.results.read import read_results
 
     results = read_results(store)

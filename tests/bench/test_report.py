@@ -400,11 +400,11 @@ def test_the_witness_of_a_claim_has_the_command_that_shows_it(found: Results) ->
 
 def test_a_suite_about_verdicts_has_them_first(page: str, found: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the sections; groups are called as the suite calls them."""
-    from ratiobench.bench.report import answer
     from ratiobench.bench.report import page as pages
+    from ratiobench.bench.report import rows
 
     suite = replace(families()["toy"].suites()[0], verdicts_first=True, groups={"even": "even ones"})
-    for module in (answer, pages):
+    for module in (rows, pages):
         monkeypatch.setattr(module, "find_suite_if_any", lambda _: suite)
     changed = page_of(found)
     assert changed.index('id="claims"') < changed.index('id="compare"')
