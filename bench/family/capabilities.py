@@ -12,7 +12,6 @@ from ratiobench.instances.io.display import format_decimal
 
 if TYPE_CHECKING:
     from ratiobench.bench.family.checks import Check
-    from ratiobench.bench.family.contract import NamedSummary
     from ratiobench.bench.family.explanation import Explanation
     from ratiobench.bench.family.suite import Study
     from ratiobench.formulations.report import Exact, SolveReport
@@ -72,7 +71,7 @@ SearchFunction = Callable[
 class CounterexampleSearch:
     """The search for instances that violate a claim."""
 
-    claims: Callable[[], Sequence[NamedSummary]]
+    claims: Callable[[], Sequence[str]]
     # (claim, settings, state, source, keep, tell): search, from the state of an earlier search (None: from the start;
     # `source` names its file). `keep` is called with the state (JSON values) after every improvement and at the end,
     # `tell` with a line of progress about once a second. InputError for a claim or state that cannot be used.

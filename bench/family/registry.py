@@ -63,10 +63,10 @@ def _family_of(module: str) -> Family:
 def claim_searches() -> dict[str, tuple[Family, SearchFunction]]:
     """Who can search for a violation of which claim; of one name the first family in alphabetical order."""
     return {
-        each.name: (family, search.search)
+        claim: (family, search.search)
         for family in reversed(list(families().values()))
         if (search := family.counterexample_search) is not None
-        for each in search.claims()
+        for claim in search.claims()
     }
 
 

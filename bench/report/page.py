@@ -25,7 +25,6 @@ from ratiobench.bench.results.means import group_shares
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import is_user_algorithm
 from ratiobench.bench.show import Lines, agreement_text, count_text, crosscheck_lines, list_names
-from ratiobench.bench.storage.store import StoredCase
 from ratiobench.formulations.report import Proof
 
 PARTS = (("only", "cases"), ("rows", "algorithms"))  # What may be chosen of a suite, as the store names it
@@ -58,16 +57,15 @@ def draw_share_picture(results: Results, group: str = "") -> Picture | None:
     groups = shares["group"].nunique()
     height = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
     legend = 0.2 * -(-groups // 3) if 1 < groups <= GROUPS else 0.0
-    title = f"Share of OPT{f', {group}' if group else ''}"
-    draw = partial(draw_shares, shares=shares)
-    return Picture(title, draw, height_of(names, height, 0.75 + legend), "share-of-opt")
+    title, height = f"Share of OPT{f', {group}' if group else ''}", height_of(names, height, 0.75 + legend)
+    return Picture(title, partial(draw_shares, shares=shares), height, "share-of-opt")
 
 
 def list_pictures(results: Results, figures: Sequence[SuiteFigure]) -> list[Picture]:
     share, comparison = draw_share_picture(results), compare_runs(results)
-    own = [picture for figure in figures for picture in figure.pictures]
-    profile = [] if comparison is None else [draw_profiles(comparison)]
-    return [*([] if share is None else [share]), *own, *profile]
+    pictures = [share, *(picture for figure in figures for picture in figure.pictures)]
+    pictures.append(None if comparison is None else draw_profiles(comparison))
+    return [picture for picture in pictures if picture is not None]
 
 
 def render_run(
@@ -249,12 +247,8 @@ def _terms(results: Results, family: Family) -> Iterator[Any]:
     for case in results.cases:
         cases.setdefault(case.group, []).append(case.name)
     yield Markup("<h3>Groups</h3>")
-    yield _definitions(
-        {
-            group: f"{words.get(group, '')} {count_text(len(names), 'case')}: {list_names(names, 6)}".strip()
-            for group, names in cases.items()
-        }
-    )
+    groups = {group: f"{count_text(len(names), 'case')}: {list_names(names, 6)}" for group, names in cases.items()}
+    yield _definitions({group: f"{words.get(group, '')} {text}".strip() for group, text in groups.items()})
 
 
 def _definitions(entries: Mapping[str, str]) -> Markup:
@@ -280,21 +274,13 @@ def _provenance(results: Results, family: Family, cited: str) -> Iterator[Any]:
         f"python -m ratiobench simulate $CASE --algorithm NAME{timeline}\n"
         "python -m ratiobench audit $CASE --algorithm NAME SETTINGS"
     )
-    if results.cases:
-        yield [_case_line(case) for case in results.cases]
-
-
-def _case_line(case: StoredCase) -> dict[str, Any]:
-    settings = [f"--{key} {value}" for key, value in case.solve.items() if value not in ("auto", None, 0.0)]
-    words = dict.fromkeys(is_informed(name) for name, _ in case.algorithms)
-    priors = [
-        f"prior={word}: instances/{case.find_prior(word)}.json.gz" for word in words if word and case.find_prior(word)
-    ]
-    return {
-        "Case": case.name,
-        "Size": rows.size_text(case.describe),
-        "INSTANCE": Markup("<code>{}</code>").format(case.instance),
-        "Recipe": Markup("<code>{}</code>").format(json.dumps(case.recipe)),
-        "SETTINGS": " ".join(settings) or "-",
-        "Other days": ", ".join(priors) or "-",
-    }
+    lines = []
+    for case in results.cases:
+        settings = [f"--{key} {value}" for key, value in case.solve.items() if value not in ("auto", None, 0.0)]
+        words = dict.fromkeys(is_informed(name) for name, _ in case.algorithms)
+        priors = [f"prior={word}: instances/{day}.json.gz" for word in words if (day := case.find_prior(word))]
+        code = [Markup("<code>{}</code>").format(text) for text in (case.instance, json.dumps(case.recipe))]
+        line = {"Case": case.name, "Size": rows.size_text(case.describe), "INSTANCE": code[0], "Recipe": code[1]}
+        lines.append(line | {"SETTINGS": " ".join(settings) or "-", "Other days": ", ".join(priors) or "-"})
+    if lines:
+        yield lines

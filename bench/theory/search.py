@@ -19,7 +19,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ratiobench.bench.family.capabilities import CounterexampleSearch, SearchFunction, SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.contract import NamedSummary
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.io.seeds import RandomNumbers
 
@@ -335,7 +334,4 @@ def make_search(
             raise InputError("claim", "", explain_unknown_name(claim, problems))
         return search_problem(problems[claim], *args, **kwargs)
 
-    def claims() -> list[NamedSummary]:
-        return [NamedSummary(name, problem.statement) for name, problem in problems.items()]
-
-    return CounterexampleSearch(claims, search, worst)
+    return CounterexampleSearch(lambda: list(problems), search, worst)
