@@ -7,13 +7,13 @@ test procedure, Scandinavian Journal of Statistics 6 (1979), 65-70.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import combinations
 from textwrap import wrap
 from typing import Any
 
@@ -64,24 +64,21 @@ class Comparison:
                 best[case] = value
         return best
 
-    def factor(self, case: str, algorithm: str) -> Fraction | None:
-        """How many times a valid run is behind the best one of its case, exactly; None if no factor reaches it."""
-        value, best = self.values[case, algorithm], self.best[case]
-        if value == best:
-            return Fraction(1)
-        if value <= 0 or best <= 0:
-            return None
-        return best / value if self.sense is Sense.MOST else value / best
-
     def rows_of(self, algorithm: str) -> list[Row]:
         """The rows of an algorithm that have run: on these its profile counts."""
         rows = [row for (_, name), row in self.rows.items() if name == algorithm]
         return [row for row in rows if row.state != "missing"]
 
     def factors(self, algorithm: str) -> list[Fraction]:
-        """The factors of the best run that the algorithm's valid runs need, in ascending order."""
-        valid = [case for case, name in self.values if name == algorithm]
-        return sorted(factor for case in valid if (factor := self.factor(case, algorithm)) is not None)
+        """How many times the algorithm's valid runs are behind the best of their cases, exactly, in ascending order."""
+        factors = []
+        for (case, name), value in self.values.items():
+            best = self.best[case]
+            if name == algorithm and value == best:
+                factors.append(Fraction(1))
+            elif name == algorithm and value > 0 and best > 0:  # a quotient says nothing of other values
+                factors.append(best / value if self.sense is Sense.MOST else value / best)
+        return sorted(factors)
 
 
 def compare_runs(results: Results) -> Comparison | None:
@@ -132,13 +129,10 @@ def count_wins(rows: Iterable[Row], sense: Sense) -> Lines:
             if other == own or not valid:
                 continue
             signs = Counter(_compare(*pair, sense) for pair in valid)
-            names = {"algorithm": valid[0][0].name, "Against": valid[0][1].name}
-            line = {**names, "cases": str(len(valid))}
-            line |= {
-                word: str(signs[sign])
-                for word, sign in (("better", 1), ("worse", -1), ("equal", 0), ("undecided", None))
-            }
-            against.append((signs[1] - signs[-1], line | {"left out": str(len(pairs) - len(valid))}))
+            counts = {"better": signs[1], "worse": signs[-1], "equal": signs[0], "undecided": signs[None]}
+            counts = {"cases": len(valid), **counts, "left out": len(pairs) - len(valid)}
+            line = {"algorithm": valid[0][0].name, "Against": valid[0][1].name}
+            against.append((signs[1] - signs[-1], line | {word: str(count) for word, count in counts.items()}))
         lines += [line for _, line in sorted(against, key=lambda pair: pair[0])]
     return lines
 
@@ -200,10 +194,7 @@ def adjust_holm(p_values: Sequence[float]) -> list[float]:
 def least_cases(count: int) -> int:
     """From how many cases on the test, with Holm's correction, can tell two of so many algorithms apart at all."""
     pairs = count * (count - 1) // 2
-    cases = 1
-    while Fraction(2 * pairs, 2**cases) > Fraction(ALPHA):
-        cases += 1
-    return cases
+    return next(cases for cases in itertools.count(1) if Fraction(2 * pairs, 2**cases) <= Fraction(ALPHA))
 
 
 @dataclass(frozen=True)
@@ -282,7 +273,7 @@ def _test_pairs(
 ) -> list[dict[str, Any]]:
     means = [sum(column, Fraction(0)) / len(ranks) for column in zip(*ranks, strict=True)]
     pairs = []
-    for i, j in combinations(sorted(range(len(names)), key=means.__getitem__), 2):
+    for i, j in itertools.combinations(sorted(range(len(names)), key=means.__getitem__), 2):
         better, worse = sum(row[i] < row[j] for row in ranks), sum(row[i] > row[j] for row in ranks)
         pair: dict[str, Any] = {"A": names[i], "B": names[j], "cases, A better": better, "cases, B better": worse}
         pair |= {"cases, equal": len(ranks) - better - worse, "mean rank of A": means[i], "mean rank of B": means[j]}

@@ -29,8 +29,6 @@ from ratiobench.online.referee.arrival_count import ArrivalCount
 
 POLL = 2.0  # Seconds between two looks at how many workers a cluster has
 CONNECT = 10.0  # Seconds to wait for a scheduler's answer
-_EVER = 1e9
-_ALL_MEMORY_MB = 2**30
 WORKERLESS = 300.0  # Seconds to wait for a first or a new worker of a cluster that has none
 
 
@@ -54,13 +52,6 @@ def _find_scheduler(distributed: Any, address: str) -> None:
         raise ValueError(f"it is a {shorten(kind)}")
 
 
-def _briefly(error: Exception) -> str:
-    """An error of `distributed`, which can be pages long, in a few words."""
-    if isinstance(error, TimeoutError):
-        return f"nothing within {CONNECT:g} s"
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:160]
-
-
 class DaskCluster(Executor):
     """The workers of a dask cluster; one that dies costs nothing unless a piece takes several with it."""
 
@@ -76,9 +67,9 @@ class DaskCluster(Executor):
             _find_scheduler(distributed, address)
             self._client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
         except Exception as error:  # distributed raises many kinds for what is no address or no scheduler
-            raise InputError(
-                "--dask", "", f"no dask scheduler answers at {shorten(address)}: {_briefly(error)}"
-            ) from None
+            why = f"{type(error).__name__}: {' '.join(str(error).split())}"[:160]  # it can be pages long
+            why = f"nothing within {CONNECT:g} s" if isinstance(error, TimeoutError) else why
+            raise InputError("--dask", "", f"no dask scheduler answers at {shorten(address)}: {why}") from None
         self.address, self.limit = address, limit
         self._executor: Executor = self._client.get_executor(pure=False)
         self.tell: Callable[[str], None] | None = None
@@ -124,22 +115,22 @@ class DaskCluster(Executor):
         return None
 
     def _hand_over(self, done: Future[tuple[Any, Exception | None]], handed: Future[T]) -> None:
+        value: Any = None
+        error: Exception | None = None
         if done.cancelled():
-            handed.set_exception(self._gone())
-            return
-        lost = done.exception()
-        if lost is not None:
-            if type(lost).__name__ == "KilledWorker":
-                handed.set_exception(WorkerLost("the dask workers that were given this piece died, one after another"))
-            else:
-                problem = f"a dask worker cannot run ratiobench: {type(lost).__name__}: {lost}; install it there"
-                handed.set_exception(ExecutorLost(problem))
-            return
-        value, error = done.result()
-        if error is not None:
-            handed.set_exception(error)
+            error = self._gone()
+        elif (lost := done.exception()) is None:
+            value, error = done.result()
+        elif type(lost).__name__ == "KilledWorker":
+            error = WorkerLost("the dask workers that were given this piece died, one after another")
         else:
+            error = ExecutorLost(
+                f"a dask worker cannot run ratiobench: {type(lost).__name__}: {lost}; install it there"
+            )
+        if error is None:
             handed.set_result(value)
+        else:
+            handed.set_exception(error)
 
     def stop(self) -> None:
         """Leave the cluster at once; pieces that its workers have begun end there, and nobody waits for them."""
@@ -158,21 +149,14 @@ class DaskCluster(Executor):
 
 Pool = SpawnPool | DaskCluster
 
-# In the workers.
-
 
 @lru_cache(maxsize=1)
 def hash_code() -> str:
     """Hash of what the numbers depend on: versions of our algorithms, solves and audits, and of the packages."""
-    ours = [
-        (
-            family.name,
-            family.audit_version,
-            family.solve_key(SolveSettings()),
-            [family.algorithm_key(entry.name) for entry in family.algorithms()],
-        )
-        for family in families().values()
-    ]
+    ours = []
+    for family in families().values():
+        algorithms = [family.algorithm_key(entry.name) for entry in family.algorithms()]
+        ours.append((family.name, family.audit_version, family.solve_key(SolveSettings()), algorithms))
     packages = sorted(collect()["packages"].items())
     return hashlib.sha256(repr((ours, packages)).encode()).hexdigest()
 
@@ -182,18 +166,15 @@ def run_piece(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, E
         where = f"a dask worker cannot be used, on {platform.node()}"
         problem = "its version of ratiobench, or of a package, is not the one here: install the same, then restart it"
         return None, ExecutorLost(f"{where}: {problem}")
-    child = worker("piece")
+    child, ever, memory_mb = worker("piece"), 1e9, 2**30  # seconds; all memory
     if child.pid is None:
-        child.call("ratiobench.bench.running.work:load_imports", wall_seconds=_EVER, memory_mb=_ALL_MEMORY_MB)
-    reply = child.call(
-        "ratiobench.bench.running.cluster:answer_call", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB
-    )
+        child.call("ratiobench.bench.running.work:load_imports", wall_seconds=ever, memory_mb=memory_mb)
+    place = "ratiobench.bench.running.cluster:answer_call"
+    reply = child.call(place, call, wall_seconds=limit or ever, memory_mb=memory_mb)
     if reply.termination is None:
         return reply.value  # type: ignore[no-any-return]
-    reasons = {
-        Termination.TIMEOUT: f"ended at the limit of {limit or _EVER:g} s",
-        Termination.CRASH: "the worker process died",
-    }
+    reasons = {Termination.TIMEOUT: f"ended at the limit of {limit or ever:g} s"}
+    reasons[Termination.CRASH] = "the worker process died"
     return None, WorkerLost(reasons.get(reply.termination, reply.message))
 
 
