@@ -145,14 +145,6 @@ def refuse_other_family(family: Family, name: str) -> None:
         raise InputError("algorithm", name, problem)
 
 
-def family_of_format(name: object) -> Family | None:
-    # First the family that the format names: the others then need not be imported.
-    for module in _shipped_modules():
-        if f"/{module.rpartition('.')[2]}/" in str(name) and name in (family := _family_of(module)).formats:
-            return family
-    return next((family for family in families().values() if name in family.formats), None)
-
-
 # Families by the classes of their instances, as far as these were asked for
 _BY_CLASS: WeakKeyDictionary[type, Family] = WeakKeyDictionary()
 
@@ -186,7 +178,11 @@ def read_instance(document: object, source: str) -> tuple[Family, Any]:
         raise InputError(source, "document", f"{shorten(document)} is not an object")
     if "format" not in document:
         raise InputError(source, "format", "the field is missing")
-    family = family_of_format(document["format"])
+    form = document["format"]
+    # The family that the format names comes first: the others then need not be imported.
+    named = [module for module in _shipped_modules() if f"/{module.rpartition('.')[2]}/" in str(form)]
+    able = (family for family in map(_family_of, named) if form in family.formats)
+    family = next(able, None) or next((each for each in families().values() if form in each.formats), None)
     if family is None:
         known = ", ".join(repr(form) for each in families().values() for form in each.formats)
         raise InputError(source, "format", f"{shorten(document['format'])} is not one of {known}")

@@ -55,29 +55,26 @@ _listening = threading.Event()
 
 def _find_compiling() -> str:
     """The kernel that numba compiles in this process; empty if it compiles none, or began before the first call."""
-    event = sys.modules.get("numba.core.event")
+    event: Any = sys.modules.get("numba.core.event")
     if event is None:
         return ""
     if not _listening.is_set():
+
+        class Listener(event.Listener):  # type: ignore[misc]
+            def on_start(self, event: Any) -> None:
+                function = event.data["dispatcher"].py_func
+                _compiling.append(f"{function.__module__}.{function.__qualname__}".removeprefix("ratiobench."))
+
+            def on_end(self, event: Any) -> None:
+                if _compiling:  # it may have begun before anybody listened
+                    _compiling.pop()
+
         _listening.set()
-        event.register("numba:compile", _make_listener(event))
+        event.register("numba:compile", Listener())
     try:
         return _compiling[0]
     except IndexError:  # another thread may have ended it
         return ""
-
-
-def _make_listener(event: Any) -> Any:
-    class Listener(event.Listener):  # type: ignore[misc]
-        def on_start(self, event: Any) -> None:
-            function = event.data["dispatcher"].py_func
-            _compiling.append(f"{function.__module__}.{function.__qualname__}".removeprefix("ratiobench."))
-
-        def on_end(self, event: Any) -> None:
-            if _compiling:  # it may have begun before anybody listened
-                _compiling.pop()
-
-    return Listener()
 
 
 def set_current(what: str, *, again: bool = False) -> None:

@@ -10,7 +10,7 @@ import math
 import shlex
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -151,9 +151,10 @@ class _Sweep:
     shown: bool = False  # a table was printed
     began: float = field(default_factory=time.monotonic)
 
-    # 1. What there is to do: an instance, then OPT and what the solvers answer, then runs and studies.
-
     def plan(self, case: Case) -> None:
+        solve_key = self.family.solve_key(case.solve)
+        if case.certificate:
+            solve_key = f"{CERTIFICATE}{sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
         stored = StoredCase(
             name=case.name,
             group=case.group,
@@ -162,7 +163,7 @@ class _Sweep:
             describe={},
             algorithms=[(name, self._key(name)) for name in case.algorithms],
             solve=asdict(case.solve),
-            solve_key=self._reference_key(case),
+            solve_key=solve_key,
             audits=self.family.audit_version if self.audited else UNAUDITED,
             prior_recipe=case.prior,
             history_recipe=case.history,
@@ -195,14 +196,16 @@ class _Sweep:
         self.store.put_case(position, known)
         self._advance(known, result.seconds)
 
-        if planned.certificate:
-            call = partial(self._certify, known, planned.certificate)
-        else:
-            call = partial(self._call, work.solve, known, planned.solve, known.solve_key)
+        def call() -> partial[Any]:
+            if not planned.certificate:
+                return self._call(work.solve, known, planned.solve, known.solve_key)
+            proof, _ = read_bytes(find_certificate(planned.certificate))
+            return self._call(work.certify, known, planned.certificate, proof, known.solve_key)
+
         self._add(_Piece(known, OPT_STAGE, OPT, known.solve_key, call))
         if self.solvers_key:
-            call = partial(self._call, work.solve_printed, known, known.solvers_key)
-            self._add(_Piece(known, SOLVERS, SOLVERS, known.solvers_key, call))
+            answers = partial(self._call, work.solve_printed, known, known.solvers_key)
+            self._add(_Piece(known, SOLVERS, SOLVERS, known.solvers_key, answers))
 
     def _measure(self, case: StoredCase, reference: StoredResult) -> None:
         """Plan the runs with their audits, and the studies, of a case whose OPT is known."""
@@ -210,7 +213,6 @@ class _Sweep:
             audit_key = case.audit_key(key)
             own = {path: user for path, user in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
             terms = replace(self.terms, own=own, repetition=repetition)
-
             call = partial(self._play, work.measure, case, name, name, key, audit_key, reference, terms, self.audited)
             piece = _Piece(case, AUDIT, name, audit_key, call, slow=self.family.is_slow(name))
             self._add(piece, self._known_run(case, name, key, audit_key))
@@ -222,9 +224,6 @@ class _Sweep:
     def _call(self, work_of: Callable[..., Any], case: StoredCase, *args: Any) -> partial[Any]:
         data, _ = read_bytes(self.path(case.instance))
         return partial(work_of, self.family.name, data, case.instance, *args)
-
-    def _certify(self, case: StoredCase, source: str) -> partial[Any]:
-        return self._call(work.certify, case, source, read_bytes(find_certificate(source))[0], case.solve_key)
 
     def _play(self, work_of: Callable[..., Any], case: StoredCase, algorithm: str, *args: Any) -> partial[Any]:
         """The same with the file of the case's prior or history, if the algorithm asks for it."""
@@ -245,11 +244,6 @@ class _Sweep:
             self.store.put(online, audit)
         return [online, audit] if online is not None and audit is not None else []
 
-    def _reference_key(self, case: Case) -> str:
-        if case.certificate:
-            return f"{CERTIFICATE}{sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
-        return self.family.solve_key(case.solve)
-
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key, with its solver's version; one's own in a sandbox is kept apart."""
         isolated = _ISOLATED.get(str(self.terms.isolate), "") if self.family.runs_user_code(algorithm) else ""
@@ -258,8 +252,6 @@ class _Sweep:
 
     def path(self, instance: str) -> Path:
         return self.folder / f"{instance}.json.gz"
-
-    # 2. From one piece to the next.
 
     def _add(self, piece: _Piece, known: Sequence[StoredResult] | None = None) -> None:
         """Queue a piece, unless its results are stored, or those of one with the same content are awaited."""
@@ -326,8 +318,6 @@ class _Sweep:
             self.shown = True
             if table := _case_table(self.family, self.store, case.name):
                 self.progress.line(f"\n{table}\n")
-
-    # 3. The order.
 
     def next(self, at_work: Collection[_Piece] = ()) -> _Piece | None:
         """The next piece, while these are at work; None if there is none.
@@ -594,7 +584,9 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 progress.warn(f"ratiobench: {make_printable(note, 500)}")
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
-            terms = replace(terms, hidden=(*terms.hidden, *_folders(suite, cases)))
+            given = {path for case in cases for path in work.paths_of(case.recipe, case.prior, case.history)}
+            folders = {str(Path(path).absolute().parent) for path in (*given, *filter(None, [suite.file]))}
+            terms = replace(terms, hidden=(*terms.hidden, *sorted(folders)))
             about = family, store, folder, progress, terms, repeats, audited, solvers_key, stored, options.rerun
             sweep = _Sweep(*about, cases)
             with run_context(terms):
@@ -630,11 +622,6 @@ def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, An
     if suite.file:
         about |= {"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first}
     return about | ({"rows": list(rows)} if rows else {})
-
-
-def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:
-    given = {path for case in cases for path in work.paths_of(case.recipe, case.prior, case.history)}
-    return tuple(sorted({str(Path(path).absolute().parent) for path in (*given, *filter(None, [suite.file]))}))
 
 
 def command(suite: Suite, options: RunOptions) -> str:
