@@ -96,10 +96,9 @@ def opt_text(row: Row, unit: str) -> str:
     version = make_printable(row.opt_solver, CELL) if row.opt_solver and backend != "none" else ""
     proof = f"proof: {proof}, {formulation} / {backend} {version}".rstrip()
     limited = ", time-limited" if row.opt_time_limited else ""
-    if row.opt_status == "optimal":
-        return f"OPT = {ratios.format_truncated(row.opt_upper)} {unit} ({proof}{limited})"
-    interval = f"[{format_number(row.opt_lower)}, {format_number(row.opt_upper, up=True)}]"
-    return f"OPT in {interval} {unit}, gap {ratios.percent(row.opt_gap or 0.0)} ({proof}{limited})"
+    gap = "" if row.opt_status == "optimal" else f", gap {ratios.percent(row.opt_gap or 0.0)}"
+    ends = ratios.ends_text(row.opt_lower, row.opt_upper)
+    return f"OPT {'in' if gap else '='} {ends} {unit}{gap} ({proof}{limited})"
 
 
 def check_text(row: Row, check: str) -> str:
@@ -317,6 +316,5 @@ def crosscheck_interval(crosscheck: CrossCheck) -> str:
     """What all rows together say of OPT."""
     if crosscheck.lower is None or crosscheck.upper is None:
         return "no interval on OPT"
-    if crosscheck.lower == crosscheck.upper:
-        return f"OPT = {ratios.format_truncated(crosscheck.upper)}"
-    return f"OPT in [{format_number(crosscheck.lower)}, {format_number(crosscheck.upper, up=True)}]"
+    ends = ratios.ends_text(crosscheck.lower, crosscheck.upper)
+    return f"OPT {'=' if crosscheck.lower == crosscheck.upper else 'in'} {ends}"

@@ -84,10 +84,8 @@ def interval_text(lower: Exact, upper: Exact, unit: str, text: str = "") -> str:
     """OPT, or its interval and the gap."""
     from ratiobench.bench.results import ratios
 
-    if lower == upper:
-        return f"OPT{text} = {ratios.format_truncated(upper)} {unit}"
-    gap = ratios.percent(ratios.gap(lower, upper))
-    return f"OPT{text} in [{ratios.format_number(lower)}, {ratios.format_number(upper, up=True)}] {unit}, gap {gap}"
+    gap = "" if lower == upper else f", gap {ratios.percent(ratios.gap(lower, upper))}"
+    return f"OPT{text} {'in' if gap else '='} {ratios.ends_text(lower, upper)} {unit}{gap}"
 
 
 def ratio_document(ratio: ratios.Ratio) -> dict[str, Any]:

@@ -234,7 +234,7 @@ def find_certificate(address: str) -> Path:
     return chosen.certificate(chosen.find(entry))
 
 
-def interval_of(record: Record) -> tuple[Exact, Exact]:
+def interval_of(record: Record | First) -> tuple[Exact, Exact]:
     lower, upper = (end if isinstance(end, int) else Fraction(end) for end in (record.lower, record.upper))
     return lower, upper
 

@@ -13,7 +13,6 @@ from ratiobench.bench.family.standard import Entry, StandardSet, interval_of
 from ratiobench.bench.report.pictures import Picture, label_ends, style_of, use_thousands
 from ratiobench.bench.results import ratios
 from ratiobench.bench.show import Lines
-from ratiobench.bench.storage.payload import read_exact
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.instances.io.files import read_bytes, write_text
 
@@ -30,41 +29,30 @@ def entry_lines(entries: Sequence[Entry]) -> Lines:
     """A row per entry: what is known of OPT, since when and by which command, and how far the first solve came."""
     lines = []
     for entry in entries:
-        best = None if entry.best is None else interval_of(entry.best)
+        best, first = (None if record is None else interval_of(record) for record in (entry.best, entry.first))
         is_closed = best is not None and best[0] == best[1]
-        first = _first_ends(entry)
         difficulty = tried = "-"
         if first is not None and entry.first is not None:
-            gap = ratios.gap(*first)
-            difficulty = "easy" if first[0] == first[1] else "medium" if gap < NARROW else "hard"
+            is_narrow = ratios.gap(*first) < NARROW
+            difficulty = "easy" if first[0] == first[1] else "medium" if is_narrow else "hard"
             tried = f"{_gap_text(first)} in {entry.first.seconds:.0f} s"
-        sizes = [f"{key} {_size_text(value)}" for key, value in (entry.size or {}).items()]
+        sizes = []
+        for key, value in (entry.size or {}).items():
+            size = f"{value:.2f}" if isinstance(value, float) else make_printable(str(value), 40)
+            sizes.append(f"{key} {'-' if value is None else size}")
         line = {"Instance": entry.name, "Tier": entry.tier, "Size": ", ".join(sizes) or "not made yet"}
-        line |= {"OPT": "-" if best is None else _interval_text(best), "gap": "-" if best is None else _gap_text(best)}
+        line |= {"OPT": "-", "gap": "-"} if best is None else {"OPT": ratios.ends_text(*best), "gap": _gap_text(best)}
         line |= {"State": "closed" if is_closed else "open", "Difficulty": difficulty, "First solve": tried}
-        line["Since"] = "-" if entry.best is None else entry.best.date
-        # A closed interval is never replaced: date and command are those of the proof.
-        lines.append(line | {"First proved by": entry.best.command if is_closed and entry.best is not None else "-"})
+        line |= {"Since": "-", "First proved by": "-"}
+        if entry.best is not None:
+            # A closed interval is never replaced: date and command are those of the proof.
+            line |= {"Since": entry.best.date, "First proved by": entry.best.command if is_closed else "-"}
+        lines.append(line)
     return lines
-
-
-def _size_text(value: Any) -> str:
-    return "-" if value is None else f"{value:.2f}" if isinstance(value, float) else make_printable(str(value), 40)
 
 
 def _gap_text(ends: tuple[Any, Any]) -> str:
     return "proved" if ends[0] == ends[1] else ratios.percent(ratios.gap(*ends))
-
-
-def _interval_text(ends: tuple[Any, Any]) -> str:
-    lower, upper = ends
-    if lower == upper:
-        return ratios.format_truncated(upper)
-    return f"[{ratios.format_number(lower)}, {ratios.format_number(upper, up=True)}]"
-
-
-def _first_ends(entry: Entry) -> tuple[Any, Any] | None:
-    return None if entry.first is None else (read_exact(entry.first.lower), read_exact(entry.first.upper))
 
 
 def write_table(chosen: StandardSet, families: Mapping[str, Family], path: Path) -> None:
@@ -98,7 +86,7 @@ def _describe(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator[s
     steps = []
     for step in chosen.read_history():
         ends = Fraction(step["lower"]), Fraction(step["upper"])
-        line = {"Instance": f"`{step['instance']}`", "Date": step["date"], "OPT": _interval_text(ends)}
+        line = {"Instance": f"`{step['instance']}`", "Date": step["date"], "OPT": ratios.ends_text(*ends)}
         line |= {"gap": _gap_text(ends), "Command": f"`{step['command']}`"}
         line |= {"seconds in all": step["seconds"], "Machine": step["machine"]}
         steps += [line] if step["instance"] in known else []
@@ -120,8 +108,9 @@ def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator
 
     solves = []
     for entry in chosen.entries:
-        size, ends = entry.count(families[entry.family].size[0]), _first_ends(entry)
-        if ends is not None and entry.first is not None and size:
+        size = entry.count(families[entry.family].size[0])
+        if entry.first is not None and size:
+            ends = interval_of(entry.first)
             gap = max(LEAST, 100 * ratios.gap(*ends)) if ends[0] < ends[1] else None
             solves.append((entry.family, size, max(0.01, entry.first.seconds), gap))
     table = pd.DataFrame(solves, columns=["family", "size", "seconds", "gap"])

@@ -155,6 +155,13 @@ def format_truncated(value: Exact, digits: int = 3) -> str:
     return f"{'-' if value < 0 else ''}{int(whole):,}{point}{places}{dots}"
 
 
+def ends_text(lower: Exact, upper: Exact) -> str:
+    """An interval on OPT, rounded outward, or the one number."""
+    if lower == upper:
+        return format_truncated(upper)
+    return f"[{format_number(lower)}, {format_number(upper, up=True)}]"
+
+
 def share_percent(share: Exact, *, up: bool = False) -> str:
     """A share in percent with one digit, rounded down, or `up`; ``0 %`` and ``100 %`` are exactly that."""
     if share in (0, 1):

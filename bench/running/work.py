@@ -78,7 +78,7 @@ def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
     """The files that recipes name, by path: instances may be made on a machine that does not have them."""
     files: dict[str, bytes] = {}
     for path in paths_of(*recipes):
-        with contextlib.suppress(InputError):
+        with contextlib.suppress(InputError):  # whoever makes the instance says so
             files[path] = files.get(path) or read_bytes(path)[0]
     return files
 
