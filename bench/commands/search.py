@@ -132,8 +132,14 @@ def search(
         if found.instance is None or not has_sides:
             return
         yield "  " + ", ".join(f"{key} {value}" for key, value in family.describe(found.instance).items())
-        if claim:
-            yield _audited(found)
+        if claim and found.check is None:
+            yield f"  the audit has no check named {found.claim}"
+        elif claim and found.check is not None:
+            from ratiobench.bench.show import assumptions_text
+
+            failing = found.check.failing
+            proof = "" if failing is None else f" (proof of the claim: {assumptions_text(failing)})"
+            yield f"  audited with {found.algorithm}: {found.check.status}{proof}"
         yield family.dumps(found.instance).removesuffix("\n") if witness is None else f"  {witness}"
 
     def document() -> dict[str, Any]:
@@ -214,16 +220,6 @@ def _claim_lines(found: SearchResult) -> Iterator[str]:
     what = "witness" if found.violated else "closest"
     sign = ">" if found.violated else "<="
     yield f"{what}: {found.left} {sign} {found.right}, left side over right side {float(found.score):.4f}"
-
-
-def _audited(found: SearchResult) -> str:
-    if found.check is None:
-        return f"  the audit has no check named {found.claim}"
-    from ratiobench.bench.show import assumptions_text
-
-    failing = found.check.failing
-    proof = "" if failing is None else f" (proof of the claim: {assumptions_text(failing)})"
-    return f"  audited with {found.algorithm}: {found.check.status}{proof}"
 
 
 def _worst_lines(family: Family, found: SearchResult, is_exact: bool) -> Iterator[str]:

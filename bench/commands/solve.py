@@ -374,7 +374,13 @@ def check(
         raise InputError("<stdin>", "", "only one of the two files can be standard input")
     shared.require_writable(timeline)
     family, given = shared.read_given(file, cost)
-    document, source = _read_judged(family, given, word)
+    held = next((name for name in ("decisions", "solution") if hasattr(word, name)), "")  # of a run, of a report
+    if isinstance(word, Mapping) or held:
+        document = family.solution_document(getattr(word, held)) if held else dict(word)
+        source = "document"
+    else:
+        data, source = read_bytes(word)
+        document = family.load_document(given, data, source)
     proof = certificate is not None or (is_certificate(document) and not isinstance(word, _SolutionWord))
     if timeline and (family.gantt is None or proof):
         problem = "it draws a solution" if family.gantt is not None else f"the family {family.name} has no Gantt charts"
@@ -426,16 +432,6 @@ def check(
     return Outcome(
         lambda: verdict, lines(), None if explain else values, write_files, status=lambda: int(not verdict["valid"])
     )
-
-
-def _read_judged(family: Family, given: Any, judged: Any) -> tuple[Any, str]:
-    if isinstance(judged, Mapping):
-        return dict(judged), "document"
-    for attribute in ("decisions", "solution"):  # of a run, of a report
-        if hasattr(judged, attribute):
-            return family.solution_document(getattr(judged, attribute)), "document"
-    data, source = read_bytes(judged)
-    return family.load_document(given, data, source), source
 
 
 def is_certificate(document: Any) -> bool:

@@ -65,6 +65,10 @@ class ClaimSummary:
         return sum(count for verdict, count in self.counts.items() if verdict is not Verdict.NOT_APPLICABLE)
 
     @property
+    def is_checked(self) -> bool:
+        return not (self.statement.proof or self.statement.asked)
+
+    @property
     def is_wrong(self) -> bool:
         """It is proved, yet a run violates it: an error of ours."""
         return self.statement.standing == PROVED and self.counts[Verdict.VIOLATED] > 0
@@ -170,19 +174,15 @@ def claims_text(claims: Sequence[ClaimSummary]) -> str:
     return "Claims, and the verdicts of these runs:\n" + align_columns(lines, indent="  ") if lines else ""
 
 
-def _checked(claims: Sequence[ClaimSummary]) -> list[ClaimSummary]:
-    return [claim for claim in claims if not (claim.statement.proof or claim.statement.asked)]
-
-
 def _fallen(claims: Sequence[ClaimSummary]) -> list[ClaimSummary]:
-    """Those of them that some run violates, an error of ours first."""
-    fell = [claim for claim in _checked(claims) if claim.counts[Verdict.VIOLATED]]
+    """The claims that some run violates, without those that nobody claims, an error of ours first."""
+    fell = [claim for claim in claims if claim.is_checked and claim.counts[Verdict.VIOLATED]]
     return sorted(fell, key=lambda claim: not claim.is_wrong)
 
 
 def count_fallen(claims: Sequence[ClaimSummary]) -> str:
     """How many claims fell, and how many hold; empty if none was checked."""
-    checked, fell = _checked(claims), _fallen(claims)
+    checked, fell = [claim for claim in claims if claim.is_checked], _fallen(claims)
     if not checked:
         return ""
     stand = sum(claim.counts[Verdict.HOLDS] > 0 for claim in checked if claim not in fell)
@@ -260,7 +260,14 @@ def _claim_line(claim: ClaimSummary, family: Family) -> dict[str, Any]:
     about += [f"its proof assumes {statement.proof_assumes}"] if statement.proof_assumes else []
     about += [f"proof: {statement.proof}"] if statement.proof else []
     violators = [f"violated by {claim.violated_by}"] if len(claim.violators) > 1 else []
-    witness = "-" if claim.witness is None else _stack([_witness(claim)], list(_tell(claim, family)))
+    witness: Any = "-"
+    if claim.witness is not None and claim.case is not None:
+        left, right = claim.sides
+        sides = [] if left is None else [f"{_short(left)} > {_short(right)}"]
+        described, limits = claim.case.describe, None if family.explainer is None else family.explainer.limits
+        is_small = limits is not None and all(described.get(name, 0) <= most for name, most in limits.items())
+        command = Markup("<code>{}</code>").format(claim.command("explain" if is_small else "audit"))
+        witness = _stack([_witness(claim)], [*sides, command])
     wrong = Markup('<span class="bad">{}, yet violated here</span>').format(PROVED)
     return {
         "Claim": _stack([check_title(statement.name)], [statement.source]),
@@ -270,17 +277,6 @@ def _claim_line(claim: ClaimSummary, family: Family) -> dict[str, Any]:
         "Smallest witness": witness,
         "Repaired form": statement.repaired or "-",
     }
-
-
-def _tell(claim: ClaimSummary, family: Family) -> Iterator[Any]:
-    """Both sides on the witness, and the command that shows it, step by step if it is small enough."""
-    left, right = claim.sides
-    if left is not None:
-        yield f"{_short(left)} > {_short(right)}"
-    assert claim.case is not None
-    described, explainer = claim.case.describe, family.explainer
-    is_small = explainer is not None and all(described.get(name, 0) <= most for name, most in explainer.limits.items())
-    yield Markup("<code>{}</code>").format(claim.command("explain" if is_small else "audit"))
 
 
 def _stack(texts: Sequence[Any], small: Sequence[Any]) -> Markup:
