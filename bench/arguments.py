@@ -184,7 +184,6 @@ _KINDS: Mapping[Any, tuple[Any, str]] = {
 
 @functools.cache
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:
-    """The options of a command by the names of its parameters."""
     described = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not parameter.VAR_KEYWORD:
@@ -235,7 +234,10 @@ def as_phrase(sentence: str) -> str:
 
 
 def command(
-    busy: str = "", *, json: bool = True, keeps: bool | None = None
+    busy: str = "",  # the first progress line; empty for commands that end at once
+    *,
+    json: bool = True,
+    keeps: bool | None = None,  # what is finished, when it is interrupted; None: with ``--out``
 ) -> Callable[[Callable[_P, Outcome[_R]]], Callable[_P, _R]]:
     """Make a command of a function: called from Python, it returns the `result` of its outcome."""
 

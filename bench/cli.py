@@ -62,7 +62,6 @@ SHIPPED = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit status."""
     try:
         here = os.getcwd()
     except FileNotFoundError:
@@ -168,7 +167,7 @@ def list_commands() -> dict[str, str]:
     lines = {}
     for name, path in SHIPPED.items():
         module, _, function = path.partition(".")
-        if module not in sources:
+        if module not in sources:  # importing every command would take half a second
             sources[module] = Path(__file__).with_name("commands").joinpath(f"{module}.py").read_text("utf-8")
         title = re.search(rf'^def {function}\(.*?^    """([^\n"]+)', sources[module], re.MULTILINE | re.DOTALL)
         assert title is not None

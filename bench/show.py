@@ -72,7 +72,6 @@ def ratio_text(row: Row, sense: Sense = Sense.MOST) -> str:
 
 
 def expected_text(row: Row) -> str:
-    """The 95 % interval of E[ALG], where the row is a mean of runs, rounded outward."""
     if row.welfare_low is None or row.welfare_high is None:
         return "-"
     ends = (Fraction(row.welfare_low), Fraction(row.welfare_high))
@@ -313,7 +312,6 @@ def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
 
 
 def crosscheck_interval(crosscheck: CrossCheck) -> str:
-    """What all rows together say of OPT."""
     if crosscheck.lower is None or crosscheck.upper is None:
         return "no interval on OPT"
     ends = ratios.ends_text(crosscheck.lower, crosscheck.upper)

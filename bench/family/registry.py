@@ -128,14 +128,12 @@ def find_suite_if_any(about: Mapping[str, Any]) -> Suite | None:
 
 
 def require_algorithms(family: Family, names: Iterable[str]) -> None:
-    """Refuse a name that is no algorithm of the family, and say whose it is."""
     for name in names:
         refuse_other_family(family, name)
         family.validate_algorithm(name)
 
 
 def refuse_other_family(family: Family, name: str) -> None:
-    """Refuse the name of another family's algorithm."""
     head = name.partition(":")[0]
     if head in {known.name for known in family.algorithms()}:
         return  # and the algorithms of other families are not loaded

@@ -85,8 +85,6 @@ class Entry(Part, frozen=True, omit_defaults=True):
 
 
 class Manifest(Part, frozen=True):
-    """The file of a set."""
-
     format: Literal["ratiobench/standard/1"]
     name: Word
     released: Day
@@ -264,8 +262,6 @@ class StoredRun(Part, frozen=True):
 
 
 class Runs(Part, frozen=True):
-    """The file."""
-
     format: Literal["ratiobench/standard-runs/1"]
     runs: list[StoredRun]
 

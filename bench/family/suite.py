@@ -108,8 +108,6 @@ TAKEN = ("share-of-opt", "profile")  # Names of the pictures of every report, wh
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A figure of a suite's page."""
-
     name: str  # of its files and its place on the page
     title: str  # its heading
     kind: str  # a quantity, a measure of the family, or a kind of its own
@@ -141,8 +139,6 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named list of cases."""
-
     name: str  # name, summary: for `list` and the page
     summary: str
     cases: tuple[Case, ...]  # in the order of the tables

@@ -53,8 +53,6 @@ class HindsightTable(Part, frozen=True):
 
 
 class PlotTable(Part, frozen=True):
-    """A figure."""
-
     name: Annotated[str, Meta(pattern=r"^[\w-]{1,100}$", title="a name of letters, digits, _ and -")]  # of its files
     title: Name = ""  # heading; its name, if there is none
     kind: Name = "welfare"  # welfare, reached, ratio, seconds, ..., or a measure

@@ -28,8 +28,6 @@ NAMED = 6  # Fallen claims that a terminal has a line for; of more, their names
 
 @dataclass(frozen=True, slots=True)
 class ClaimSummary:
-    """One claim over all rows of a run."""
-
     statement: Statement
     counts: Counter[Verdict]  # how many rows gave each verdict
     witness: Row | None = None  # of those that violate it the one on the smallest instance (`_summarise`)
@@ -229,7 +227,7 @@ def claims_section(claims: Sequence[ClaimSummary], family: Family) -> Iterator[S
         return
 
     def order(claim: ClaimSummary) -> int:
-        """An error of ours first, then what is violated, what is undecided, what holds, what a proof settles."""
+        """An error of ours first, then what is violated, undecided, holds, is settled by proof."""
         if claim.counts[Verdict.VIOLATED]:
             return 0 if claim.is_wrong else 1
         return 4 if claim.statement.proof else 2 if claim.counts[Verdict.UNDECIDED] else 3

@@ -236,7 +236,6 @@ class Significance:
         return lines
 
     def text(self, names: Mapping[str, str]) -> str:
-        """The conclusion, and the tests of the algorithm with the best mean rank."""
         lines = ["Significance (paired over cases, N is the number of cases):"]
         lines += wrap(self.conclusion(), 116, initial_indent="  ", subsequent_indent="  ")
         table = zip(self.pairs, self.lines(names), strict=True)

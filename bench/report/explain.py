@@ -125,7 +125,6 @@ def _moment(moment: Moment) -> Iterator[str]:
 
 
 def _listing(table: Listing) -> list[str]:
-    """A small table; a star marks the row that the algorithm took."""
     marks = table.chosen is not None
     body = [
         [*(["*" if place == table.chosen else ""] if marks else []), *map(show.figure_text, row)]

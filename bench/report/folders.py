@@ -115,7 +115,7 @@ def _paces(a: Results, b: Results) -> Iterator[dict[str, Any]]:
     for (stage, algorithm, case), seconds in left.items():
         other = right.get((stage, algorithm, case))
         if other is None or seconds == other or instances[0].get(case) != instances[1].get(case):
-            continue
+            continue  # equal seconds were measured once and shared
         if max(seconds, other) >= SHORTEST and min(seconds, other) > 0:
             pairs.setdefault((stage, algorithm), []).append(other / seconds)
     for (stage, algorithm), ratios in pairs.items():

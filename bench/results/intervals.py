@@ -39,7 +39,7 @@ def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimat
     if not count:
         return Estimate(None, None, None, 0)
     a, b = sum(ours, Fraction(0)) / count, sum(others, Fraction(0)) / count
-    if b <= 0:
+    if b <= 0:  # a percentage says nothing
         return Estimate(None, None, None, count)
     middle = 100 * (a / b - 1)
     if count == 1:
@@ -51,7 +51,7 @@ def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimat
     ab = scale * sum((x - a) * (y - b) for x, y in pairs)
     # (a - r b)^2 <= aa - 2 r ab + r^2 bb, a quadratic in r.
     lead, half, rest = b * b - bb, a * b - ab, a * a - aa
-    if lead <= 0:
+    if lead <= 0:  # unbounded: the mean of `others` may be 0
         return Estimate(middle, None, None, count)
     root = math.sqrt(half * half - lead * rest)
     low, high = (100 * ((float(half) + sign * root) / float(lead) - 1) for sign in (-1, 1))

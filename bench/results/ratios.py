@@ -141,7 +141,6 @@ def share(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -
 
 
 def interval_text(lower: Exact, upper: Exact, digits: int = 3) -> str:
-    """``[lower, upper]`` rounded outward, or one number if both ends print alike."""
     low, high = format_decimal(lower, digits, up=False), format_decimal(upper, digits, up=True)
     return low if low == high else f"[{low}, {high}]"
 
@@ -156,7 +155,6 @@ def format_truncated(value: Exact, digits: int = 3) -> str:
 
 
 def ends_text(lower: Exact, upper: Exact) -> str:
-    """An interval on OPT, rounded outward, or the one number."""
     if lower == upper:
         return format_truncated(upper)
     return f"[{format_number(lower)}, {format_number(upper, up=True)}]"
@@ -171,7 +169,6 @@ def share_percent(share: Exact, *, up: bool = False) -> str:
 
 
 def percent(share: float) -> str:
-    """A gap in percent with three significant digits."""
     return f"{100 * share:.3g} %"
 
 

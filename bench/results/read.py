@@ -46,8 +46,6 @@ class StudyTable:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The tables of one folder."""
-
     about: Mapping[str, Any]  # suite, options and provenance
     cases: Sequence[StoredCase]  # in the order of the suite
     # results.csv: a row per case and algorithm, figures as integers, fractions and, of checks, their text; columns
@@ -89,8 +87,6 @@ class Results:
 
 
 class _About(msgspec.Struct):
-    """What is read of a run as a whole."""
-
     family: str = ""
     sense: Sense = Sense.MOST
     plots: tuple[Plot, ...] = ()
@@ -335,7 +331,6 @@ def mean_row(rows: Sequence[Row], sense: Sense) -> Row:
 
 
 def _mean(values: Sequence[Any]) -> Fraction | None:
-    """The exact mean; None if a value is missing."""
     return None if any(value is None for value in values) else sum(map(Fraction, values), Fraction(0)) / len(values)
 
 

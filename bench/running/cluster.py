@@ -179,7 +179,6 @@ def run_piece(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, E
 
 
 def answer_call(call: bytes) -> tuple[Any, Exception | None]:
-    """In the child process of a dask worker's thread: run the call."""
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     try:

@@ -36,7 +36,6 @@ def usable_bytes() -> int | None:
 
 
 def default_workers() -> int:
-    """One worker per core, fewer if memory is short."""
     free = usable_bytes()
     return max(1, usable_cores() if free is None else min(usable_cores(), free // WORKER_BYTES))
 

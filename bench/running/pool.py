@@ -44,11 +44,12 @@ class SpawnPool(Executor):
     """A pool of processes in which a dead process costs exactly the piece that it ran, and is replaced."""
 
     def __init__(self, workers: int, limit: float | None = None) -> None:
-        self.workers, self.limit = workers, limit
+        self.workers, self.limit = workers, limit  # in seconds, without those that `timing` excludes
         self._context, self._stopped, self._lock = _context(), False, threading.Lock()
         self._waiting: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._processes: set[_Process] = set()
         self._at_work: dict[Future[Any], _Process] = {}
+        # Each drives one process, which leads a process group: ending it ends the solver that it started.
         self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(workers)]
         for thread in self._threads:
             thread.start()
@@ -109,7 +110,6 @@ class SpawnPool(Executor):
             process.join()
 
     def stop(self) -> None:
-        """End all processes at once, with whatever they run."""
         with self._lock:
             self._stopped = True
             for process in self._processes:
@@ -166,7 +166,6 @@ class _Process:
         return value  # type: ignore[no-any-return]
 
     def kill(self) -> None:
-        """End it with all that it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 with contextlib.suppress(ProcessLookupError):  # it leads no group yet
@@ -197,7 +196,7 @@ def _work(pipe: Any, cores: int, left_out: Any, count: Any, environment: dict[st
 
 def _prepare(cores: int, left_out: Any, count: Any, environment: dict[str, str]) -> None:
     """Lead a process group, share the cores fairly, and die with the parent, however that dies."""
-    os.environ.clear()
+    os.environ.clear()  # the server that the process was forked from may be older than the parent's environment
     os.environ.update(environment)
     importlib.invalidate_caches()
 
@@ -252,5 +251,6 @@ def hide_main_module() -> Iterator[None]:
 def _shield_from_interrupts() -> None:
     """Processes started by this thread inherit the blocked signal: Ctrl-C is for the parent to handle."""
     if hasattr(signal, "pthread_sigmask"):
+        # The tracker first: whoever starts it has the signal unblocked, and Ctrl-C while it is loaded would be printed.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

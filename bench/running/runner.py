@@ -55,8 +55,6 @@ _ISOLATED = {BUBBLEWRAP: "isolated", LANDLOCK: f"isolated by {LANDLOCK}"}
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How to run a suite: which cases, with which algorithms, where to, by whom, with how much work."""
-
     only: tuple[str, ...] = ()  # only, rows: patterns; tier: names of groups
     tier: tuple[str, ...] = ()
     scale: str = "full"
@@ -127,8 +125,6 @@ class _Piece:
 
 @dataclass(slots=True)
 class _Sweep:
-    """The state of one run."""
-
     family: Family
     store: Store
     folder: Path
@@ -378,7 +374,6 @@ class _Sweep:
 
 
 def _case_table(family: Family, store: Store, name: str) -> str:
-    """The table of a case that is done, as the report prints it; empty if it prints none."""
     from ratiobench.bench.report.rows import list_sweep_groups, results_text  # with pandas
     from ratiobench.bench.results.read import read_results
 
@@ -625,7 +620,6 @@ def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, An
 
 
 def command(suite: Suite, options: RunOptions) -> str:
-    """The command that makes the same table anywhere."""
     words = ["python", "-m", "ratiobench", "run", Path(suite.file).name or suite.name]
     words += [word for name in suite.over for word in ("--over", name)]
     return shlex.join([*words, *options.as_words()])

@@ -43,15 +43,13 @@ def load_imports() -> None:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedInstance:
-    """A generated instance, with those of its prior and history."""
-
-    instance: str
-    data: bytes
-    describe: Mapping[str, Any]
-    seconds: float
-    prior: GeneratedInstance | None = None
+    instance: str  # SHA-256 of its content
+    data: bytes  # its file, gzipped
+    describe: Mapping[str, Any]  # the family's figures about it
+    seconds: float  # that it took, with those of prior and history
+    prior: GeneratedInstance | None = None  # prior, history: others that were asked for with it
     history: GeneratedInstance | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what must be known of how it was made
 
 
 def make(

@@ -49,7 +49,6 @@ def restore_report(piece: StoredResult, solution: Any) -> SolveReport:
 
 
 def run_payload(run: OnlineRun, accounts: Mapping[str, Exact] | None = None) -> dict[str, Any]:
-    """An online run without decisions and trace, with its accounts."""
     extra = {} if accounts is None else {"accounts": {name: json_number(value) for name, value in accounts.items()}}
     return extra | {
         "algorithm": run.algorithm,

@@ -50,8 +50,6 @@ STORE = "results.sqlite"  # The file of a folder of results
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """A finished or failed piece of work."""
-
     stage: str  # ``generate``, ``opt``, ``solvers``, ``online``, ``audit`` or ``study``
     instance: str  # SHA-256 of the instance's content
     key: str  # what was done to it: canonical names, options and code version

@@ -27,8 +27,6 @@ CaseType = TypeVar("CaseType", bound=CaseProtocol)
 
 @dataclass(frozen=True, slots=True)
 class ClaimScope:
-    """The runs that a claim is about."""
-
     whom: str  # in words, behind "a claim about"
     concerns: Callable[[OnlineRun], bool]
     always_shown: bool = False  # a whole audit of other runs, too, shows the claim: that it does not apply
@@ -36,8 +34,6 @@ class ClaimScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(Statement, Generic[CaseType]):
-    """One claim, in words and with its check."""
-
     about: ClaimScope = ClaimScope("every algorithm", lambda run: True)
     # Why it says nothing of a run, asked before its check; "" if it does.
     applies: Callable[[CaseType], str] = lambda case: ""
@@ -45,7 +41,6 @@ class Claim(Statement, Generic[CaseType]):
     signs: tuple[tuple[str, str], ...] = ()  # (sign, meaning) pairs beside the family's notation
 
     def is_shown(self, run: OnlineRun) -> bool:
-        """Whether a whole audit of the run shows the claim."""
         return self.check is not None and (self.about.always_shown or self.about.concerns(run))
 
     def check_run(self, case: CaseType) -> Check:

@@ -67,7 +67,6 @@ class SearchProblem(ABC, Generic[Candidate]):
     def draw(self, draws: RandomNumbers, limits: SearchSettings) -> Candidate: ...
 
     def change(self, candidate: Candidate, draws: RandomNumbers, limits: SearchSettings) -> Candidate:
-        """The candidate after one random change, within the limits."""
         raise NotImplementedError
 
     def prepare(self, candidate: Candidate, limits: SearchSettings, number: int) -> Candidate | None:
@@ -97,7 +96,6 @@ class SearchProblem(ABC, Generic[Candidate]):
         """The audit's verdict; None if the claim is about other runs."""
 
     def search_exactly(self, settings: SearchSettings, tell: Callable[[str], None]) -> SearchResult:
-        """The largest score among all instances within the limits."""
         raise InputError("--exact", "", f"there is no such search for {self.name}")
 
     def conclude(self, result: SearchResult, found: Found[Candidate] | None, settings: SearchSettings) -> SearchResult:
@@ -133,12 +131,12 @@ class LocalSearch(Generic[Candidate]):
         own = {key: value for key, value in asdict(settings).items() if key not in left_out}
         self._head: Document = {"format": problem.state_format, "version": problem.version, "claim": problem.name}
         self._head["settings"] = own
-        self.best: Found[Candidate] | None = None
+        self.best: Found[Candidate] | None = None  # of all rounds, shrunk when it violates the claim
         self._begin_round(0)
 
     def _begin_round(self, number: int, skip: int = 0) -> None:
-        self.number, self.step = number, 0
-        self.here: Found[Candidate] | None = None
+        self.number, self.step = number, 0  # the present round; steps since its last better candidate
+        self.here: Found[Candidate] | None = None  # here, top: present and best candidate of the round
         self.top: Found[Candidate] | None = None
         self.draws = RandomNumbers(*self.problem.name_stream(self.limits, number, self.tries), skip=skip)
 
@@ -257,7 +255,6 @@ class LocalSearch(Generic[Candidate]):
         }
 
     def load(self, data: Any, source: str) -> None:
-        """Take up a search where `document` left it."""
         if not isinstance(data, dict):
             raise InputError(source, "", f"{shorten(data)} is not an object")
         for key, own in self._head.items():
