@@ -20,7 +20,6 @@ from ratiobench.instances.io.keys import Switch as Switch
 from ratiobench.instances.io.keys import Text as Text
 from ratiobench.instances.io.numerals import seconds_of
 
-HIGH_EFFORT = 8
 NEEDED: Any = inspect.Parameter.empty  # the default of an option that has to be given
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -84,7 +83,7 @@ class EffortFactor(Integer):
     def checked(self, source: str, field: str, value: Any) -> int:
         if isinstance(value, str) and value != "high":
             raise InputError(source, field, f"{shorten(value)} is not an integer in 1..1000000 and not `high`")
-        return super().checked(source, field, HIGH_EFFORT if value == "high" else value)
+        return super().checked(source, field, 8 if value == "high" else value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +160,9 @@ Names = Annotated[Any, Option(Text(), "NAME", several=True)]
 Patterns = Annotated[Any, Option(Text(), "PATTERN", "only the cases with these names (* ? [...])", several=True)]
 Groups = Annotated[Any, Option(Text(), "GROUP", "only the cases of these groups", several=True)]
 Axes = Annotated[Any, Option(Text(), "AXIS", "parameters that a sweep varies", several=True)]
-_SCALE = Choice(("full", "small"))
-Scale = Annotated[str, Option(_SCALE, "", "size of the instances; small: a small version of the suite")]
+Scale = Annotated[
+    str, Option(Choice(("full", "small")), "", "size of the instances; small: a small version of the suite")
+]
 Algorithm = Annotated[Any, Option(Anything("text"), "NAME", flags=ALGORITHM, single=True)]
 Algorithms = Annotated[Any, Option(Anything("text"), "NAME", flags=ALGORITHM, several=True)]
 Folder = Annotated[Any, Option(File(), "DIR")]

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How far a search for a counterexample goes."""
-
     tasks: int = 6  # tasks, slots, nodes: at most so many; nodes None: the claim's own default
     slots: int = 5
     nodes: int | None = None
@@ -38,8 +36,6 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchResult:
-    """What a search for a counterexample found."""
-
     claim: str  # claim, statement, algorithm: the claim, and the algorithm of the runs
     statement: str
     algorithm: str
@@ -112,8 +108,6 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Studies:
-    """Tables about one algorithm on one instance, for figures."""
-
     # (instance, study, prior): its rows, all with the same keys, exact figures; InputError: it cannot be made.
     make: Callable[[Any, Study, Any], Sequence[Mapping[str, str]]]
     draw: Callable[[Any, str, str], Any]  # (table of a study, name of the figure, unit): its picture
@@ -122,8 +116,6 @@ class Studies:
 
 @dataclass(frozen=True, slots=True)
 class BidCurve:
-    """One bidder's outcome, payment and utility over its bid."""
-
     rows: Sequence[Mapping[str, str]]  # one per piece; the last key is ``known``: `exact` or `tried`
     note: str = ""  # how the rows were found and what they leave open, where they are not exact; else empty
 
@@ -162,8 +154,6 @@ class Timeline:
 
 
 class GanttBlock(NamedTuple):
-    """A rectangle of a Gantt chart."""
-
     row: int  # from 0
     start: int  # start, end: times, counted from the beginning of the first one
     end: int
@@ -220,8 +210,6 @@ class SizeRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An arrival on which a run earns less than the best known solution."""
-
     arrival: int  # its position
     amount: Exact  # what the run loses on it, in the family's unit
     text: str  # what happened to it, in a sentence or two
@@ -230,8 +218,6 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class LossReport:
-    """Where a run is behind the best known solution."""
-
     summary: Sequence[str]  # sentences about the whole run, the most important one first
     losses: Sequence[Loss]  # arrival by arrival, the largest one first
 

@@ -27,8 +27,6 @@ ANOTHER = "a claim about "  # How the reason of a check begins whose claim is ab
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One claim on one run."""
-
     name: str  # as its statement is called, in lower case with ``_`` for spaces
     status: Verdict
     left: Fraction | None  # left, right: both sides of the claimed left <= right, exact; None if undefined

@@ -43,8 +43,6 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """An arrival and what the algorithm did with it."""
-
     heading: str  # which arrival, and when
     said: Sentence  # what it asks for
     grids: Sequence[Grid]  # how things stood before the decision
@@ -56,8 +54,6 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """Both sides of the claim, with the figures put in."""
-
     claim: str
     statement: str
     source: str
@@ -70,8 +66,6 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One run on one small instance, arrival by arrival."""
-
     instance: str  # instance, about: the instance's name, and what its file says of it
     about: str
     algorithm: str  # as its run is labelled

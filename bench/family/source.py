@@ -10,8 +10,6 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A paper, or another document."""
-
     name: str  # what it is called here
     title: str  # title, venue, year: as printed; of papers in other languages the English title
     authors: tuple[str, ...]  # as printed, given names first; a last one `et al.` where not all are known

@@ -8,7 +8,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -68,8 +68,6 @@ class Record(Part, frozen=True):
 
 
 class Entry(Part, frozen=True, omit_defaults=True):
-    """An instance of a set."""
-
     name: Word  # name, tier: what it is called, and how large it is in a word; names of files
     tier: Word
     family: Word  # of its problem
@@ -116,9 +114,6 @@ class StandardSet:
         known = {each.name: each for each in self.entries}
         require_known(name, known, str(self.path), "name", "standard list")
         return known[name]
-
-    def replace_entry(self, entry: Entry) -> StandardSet:
-        return replace(self, entries=tuple(entry if each.name == entry.name else each for each in self.entries))
 
     @property
     def history(self) -> Path:
@@ -243,8 +238,6 @@ def interval_of(record: Record | First) -> tuple[Exact, Exact]:
 
 
 class StoredRun(Part, frozen=True):
-    """A run of a shipped algorithm on an instance of a set."""
-
     entry: str
     instance: str  # SHA-256 of its content
     algorithm: str  # with its options

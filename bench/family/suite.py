@@ -18,8 +18,6 @@ COUNTEREXAMPLES = "counterexamples"
 
 @dataclass(frozen=True, slots=True)
 class SolveSettings:
-    """How hard to look for OPT."""
-
     formulation: str = "auto"  # formulation, backend: names, or ``auto``
     backend: str = "auto"
     effort: int = 1  # work units (never seconds), the same figures on any machine
@@ -43,8 +41,6 @@ def is_informed(algorithm: str) -> str:
 
 
 class Study(Part, frozen=True):
-    """A table about one algorithm on one instance beside its run, for a figure."""
-
     kind: Name  # what the family makes: ``curve``, ``charges``, ...
     algorithm: Name  # name with options
     task: Number | None = None  # its number; None for all
@@ -57,8 +53,6 @@ class Study(Part, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One instance of a suite with the algorithms that are run on it."""
-
     name: str  # unique in the suite
     recipe: Mapping[str, Any]  # what `Family.generate` needs to make the instance (JSON values)
     algorithms: tuple[str, ...]  # names with options, in the order of the table
@@ -91,8 +85,6 @@ class PrintedGain(Part, frozen=True):
 
 
 class PrintedMean(Part, frozen=True):
-    """A printed figure of a paper: the mean of an algorithm in a group."""
-
     group: Name  # name of the group of cases
     algorithm: Name  # its name
     value: Printed  # in the family's unit, as it is printed
@@ -122,8 +114,6 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A parameter of instances that a sweep varies."""
-
     name: str  # as `run SUITE --over` names it
     title: str  # of the figure's axis, with the unit
     summary: str  # what a value means and what else is kept, in a sentence or two

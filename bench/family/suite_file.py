@@ -46,8 +46,6 @@ TimeLimit = Annotated[float, Meta(ge=0.001, le=10**7)]
 
 
 class HindsightTable(Part, frozen=True):
-    """The best of several algorithms, known only afterwards."""
-
     label: Name
     algorithms: tuple[Name, ...]
 

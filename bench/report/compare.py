@@ -199,8 +199,6 @@ def least_cases(count: int) -> int:
 
 @dataclass(frozen=True)
 class Significance:
-    """The tests over the cases that all compared algorithms have."""
-
     algorithms: Sequence[str]  # those that are compared, in the order of the suite
     left_out: Sequence[str]  # algorithms that were not to run on all of these cases
     cases: int

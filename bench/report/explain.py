@@ -174,7 +174,7 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
         "proof_status": ending.standing,
         "verdict": ending.verdict.value,
         "sides": show.sentence_text(ending.sides),
-        "steps": _texts(ending.steps),
+        "steps": list(map(show.sentence_text, ending.steps)),
         "failing": None if ending.failing is None else list(ending.failing),
     }
     arrivals = [
@@ -182,9 +182,9 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
             "arrival": moment.heading,
             "asks": show.sentence_text(moment.said),
             "candidates": None if moment.candidates is None else _table(moment.candidates),
-            "notes": _texts(moment.notes),
+            "notes": list(map(show.sentence_text, moment.notes)),
             "decision": show.sentence_text(moment.decision),
-            "after": _texts(moment.after),
+            "after": list(map(show.sentence_text, moment.after)),
         }
         for moment in explanation.moments
     ]
@@ -194,7 +194,7 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
         "algorithm": explanation.algorithm,
         "result": show.sentence_text(explanation.result),
         "tables": [_table(table) for table in explanation.tables],
-        "remarks": _texts(explanation.remarks),
+        "remarks": list(map(show.sentence_text, explanation.remarks)),
         "arrivals": arrivals,
         "claim": claim,
         "signs": dict(explanation.signs),
@@ -207,7 +207,3 @@ def _table(table: Listing) -> dict[str, Any]:
         [cell if cell is None or isinstance(cell, str) else json_number(cell) for cell in row] for row in table.rows
     ]
     return {"title": table.title, "head": list(table.head), "rows": rows, "chosen": table.chosen}
-
-
-def _texts(sentences: Sequence[Sentence]) -> list[str]:
-    return [show.sentence_text(sentence) for sentence in sentences]

@@ -315,9 +315,6 @@ def _sweep_facts(results: Results, values: CaseValues) -> str:
     )
 
 
-# The leaderboard: a row per algorithm, the best first, those that used oracle constants below all others.
-
-
 def _make_leaderboard(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     values = CaseValues(results, replace(plot, kind="reached"))
     rows = [_leader(values, algorithm, family) for algorithm in values.algorithms]

@@ -41,7 +41,6 @@ COLUMNS = (
 # Columns that only pictures and pages need: fixed cases one by one, and what the algorithm is called
 SHOWN = ("parts", "name", "label")
 OPT_LABEL = "OPT"  # The algorithm of the rows of OPT among those of a figure of welfare
-_ENDLESS = (ratios.Kind.UNBOUNDED, ratios.Kind.OPEN)
 
 
 def by_group(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
@@ -103,8 +102,6 @@ def _sum(values: Sequence[Fraction]) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What figures of means can show of every case."""
-
     title: str  # what the axis says, with places for what depends on the family
     money: bool = False  # whether it is in the family's unit
     timed: bool = False  # whether a clock decides it: its means are floats, its axis is logarithmic
@@ -191,11 +188,12 @@ def _list_means(values: CaseValues, samples: set[str]) -> Iterator[dict[str, Any
             figures = [(Fraction(row.opt_lower), Fraction(row.opt_upper)) for row in known]
             opt = {"algorithm": OPT_LABEL, "name": OPT_LABEL, "unbounded": 0, "left_out": len(cases) - len(known)}
             yield _mean_line(plot, group, figures, is_sample) | opt | {"oracle": False, "said": "", "label": ""}
+        endless = (ratios.Kind.UNBOUNDED, ratios.Kind.OPEN)
         for algorithm in values.algorithms:
             rows = values.groups.get((group, algorithm), [])
             if not rows:
                 continue
-            unbounded = [row for row in rows if plot.kind == "ratio" and row.ratio_kind in _ENDLESS]
+            unbounded = [row for row in rows if plot.kind == "ratio" and row.ratio_kind in endless]
             valued = {row.case: pair for row in rows if (pair := values.value(row, plot.kind)) is not None}
             shown = [*(row for row in rows if row.case in valued), *unbounded]
             counts = {"unbounded": len(unbounded), "left_out": len(rows) - len(unbounded) - len(valued)}
@@ -223,14 +221,14 @@ def _mean_line(plot: Plot, group: str, figures: Sequence[tuple[Fraction, Fractio
 
 def _find_samples(cases: Sequence[StoredCase]) -> set[str]:
     """The groups whose cases are a sample: recipes of one law that differ in their seed, and name, only."""
+
+    def without_seed(recipe: Any) -> Any:
+        if isinstance(recipe, Mapping):
+            return {key: without_seed(value) for key, value in recipe.items() if key not in ("seed", "name")}
+        return recipe
+
     laws: dict[str, set[str]] = {}
     for case in cases:
-        recipes = [_without_seed(recipe) for recipe in (case.recipe, case.prior_recipe, case.history_recipe)]
+        recipes = [without_seed(recipe) for recipe in (case.recipe, case.prior_recipe, case.history_recipe)]
         laws.setdefault(case.group, set()).add(json.dumps(recipes, sort_keys=True, default=str))
     return {group for group, recipes in laws.items() if len(recipes) == 1}
-
-
-def _without_seed(recipe: Any) -> Any:
-    if isinstance(recipe, Mapping):
-        return {key: _without_seed(value) for key, value in recipe.items() if key not in ("seed", "name")}
-    return recipe

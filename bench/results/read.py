@@ -35,8 +35,6 @@ RUN = ("case", "algorithm", "repetition", "state", "reason", "welfare", "true_we
 
 @dataclass(frozen=True, slots=True)
 class StudyTable:
-    """What a study found on a case, or why it found nothing."""
-
     case: str
     group: str
     study: Study  # kind, algorithm and task

@@ -11,7 +11,6 @@ from ratiobench.online.remarks import LIMITED, OVERCHARGED, Remark, Remarks, per
 # Facts that differ from run to run, by their field: what all of a kind are called. All others count as they stand.
 KINDS = {"limit": LIMITED, "overcharged": OVERCHARGED}
 MOST = 4  # Different remarks on a mean; of more the number
-_LONGEST = 120
 
 
 def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
@@ -23,7 +22,7 @@ def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
         for field, text in run.listed():
             if rest := ", ".join(part for part in text.split(", ") if part not in named):  # options of the name
                 counts_as = KINDS.get(field) if len(runs) > 1 else None
-                remarks.append(Remark(field, counts_as or make_printable(rest, _LONGEST)))
+                remarks.append(Remark(field, counts_as or make_printable(rest, 120)))
         for remark in dict.fromkeys(remarks):
             counted[remark] = counted.get(remark, 0) + 1
     gaps = [run.gap_ppm for run in runs if run.gap_ppm is not None]

@@ -7,6 +7,7 @@ import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -148,7 +149,9 @@ def improve(
     improved = msgspec.structs.replace(entry, instance=family.identity(instance), size=size, first=first, best=record)
     make_folder(chosen.folder)
     write_atomically(chosen.certificate(entry), content)
-    changed = sets.read_set(chosen.path).replace_entry(improved)  # another process may have written it meanwhile
+    changed = sets.read_set(chosen.path)  # another process may have written it meanwhile
+    entries = tuple(improved if each.name == entry.name else each for each in changed.entries)
+    changed = replace(changed, entries=entries)
     changed.write()
     if before != after:
         changed.add_to_history(improved)
