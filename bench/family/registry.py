@@ -115,6 +115,7 @@ def find_suite(name: str) -> tuple[Family, Suite]:
 
 def find_suite_if_any(about: Mapping[str, Any]) -> Suite | None:
     """The suite that was run, as it is now; of a file, as it was; None if it is gone."""
+    from ratiobench.bench.family.suite import Suite
     from ratiobench.bench.family.suite_file import SUFFIX
 
     name, words = str(about.get("suite", "")), about.get("groups")
