@@ -56,8 +56,6 @@ class First(Part, frozen=True):
 
 
 class Record(Part, frozen=True):
-    """The best interval that is known, and how it was found."""
-
     lower: End
     upper: End
     certificate: Digest  # of the file that proves it

@@ -76,8 +76,6 @@ Printed = Annotated[str, Meta(pattern=r"^-?[0-9]{1,15}(\.[0-9]{1,9})?$", title='
 
 
 class PrintedGain(Part, frozen=True):
-    """A printed figure of a paper: by how many percent one algorithm is better than another."""
-
     group: Name  # name of the group of cases
     algorithm: Name  # algorithm, than: names of the two algorithms
     than: Name

@@ -263,7 +263,6 @@ def _make_sweep(results: Results, plot: Plot, family: Family) -> SuiteFigure:
 
 
 def bound_of(row: Row, check: str) -> Fraction | None:
-    """The bound on the ratio by a check of a run; None if it bounds nothing."""
     result = row.checks.get(check)
     if result is None or result.right is None or result.figures.get("bound") is None:
         return None

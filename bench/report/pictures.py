@@ -42,8 +42,6 @@ Draw = Callable[["Axes"], None]
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing that notebooks show and `save` writes."""
-
     title: str  # what it shows
     draw: Draw = field(repr=False)
     height: float = 3.2  # inches

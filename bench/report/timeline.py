@@ -89,7 +89,6 @@ def _run_parts(family: Family, instance: Any, run: OnlineRun) -> Iterator[Any]:
 
 
 def split_times(timeline: Timeline) -> list[range]:
-    """The times of each place, counted from 0."""
     count = len(timeline.times)
     step = -(-count // MOST)
     return [range(start, min(start + step, count)) for start in range(0, count, step)]

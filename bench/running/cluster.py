@@ -189,7 +189,6 @@ def answer_call(call: bytes) -> tuple[Any, Exception | None]:
 
 
 def _explained(value: Any) -> Any:
-    """Failed pieces that miss a module say where it is missing."""
     if isinstance(value, tuple):
         return tuple(map(_explained, value))
     if isinstance(value, StoredResult) and "no module" in str(value.payload.get("reason", "")).lower():

@@ -275,7 +275,6 @@ class _Sweep:
             self._arrived(other, made, None)
 
     def _lost(self, piece: _Piece, error: BaseException) -> None:
-        """A piece has failed in a way that its function could not catch."""
         case = piece.case
         if piece.stage == GENERATE:
             self.store.put_case([other.name for other in self.cases].index(case.name), case)

@@ -28,7 +28,6 @@ def report_payload(report: SolveReport) -> dict[str, Any]:
 
 
 def json_number(value: Exact) -> int | str:
-    """An integer, or a fraction in a string."""
     return int(value) if value == int(value) else str(value)
 
 

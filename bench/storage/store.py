@@ -102,7 +102,6 @@ class StoredCase:
                 yield name, number, f"{key} | repetition {number}"
 
     def audit_key(self, algorithm_key: str) -> str:
-        """The key of an audit: it depends on the run, on the reference and on what is checked."""
         return f"{algorithm_key} | {self.solve_key} | audits {self.audits}"
 
 
