@@ -1,8 +1,4 @@
-"""Commands: functions whose signatures and docstrings are the options of the command line, too.
-
-`command` checks every value that the function is called with, and `Outcome` is what the function's body returns: the
-function gives its users `result`, the command line prints `lines` or `document`.
-"""
+"""Commands: functions whose signatures and docstrings are the options of the command line, too."""
 
 from __future__ import annotations
 
@@ -24,7 +20,6 @@ from ratiobench.instances.io.keys import Switch as Switch
 from ratiobench.instances.io.keys import Text as Text
 from ratiobench.instances.io.numerals import seconds_of
 
-HIGH_EFFORT = 8
 NEEDED: Any = inspect.Parameter.empty  # the default of an option that has to be given
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -32,7 +27,7 @@ _R = TypeVar("_R")
 
 @dataclass(frozen=True)
 class Outcome(Generic[_R]):
-    """The outcome of a command's body; nothing is computed before it is asked for."""
+    """What a command's body returns: functions give `result`, the command line prints `lines` or `document`."""
 
     result: Callable[[], _R]  # what the function returns
     lines: Iterable[str] = ()  # for people
@@ -41,9 +36,6 @@ class Outcome(Generic[_R]):
     files: Callable[[], Iterable[str] | None] = lambda: None
     more: Callable[[bool], Iterable[str]] = lambda json: ()  # more lines, of work that may take long
     status: Callable[[], int] = lambda: 0  # the exit status
-
-
-# Kinds of values, beside those of keys of recipes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +52,6 @@ class Anything:
 
 
 class File(Anything):
-    """The name of a file or folder, as a `Path`."""
-
     def checked(self, source: str, field: str, value: Any) -> Path:
         if not isinstance(value, str | os.PathLike):
             raise InputError(source, field, f"{shorten(value)} is not the name of a file")
@@ -88,14 +78,12 @@ class Number(Anything):
 
 
 class EffortFactor(Integer):
-    """How many times the suite's effort: an integer, or ``high``."""
-
     range = "1..1000000|high"
 
     def checked(self, source: str, field: str, value: Any) -> int:
         if isinstance(value, str) and value != "high":
             raise InputError(source, field, f"{shorten(value)} is not an integer in 1..1000000 and not `high`")
-        return super().checked(source, field, HIGH_EFFORT if value == "high" else value)
+        return super().checked(source, field, 8 if value == "high" else value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +104,6 @@ class Duration(Anything):
 
 @dataclass(frozen=True, slots=True)
 class Columns(Anything):
-    """Names of columns, ``submit=NAME,duration=NAME,...``."""
-
     range: str = "K=NAME,..."
 
     def parsed(self, text: str) -> Any:
@@ -146,7 +132,6 @@ class Option:
     hidden: bool = False  # no command line has it
 
     def checked(self, name: str, value: Any) -> Any:
-        """Check a value."""
         if self.several and type(self.values) is not Anything:
             values = [value] if isinstance(value, str) or not isinstance(value, Iterable) else value
             return tuple(self.values.checked(name, "", each) for each in values)
@@ -175,8 +160,9 @@ Names = Annotated[Any, Option(Text(), "NAME", several=True)]
 Patterns = Annotated[Any, Option(Text(), "PATTERN", "only the cases with these names (* ? [...])", several=True)]
 Groups = Annotated[Any, Option(Text(), "GROUP", "only the cases of these groups", several=True)]
 Axes = Annotated[Any, Option(Text(), "AXIS", "parameters that a sweep varies", several=True)]
-_SCALE = Choice(("full", "small"))
-Scale = Annotated[str, Option(_SCALE, "", "size of the instances; small: a small version of the suite")]
+Scale = Annotated[
+    str, Option(Choice(("full", "small")), "", "size of the instances; small: a small version of the suite")
+]
 Algorithm = Annotated[Any, Option(Anything("text"), "NAME", flags=ALGORITHM, single=True)]
 Algorithms = Annotated[Any, Option(Anything("text"), "NAME", flags=ALGORITHM, several=True)]
 Folder = Annotated[Any, Option(File(), "DIR")]
@@ -198,7 +184,6 @@ _KINDS: Mapping[Any, tuple[Any, str]] = {
 
 @functools.cache
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:
-    """The options of a command by the names of its parameters."""
     described = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not parameter.VAR_KEYWORD:
@@ -226,7 +211,7 @@ _PARAMETER = re.compile(r"^(\w+) : (.+?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def _completed(function: Callable[..., Any]) -> str:
-    """The docstring with the meanings of parameters that it does not describe, which several commands have."""
+    """The docstring with the meanings of the parameters that several commands have and it does not describe."""
     before, _, after = (inspect.getdoc(function) or "").partition(_PARAMETERS)
     section, _, rest = after.partition("\n\n")
     meanings = {name: f"{option.meaning}." for name, option in options_of(function).items() if option.meaning}
@@ -245,19 +230,16 @@ def meanings_of(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def as_phrase(sentence: str) -> str:
-    """A sentence as the help has it: no capital letter, no full stop."""
     return sentence[:1].lower() + re.sub(r"(?<!\.)\.$", "", sentence[1:])
 
 
 def command(
-    busy: str = "", *, json: bool = True, keeps: bool | None = None
+    busy: str = "",  # the first progress line; empty for commands that end at once
+    *,
+    json: bool = True,
+    keeps: bool | None = None,  # what is finished, when it is interrupted; None: with ``--out``
 ) -> Callable[[Callable[_P, Outcome[_R]]], Callable[_P, _R]]:
-    """Make a command of a function that returns an `Outcome`: as a function it returns that outcome's `result`.
-
-    busy : text of the first progress line; empty for commands that end at once.
-    json : whether the command line has ``--json``.
-    keeps : whether what is finished is kept when the command is interrupted; None: where ``--out`` is given.
-    """
+    """Make a command of a function: called from Python, it returns the `result` of its outcome."""
 
     def decorate(function: Callable[_P, Outcome[_R]]) -> Callable[_P, _R]:
         def outcome(*given: Any, **named: Any) -> Outcome[_R]:
@@ -282,7 +264,6 @@ def command(
 
 
 def _bind(function: Callable[..., Any], given: Any, named: Any) -> inspect.BoundArguments:
-    """The arguments of a call, every value checked."""
     signature = inspect.signature(function)
     try:
         bound = signature.bind(*given, **named)

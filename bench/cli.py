@@ -1,8 +1,4 @@
-"""The command line: a parser for each command's function, and what is printed of its outcome.
-
-Exit status 0; 2 for unusable input, in one line with what was probably meant; 1 for a failure of ours; 130 after
-Ctrl-C. A module with commands is imported when one of them is used.
-"""
+"""The command line: a parser for each command's function, and what is printed of its outcome."""
 
 from __future__ import annotations
 
@@ -66,7 +62,6 @@ SHIPPED = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit status."""
     try:
         here = os.getcwd()
     except FileNotFoundError:
@@ -115,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _perform(function: Any, values: dict[str, Any], is_json: bool) -> int:
-    """Do the work; print the result before files are written, so that it is not lost where that fails after all."""
+    """Print the result before files are written, so that it is not lost if that fails."""
     outcome = function.outcome(**values)
     if is_json:
         if outcome.document is None:
@@ -135,7 +130,7 @@ def _perform(function: Any, values: dict[str, Any], is_json: bool) -> int:
 
 
 def _end_on_sigterm(debug: bool, kept: str) -> Any:
-    """End at SIGTERM with a line, and without temporary files; what was done before, None where nothing is changed."""
+    """End at SIGTERM with a line, and without temporary files; the handler before, None if nothing is changed."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         return None
 
@@ -147,18 +142,13 @@ def _end_on_sigterm(debug: bool, kept: str) -> Any:
 
 
 def _complain(debug: bool, line: str, status: int) -> int:
-    """Print a message of bounded length on standard error; the exit status."""
     if debug:
         traceback.print_exc()
     print(f"{NAME}: {make_printable(line, LONGEST)}", file=sys.stderr)
     return status
 
 
-# Commands and their parsers.
-
-
 def find_command(name: str) -> Any:
-    """The function of a command, of a family if it is no shipped one; KeyError if there is none."""
     if name not in SHIPPED:
         return _own_commands()[name]
     module, _, function = SHIPPED[name].partition(".")
@@ -166,22 +156,18 @@ def find_command(name: str) -> Any:
 
 
 def _own_commands() -> dict[str, Any]:
-    """The commands that families alone have."""
     from ratiobench.bench.family.registry import families
 
     return {name: function for family in families().values() for name, function in family.commands.items()}
 
 
 def list_commands() -> dict[str, str]:
-    """What each command does, in a line, in the order of the help: the shipped ones, then those of families.
-
-    Of shipped ones it is read from the source: importing every command would take half a second.
-    """
+    """What each command does, in a line, in the order of the help: the shipped ones, then those of families."""
     sources: dict[str, str] = {}
     lines = {}
     for name, path in SHIPPED.items():
         module, _, function = path.partition(".")
-        if module not in sources:
+        if module not in sources:  # importing every command would take half a second
             sources[module] = Path(__file__).with_name("commands").joinpath(f"{module}.py").read_text("utf-8")
         title = re.search(rf'^def {function}\(.*?^    """([^\n"]+)', sources[module], re.MULTILINE | re.DOTALL)
         assert title is not None
@@ -220,7 +206,6 @@ def parse(words: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
 
 
 def help_text(parts: Sequence[str] = ()) -> str:
-    """The commands, or the parts of one, with a line each."""
     described = {name: line for name, line in list_commands().items() if name in (parts or [name])}
     group = f" {parts[0].partition(' ')[0]}" if parts else ""
     lines = [f"usage: {NAME}{group} [-h] [--debug] {'PART' if parts else '[--version] COMMAND'} ...", ""]
@@ -279,8 +264,6 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Several(argparse.Action):
-    """Collects names over words, commas and repeated options."""
-
     def __call__(self, parser: Any, options: Any, values: Any, option: Any = None) -> None:
         words = values if isinstance(values, list) else [values]
         names = [name for word in words for name in split_names(word)]
@@ -291,8 +274,6 @@ class _Several(argparse.Action):
 
 
 class _Single(argparse.Action):
-    """Takes one algorithm; refuses a second one."""
-
     def __call__(self, parser: Any, options: Any, value: Any, option: Any = None) -> None:
         names = [*filter(None, [getattr(options, self.dest, "")]), *split_names(value)]
         if not names:
@@ -304,7 +285,6 @@ class _Single(argparse.Action):
 
 
 def make_parser(name: str, function: Any) -> Parser:
-    """The parser of a command."""
     meanings, parameters = meanings_of(function), inspect.signature(function).parameters
     parser = Parser(prog=f"{NAME} {name}", description=meanings[""])
     parser.add_argument("--debug", action="store_true", help="show the traceback of a failure")
@@ -337,7 +317,7 @@ def is_argument(parameter: inspect.Parameter, option: Option) -> bool:
 
 
 def flags_of(key: str, option: Option) -> tuple[str, ...]:
-    """The spellings of an option on the command line, the shortest first."""
+    """The spellings of an option, the shortest first."""
     return option.flags or (f"--{key.rstrip('_').replace('_', '-')}",)
 
 
@@ -370,7 +350,6 @@ def _add_option(parser: Parser, key: str, option: Option, meaning: str, default:
 
 
 def default_text(default: Any) -> str:
-    """A default as the help shows it; empty for one that is none."""
     if default in (NEEDED, None, "", ()) or isinstance(default, bool):
         return ""
     return f"{default:g}" if isinstance(default, float) else str(default)

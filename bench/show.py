@@ -1,4 +1,4 @@
-"""How figures, names and tables are shown: exact figures rounded outward, one table for terminals, money, sentences."""
+"""How figures, names and tables are shown."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.explanation import Figure, Sentence
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results import ratios
 from ratiobench.bench.results.row import Row
-from ratiobench.formulations.report import Exact
+from ratiobench.formulations.report import Exact, solver_number
 from ratiobench.instances.io.errors import make_printable
 from ratiobench.instances.io.files import write_atomically
+
+if TYPE_CHECKING:
+    from ratiobench.formulations.crosscheck import CrossCheck
 
 NAMED = 2  # Failing assumptions that a cell names; of more it gives the number
 WIDTH = 118  # Columns of a terminal for tables that wrap
 WORD = 36  # Letters of a word that no column breaks
 CELL, LAST_CELL = 200, 1000  # Characters of a cell in a text table: the last one of a row makes no other row longer
 SENTENCE = 300  # Characters of words in a sentence; more are cut off
+SOLVERS = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP", "gurobi": "Gurobi", "cpsat": "CP-SAT"}  # By their authors
 Lines = Sequence[Mapping[str, str]]  # A table: its rows have the same keys, which are the headings
 
 
@@ -41,22 +45,17 @@ def count_text(count: int, noun: str) -> str:
 
 
 def list_names(names: Sequence[str], most: int = 3) -> str:
-    """The first names, and how many more there are."""
     shown = ", ".join(make_printable(name, 80) for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def rows_of(table: Any) -> list[Any]:
-    """The rows of a table of shares or means, with a field per column."""
     return list(table.itertuples(index=False))
 
 
 def format_number(value: Any, *, up: bool = False) -> str:
-    """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down, or up."""
+    """An exact figure: thousands apart; a fraction with at most three decimals, rounded down, or `up`."""
     return ratios.format_number(Fraction(value), up=up) if value is not None else "-"
-
-
-# Rows of results.
 
 
 def ratio_text(row: Row, sense: Sense = Sense.MOST) -> str:
@@ -73,7 +72,6 @@ def ratio_text(row: Row, sense: Sense = Sense.MOST) -> str:
 
 
 def expected_text(row: Row) -> str:
-    """The 95 % interval of E[ALG], where the row is a mean of runs, rounded outward."""
     if row.welfare_low is None or row.welfare_high is None:
         return "-"
     ends = (Fraction(row.welfare_low), Fraction(row.welfare_high))
@@ -83,14 +81,12 @@ def expected_text(row: Row) -> str:
 
 
 def admitted_text(value: Any) -> str:
-    """How many were admitted: a whole number, of a mean of runs at most three decimals."""
     if value is None:
         return "-"
     return format_number(value) if Fraction(value).denominator > 1 else str(value)
 
 
 def opt_text(row: Row, unit: str) -> str:
-    """The interval on OPT with its proof, in words."""
     if row.opt_status == "failed":
         return f"OPT unknown: {make_printable(row.opt_lower_source, LAST_CELL)}"
     proof, formulation, backend = (
@@ -99,18 +95,13 @@ def opt_text(row: Row, unit: str) -> str:
     version = make_printable(row.opt_solver, CELL) if row.opt_solver and backend != "none" else ""
     proof = f"proof: {proof}, {formulation} / {backend} {version}".rstrip()
     limited = ", time-limited" if row.opt_time_limited else ""
-    if row.opt_status == "optimal":
-        return f"OPT = {ratios.format_truncated(row.opt_upper)} {unit} ({proof}{limited})"
-    interval = f"[{format_number(row.opt_lower)}, {format_number(row.opt_upper, up=True)}]"
-    return f"OPT in {interval} {unit}, gap {ratios.percent(row.opt_gap or 0.0)} ({proof}{limited})"
+    gap = "" if row.opt_status == "optimal" else f", gap {ratios.percent(row.opt_gap or 0.0)}"
+    ends = ratios.ends_text(row.opt_lower, row.opt_upper)
+    return f"OPT {'in' if gap else '='} {ends} {unit}{gap} ({proof}{limited})"
 
 
 def check_text(row: Row, check: str) -> str:
-    """The verdict of a check on a run: ``holds (bound 1,489; bbar >= 1 fails)``, or the verdict alone.
-
-    A check that separates a claim from the assumptions of its proof shows both, and the right side rounded up; the
-    exact figures have columns of their own.
-    """
+    """``holds (bound 1,489; bbar >= 1 fails)``, or the verdict alone if the check separates no assumptions."""
     if row.verdict(check) is None:
         return "-"
     failing, right = row.failing(check), row.checks[check].right
@@ -124,7 +115,7 @@ def check_text(row: Row, check: str) -> str:
 
 
 def assumptions_text(failing: Sequence[str]) -> str:
-    """``bbar >= 1 fails``; of several the first two and the number of the others; that they hold where none fails."""
+    """``bbar >= 1 fails``; of several the first two and the number of the others."""
     if not failing:
         return "assumptions hold"
     rest = len(failing) - NAMED
@@ -140,15 +131,8 @@ def check_title(check: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-# The table of terminals.
-
-
 def align_columns(lines: Sequence[Mapping[str, str]], indent: str = "", width: int = 0) -> str:
-    """Rows under their headings; figures to the right, words to the left; every cell safe to print.
-
-    With a `width` headings and cells of words are wrapped so that no line is longer, as far as words allow. Empty
-    without rows.
-    """
+    """Rows under their headings, safe to print; with a `width` headings and words are wrapped to it."""
     if not lines:
         return ""
     names = list(lines[0])
@@ -169,7 +153,6 @@ def align_columns(lines: Sequence[Mapping[str, str]], indent: str = "", width: i
 
 
 def pad_cells(rows: Sequence[Sequence[str]], words: Sequence[bool]) -> list[str]:
-    """Rows of cells as lines of columns: words to the left, figures to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -200,21 +183,16 @@ def _narrow(widths: dict[str, int], lines: Sequence[Mapping[str, str]], most: in
 
 
 def write_csv(path: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as a CSV file, if one is named."""
     if path is not None:
         write_atomically(path, csv_text(rows).encode())
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV, exact figures as integers and fractions; columns in the order of their first row."""
     text = io.StringIO()
     table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
     table.writeheader()
     table.writerows(rows)
     return text.getvalue()
-
-
-# Money. What is exact stands in results.csv.
 
 
 def clock_text(second: int) -> str:
@@ -225,11 +203,7 @@ def clock_text(second: int) -> str:
 
 
 def money_text(dollars: Exact, *, up: bool | None = None) -> str:
-    """``$37.95``, ``12.3 c`` below a dollar, ``312 µ$`` (millionths) below a tenth of a cent.
-
-    Whole cents from one dollar on, three digits below; ``$0`` is exactly nothing. Rounded to the nearest, halves away
-    from 0, so that a difference has the same digits in both directions; a bound is rounded to its side, up or down.
-    """
+    """``$37.95``, below a dollar ``12.3 c``, below a tenth of a cent ``312 µ$``; to the nearest, or `up`."""
     amount = Fraction(dollars)
     size = abs(amount)
     if not size:
@@ -248,13 +222,13 @@ def money_text(dollars: Exact, *, up: bool | None = None) -> str:
 
 
 def _rounded(size: Fraction, digits: int, up: bool | None) -> str:
-    """A figure that is not negative, rounded up, down, or to the nearest, halves up."""
+    """A figure of at least 0, rounded up, down, or to the nearest, halves up."""
     near = size + Fraction(1, 2 * 10**digits) if up is None else size
     return ratios.format_decimal(near, digits, up=up is True)
 
 
 def _digits(size: Fraction) -> int:
-    """How many decimals a figure between 0 and 100 has for three digits in all."""
+    """Decimals of a figure between 0 and 100 with three digits in all."""
     digits, edge = 1, Fraction(10)
     while size < edge and digits < 15:
         digits, edge = digits + 1, edge / 10
@@ -262,18 +236,12 @@ def _digits(size: Fraction) -> int:
 
 
 def value_text(value: Exact, family: Family, *, up: bool | None = None) -> str:
-    """A value of the family's objective: money as `money_text` writes it, all else as a number, without its unit.
-
-    Such a number is rounded down where `up` does not say otherwise.
-    """
+    """A value of the family's objective: money, or a number without unit, rounded down unless `up`."""
     return format_number(value, up=up is True) if family.dollars is None else money_text(value * family.dollars, up=up)
 
 
-# Sentences with exact figures.
-
-
 def figure_text(value: Figure) -> str:
-    """An exact figure for reading, four digits or more, dots where decimals were cut off; words on one line."""
+    """An exact figure with four digits or more, and dots if decimals were cut off; words on one line."""
     if value is None:
         return "-"
     if isinstance(value, str):
@@ -286,7 +254,7 @@ def figure_text(value: Figure) -> str:
 
 
 def sentence_text(sentence: Sentence) -> str:
-    """A sentence, its figures as text shows them; numbers that differ never read alike: then they are given exactly."""
+    """A sentence with its figures; numbers that differ and would read alike are given exactly."""
     texts = [part if isinstance(part, str) else figure_text(part) for part in sentence]
     values: dict[str, set[Fraction]] = {}
     for part, text in zip(sentence, texts, strict=True):
@@ -297,3 +265,54 @@ def sentence_text(sentence: Sentence) -> str:
         for part, text in zip(sentence, texts, strict=True)
     ]
     return "".join(" ".join(text.split("\n")) for text in shown).replace("....", "...")
+
+
+def crosscheck_lines(crosscheck: CrossCheck) -> list[dict[str, str]]:
+    lines = []
+    for row, why in zip(crosscheck.rows, crosscheck.differs, strict=True):
+        answer = row.answer
+        lines.append(
+            {
+                "Formulation": answer.formulation,
+                "Solver": f"{answer.backend} {answer.solver}".strip(),
+                "columns": f"{answer.columns:,}" if answer.columns else "-",
+                "rows": f"{answer.rows:,}" if answer.rows else "-",
+                "build s": f"{answer.build_seconds:.2f}",
+                "solve s": f"{answer.solve_seconds:.2f}",
+                "Status": answer.status.value,
+                "bound": "-" if answer.bound is None else solver_number(answer.bound),
+                "value": "-" if answer.value is None else solver_number(answer.value),
+                "verified": "-" if answer.verified is None else ratios.format_truncated(answer.verified),
+                "Verdict": "differs" if why else "agrees" if answer.answered else "no answer",
+            }
+        )
+    return lines
+
+
+def solver_lines(crosscheck: CrossCheck, unit: str) -> list[str]:
+    """One sentence for each solver's answer for the program as printed, beside the interval on OPT."""
+    lines = []
+    for row, why in zip(crosscheck.rows, crosscheck.differs, strict=True):
+        verdict = f"differs: it {why}" if why else "agrees" if row.answer.answered else row.answer.message
+        lines.append(make_printable(f"P as printed, {row.answer.text()} {unit}: {verdict}", SENTENCE))
+    return lines
+
+
+def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
+    if not solvers:
+        return ""
+    agree = sum(result.agree for result in solvers.values())
+    asked = dict.fromkeys(row.answer.backend for result in solvers.values() for row in result.rows)
+    named = " and ".join(SOLVERS.get(name, name) for name in asked)
+    proved = sum(result.optimal() == len(result.rows) for result in solvers.values())
+    text = (
+        f"P as printed, built with PuLP: {named} agree on {agree} of {len(solvers)} cases, and with the interval on OPT"
+    )
+    return f"{text}; on {proved} both end as optimal."
+
+
+def crosscheck_interval(crosscheck: CrossCheck) -> str:
+    if crosscheck.lower is None or crosscheck.upper is None:
+        return "no interval on OPT"
+    ends = ratios.ends_text(crosscheck.lower, crosscheck.upper)
+    return f"OPT {'=' if crosscheck.lower == crosscheck.upper else 'in'} {ends}"

@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ratiobench.bench.arguments import Choice, Option, Outcome, Text, command
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.suite import NamedSummary, Suite
 from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import require_known
-from ratiobench.instances.io.keys import Form
 from ratiobench.instances.io.plugins import BACKENDS, find_plugins
 
 if TYPE_CHECKING:
     from ratiobench.bench.family.contract import Family
 
-_KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] = {
-    "suites": lambda family: family.suites(),
+_KINDS: Mapping[str, Callable[[Family], Iterable[tuple[str, str]]]] = {
+    "suites": lambda family: [(suite.name, suite.summary) for suite in family.suites()],
     "algorithms": lambda family: family.algorithms(),
-    "formulations": lambda family: [NamedSummary(*pair) for pair in family.formulations()],
-    "traces": lambda family: [NamedSummary(*pair) for pair in family.traces()],
-    "logs": lambda family: [NamedSummary(*pair) for pair in family.log_formats],
-    "constructions": lambda family: [NamedSummary(*pair) for pair in family.constructions()],
-    "recipes": lambda family: list(family.recipes().values()),
+    "formulations": lambda family: family.formulations(),
+    "traces": lambda family: family.traces(),
+    "logs": lambda family: family.log_formats,
+    "constructions": lambda family: family.constructions(),
+    "recipes": lambda family: [(name, form.summary) for name, form in family.recipes().items()],
     "claims": lambda family: [
-        NamedSummary(each.name, f"{each.statement} ({each.source}; {each.standing})")
+        (each.name, f"{each.statement} ({each.source}; {each.standing})")
         for each in family.statements()
         if not each.proof
     ],
     "backends": lambda family: _backends(family),
-    "problems": lambda family: [_describe_problem(family)],
-    "sources": lambda family: [
-        NamedSummary(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources
-    ],
+    "problems": lambda family: [(family.format, _describe_problem(family))],
+    "sources": lambda family: [(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources],
 }
 
 
@@ -52,23 +48,27 @@ def list_names(
         instances, which `generate` and `run` make; recipes: descriptions of instances, with every key.
     names : names to list, all if none is given: one algorithm with its options explained, one recipe with its keys.
     """
-    entries = _KINDS[what]
-    known = {each.name for family in families().values() for each in entries(family)} if names else ()
+    entries = {family: list(_KINDS[what](family)) for family in families().values()}
     for name in names:
-        require_known(name, sorted(known), f"list {what}", "", f"list {what}")
+        require_known(
+            name,
+            sorted({known for pairs in entries.values() for known, _ in pairs}),
+            f"list {what}",
+            "",
+            f"list {what}",
+        )
     rows = [
-        {"family": family.name, "name": each.name, "summary": each.summary}
-        | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})
-        | ({"options": [*family.describe_options(each.name)]} if what == "algorithms" else {})
-        for family in families().values()
-        for each in entries(family)
-        if each.name in names or not names
+        {"family": family.name, "name": name, "summary": summary}
+        | ({"keys": [key.row() for key in family.recipes()[name].keys]} if what == "recipes" else {})
+        | ({"options": [*family.describe_options(name)]} if what == "algorithms" else {})
+        for family, pairs in entries.items()
+        for name, summary in pairs
+        if name in names or not names
     ]
     return Outcome(lambda: rows, _lines(what, rows, bool(names)), lambda: rows)
 
 
 def _lines(what: str, rows: Sequence[dict[str, Any]], is_named: bool) -> Iterator[str]:
-    """The entries by family; recipes with their keys, algorithms that are named with their options."""
     details = "keys" if what == "recipes" else "options" if what == "algorithms" and is_named else ""
     width = max((len(row["name"]) for row in rows), default=0)
     for family in dict.fromkeys(row["family"] for row in rows):
@@ -108,21 +108,18 @@ def _detail_lines(entry: Mapping[str, Any], details: str) -> Iterator[str]:
 _OPTION = r"; (?=[\w-]+=)"  # Before the options in the summary of an algorithm
 
 
-def _describe_problem(family: Family) -> NamedSummary:
-    """A family of problems: the format of its files, its objective, its suites."""
+def _describe_problem(family: Family) -> str:
     best = "most" if family.sense is Sense.MOST else "least"
     suites = ", ".join(suite.name for suite in family.suites())
-    return NamedSummary(family.format, f"the {best} {family.objective} is best ({family.unit}); suites: {suites}")
+    return f"the {best} {family.objective} is best ({family.unit}); suites: {suites}"
 
 
-def _backends(family: Family) -> list[NamedSummary]:
-    found = []
+def _backends(family: Family) -> Iterator[tuple[str, str]]:
+    solvers = {name: ", ".join(re.findall(r"\[(.*)\]", summary)) for name, summary in family.formulations()}
     for name in backends.backends():
-        solved = [each for each, summary in family.formulations() if re.search(rf"\[.*\b{name}\b.*\]", summary)]
-        if solved:
+        if solved := [each for each, able in solvers.items() if re.search(rf"\b{name}\b", able)]:
             extra = "; optional, with the extra of this name" * (name in backends.EXTRAS)
-            found.append(NamedSummary(name, f"solves {', '.join(solved)}{extra}"))
-    linear = [name for name, summary in family.formulations() if re.search(r"\[.*\bhighs\b.*\]", summary)]
+            yield name, f"solves {', '.join(solved)}{extra}"
+    linear = [name for name, able in solvers.items() if re.search(r"\bhighs\b", able)]
     for name, plugin in find_plugins(BACKENDS).items() if linear else ():
-        found.append(NamedSummary(name, f"solves {', '.join(linear)}; plug-in of {plugin.origin}"))
-    return found
+        yield name, f"solves {', '.join(linear)}; plug-in of {plugin.origin}"

@@ -104,7 +104,6 @@ def _family_of(policy: str, name: str | None) -> Family:
 
 
 def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
-    """The score, a table of the instances, the feedback."""
     from ratiobench.bench.show import align_columns
 
     verdict = "valid" if evaluation.valid else "NOT VALID"

@@ -112,11 +112,9 @@ def run(
 
 @contextlib.contextmanager
 def _postpone_interrupt() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end of the block, not inside: for imports of large packages.
-
-    An exception inside an import of pandas can be lost in a callback, which prints a traceback and goes on; and Python
-    ends by the signal, not with an exit status, after one inside the `exec` that makes a dataclass.
-    """
+    """Raise KeyboardInterrupt at the end of the block, not inside: for imports of large packages."""
+    # Inside an import of pandas it can be lost in a callback, which prints a traceback and goes on; and Python ends by
+    # the signal, not with an exit status, after one inside the `exec` that makes a dataclass.
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
@@ -134,7 +132,6 @@ def _postpone_interrupt() -> Iterator[None]:
 def _report(
     folder: Path, spent: Mapping[str, float], figures: Path | None = None, labels: Mapping[str, str] | None = None
 ) -> Outcome[Results]:
-    """Results as a table in Python; on the command line as texts, files and a page."""
     failed = []
 
     def write(show: Callable[[str], None]) -> None:

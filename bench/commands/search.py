@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +20,7 @@ from ratiobench.bench.running.heartbeat import Heartbeat, set_current
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.instances.io.files import check_writable, load_json, make_folder, read_bytes, write_atomically
 from ratiobench.online.remarks import isolation_text
-from ratiobench.online.run_context import RunContext, run_context
+from ratiobench.online.run_context import run_context
 from ratiobench.online.user_algorithm import name_algorithms
 
 if TYPE_CHECKING:
@@ -125,12 +125,69 @@ def search(
     if out is not None and found.instance is not None:
         witness = out / f"{stem}.json"
         write_atomically(witness, family.dumps(found.instance).encode())
-    search_ = _Search(family, found, witness, claim, exact, seconds is not None, context)
-    return Outcome(lambda: found, search_.lines(), search_.document, more=search_.explain_worst)
+    has_sides = found.score is not None if claim else None not in (found.left, found.right)
+
+    def lines() -> Iterator[str]:
+        yield from _claim_lines(found) if claim else _worst_lines(family, found, exact)
+        if found.instance is None or not has_sides:
+            return
+        yield "  " + ", ".join(f"{key} {value}" for key, value in family.describe(found.instance).items())
+        if claim and found.check is None:
+            yield f"  the audit has no check named {found.claim}"
+        elif claim and found.check is not None:
+            from ratiobench.bench.show import assumptions_text
+
+            failing = found.check.failing
+            proof = "" if failing is None else f" (proof of the claim: {assumptions_text(failing)})"
+            yield f"  audited with {found.algorithm}: {found.check.status}{proof}"
+        yield family.dumps(found.instance).removesuffix("\n") if witness is None else f"  {witness}"
+
+    def document() -> dict[str, Any]:
+        sides = {side: getattr(found, side) for side in ("left", "right", "score")}
+        return {
+            "claim": found.claim,
+            "statement": found.statement,
+            "algorithm": found.algorithm,
+            **({"against": found.against} if found.against else {}),
+            "violated": found.violated,
+            **{side: None if value is None else str(value) for side, value in sides.items()},
+            "tries": found.tries,
+            "time_limited": seconds is not None,
+            "seconds": found.seconds,
+            "instance": None if found.instance is None else json.loads(family.dumps(found.instance)),
+            "check": None if found.check is None else found.check.document(),
+            **({"notes": list(found.notes)} if found.notes else {}),
+            **({"isolation": found.isolation} if found.isolation else {}),
+        }
+
+    def explain_worst(is_json: bool) -> Iterator[str]:
+        """Of a worst ratio OPT with its certificate, and the explanation: files beside the witness, and text."""
+        if claim or found.instance is None:
+            return
+        set_current("proving OPT and explaining")
+        if witness is not None and family.has_certificates:
+            report = family.certify(found.instance, SolveSettings())
+            if report.certificate is not None:
+                path = witness.with_name(f"{WORST}.certificate.json")
+                family.write_certificate(report.certificate, path)
+                yield f"  {path}: proves OPT"
+        if family.explainer is None or (is_json and witness is None):
+            return
+        from ratiobench.bench.report import explain as explanations
+
+        with run_context(replace(context, hidden=folders_of(witness))):
+            explained = explanations.explain(family, found.instance, found.algorithm)
+        if witness is not None:
+            path = witness.with_name(f"{WORST}.html")
+            write_atomically(path, explanations.render_explanation(explained).encode())
+            yield f"  {path}: step by step"
+        if not is_json:
+            yield f"\n{explanations.text(explained)}"
+
+    return Outcome(lambda: found, lines(), document, more=explain_worst)
 
 
 def _say(line: str) -> None:
-    """Progress, on the error stream of a command."""
     if Heartbeat.current is not None:
         print(line, file=sys.stderr, flush=True)
 
@@ -149,76 +206,6 @@ def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
     return None, ""
 
 
-@dataclass(frozen=True)
-class _Search:
-    """The result, and the file of the witness."""
-
-    family: Family
-    result: SearchResult
-    witness: Path | None
-    claim: str
-    exact: bool
-    time_limited: bool
-    context: RunContext
-
-    def lines(self) -> Iterator[str]:
-        """The result, and its instance or the name of its file."""
-        family, found = self.family, self.result
-        yield from _claim_lines(found) if self.claim else _worst_lines(family, found, self.exact)
-        if found.instance is None or (found.score is None if self.claim else None in (found.left, found.right)):
-            return
-        yield "  " + ", ".join(f"{key} {value}" for key, value in family.describe(found.instance).items())
-        if self.claim:
-            yield _audited(found)
-        yield family.dumps(found.instance).removesuffix("\n") if self.witness is None else f"  {self.witness}"
-
-    def document(self) -> dict[str, Any]:
-        """The result, exact, with the instance."""
-        found = self.result
-        sides = ("left", "right", "score")
-        return {
-            "claim": found.claim,
-            "statement": found.statement,
-            "algorithm": found.algorithm,
-            **({"against": found.against} if found.against else {}),
-            "violated": found.violated,
-            **{side: None if getattr(found, side) is None else str(getattr(found, side)) for side in sides},
-            "tries": found.tries,
-            "time_limited": self.time_limited,
-            "seconds": found.seconds,
-            "instance": None if found.instance is None else json.loads(self.family.dumps(found.instance)),
-            "check": None if found.check is None else found.check.document(),
-            **({"notes": list(found.notes)} if found.notes else {}),
-            **({"isolation": found.isolation} if found.isolation else {}),
-        }
-
-    def explain_worst(self, is_json: bool) -> Iterator[str]:
-        """Of a worst ratio OPT with its certificate, and the explanation: files beside the witness, and text."""
-        family, found, witness = self.family, self.result, self.witness
-        if self.claim or found.instance is None:
-            return
-        set_current("proving OPT and explaining")
-        if witness is not None and family.has_certificates:
-            report = family.certify(found.instance, SolveSettings())
-            if report.certificate is not None:
-                path = witness.with_name(f"{WORST}.certificate.json")
-                family.write_certificate(report.certificate, path)
-                yield f"  {path}: proves OPT"
-        if family.explainer is None or (is_json and witness is None):
-            return
-        from ratiobench.bench.report import explain as explanations
-
-        hidden = folders_of(witness)
-        with run_context(replace(self.context, hidden=hidden)):
-            explained = explanations.explain(family, found.instance, found.algorithm)
-        if witness is not None:
-            path = witness.with_name(f"{WORST}.html")
-            write_atomically(path, explanations.render_explanation(explained).encode())
-            yield f"  {path}: step by step"
-        if not is_json:
-            yield f"\n{explanations.text(explained)}"
-
-
 def _rate(found: SearchResult) -> str:
     return f", {found.fresh / found.seconds:,.0f} a second" if found.seconds > 0 and found.fresh else ""
 
@@ -233,16 +220,6 @@ def _claim_lines(found: SearchResult) -> Iterator[str]:
     what = "witness" if found.violated else "closest"
     sign = ">" if found.violated else "<="
     yield f"{what}: {found.left} {sign} {found.right}, left side over right side {float(found.score):.4f}"
-
-
-def _audited(found: SearchResult) -> str:
-    if found.check is None:
-        return f"  the audit has no check named {found.claim}"
-    from ratiobench.bench.show import assumptions_text
-
-    failing = found.check.failing
-    proof = "" if failing is None else f" (proof of the claim: {assumptions_text(failing)})"
-    return f"  audited with {found.algorithm}: {found.check.status}{proof}"
 
 
 def _worst_lines(family: Family, found: SearchResult, is_exact: bool) -> Iterator[str]:

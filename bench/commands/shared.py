@@ -1,7 +1,4 @@
-"""What commands share: the instance, how hard OPT is looked for, texts, and the files that they write.
-
-Everything that not every command needs is imported where it is used.
-"""
+"""What commands share; what not every command needs is imported where it is used."""
 
 from __future__ import annotations
 
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
 
 PICTURE = ".svg"
 VIOLATIONS = 5  # So many rules that a run broke are shown by `audit`; `simulate` shows all
-
-# Instances.
 
 
 def read_given(given: Any, cost: str | None = None) -> tuple[Family, Any]:
@@ -65,9 +60,6 @@ def user_context(family: Family, isolate: bool | None, own: Mapping[str, Any], *
     return RunContext(isolate=family.choose_isolation(isolate), own=own, hidden=folders_of(*files))
 
 
-# OPT.
-
-
 def solve_settings(
     family: Family, formulation: str, backend: str, gap: float, effort: int | None, seconds: float | None
 ) -> SolveSettings:
@@ -92,19 +84,14 @@ def interval_text(lower: Exact, upper: Exact, unit: str, text: str = "") -> str:
     """OPT, or its interval and the gap."""
     from ratiobench.bench.results import ratios
 
-    if lower == upper:
-        return f"OPT{text} = {ratios.format_truncated(upper)} {unit}"
-    gap = ratios.percent(ratios.gap(lower, upper))
-    return f"OPT{text} in [{ratios.format_number(lower)}, {ratios.format_number(upper, up=True)}] {unit}, gap {gap}"
+    gap = "" if lower == upper else f", gap {ratios.percent(ratios.gap(lower, upper))}"
+    return f"OPT{text} {'in' if gap else '='} {ratios.ends_text(lower, upper)} {unit}{gap}"
 
 
 def ratio_document(ratio: ratios.Ratio) -> dict[str, Any]:
     """A ratio as JSON values, exact."""
     ends = {end: None if getattr(ratio, end) is None else str(getattr(ratio, end)) for end in ("lower", "upper")}
     return {"kind": ratio.kind.value, **ends}
-
-
-# Runs and files.
 
 
 def violation_lines(run: OnlineRun, most: int = VIOLATIONS) -> Iterator[str]:
@@ -127,16 +114,6 @@ def write_solution(path: Path | None, family: Family, instance: Any, solution: A
         other = family.solution_formats.get(path.suffix.lower())
         text = other(instance, solution) if other else json.dumps(family.solution_document(solution)) + "\n"
         write_atomically(path, text.encode())
-
-
-def require_gantt(path: Path | None, family: Family, schedules: int = 1) -> None:
-    """Refuse a Gantt chart alone, a file of pictures, of a family without or of several schedules."""
-    if path is None or path.suffix.lower() != PICTURE:
-        return
-    if family.gantt is None:
-        raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts; name a page, FILE.html")
-    if schedules != 1:
-        raise InputError("--timeline", "", f"{PICTURE} is the chart of one algorithm, not of {schedules}")
 
 
 def write_timeline(

@@ -122,15 +122,18 @@ def simulate(
             made.append(simulation)
 
     def result() -> Any:
-        rows = [each.list_runs(names) for each in made]
+        for run in (run for each in made for run in each.runs.values()):
+            if isinstance(run, Exception):
+                raise run
+        rows = [[each.runs[name] for name in names] for each in made]
         runs: list[Any] = rows if some else [row[0] for row in rows]
         return runs if several else runs[0]
 
     if not made:
         return Outcome(result)
     first = made[0]
-    write_files = partial(first.files, solution, csv, timeline)
-    return Outcome(result, first.lines(), first.document, write_files, first.opt_of_one, first.status)
+    write_files, status = partial(first.files, solution, csv, timeline), lambda: int(len(first.ended) < len(first.runs))
+    return Outcome(result, first.lines(), first.document, write_files, first.opt_of_one, status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,15 @@ class _Simulation:
             self.instance = family.without_migration(self.instance)
         if timeline and family.timeline is None:
             raise InputError("--timeline", "", f"the family {family.name} has no time lines")
-        shared.require_gantt(timeline, family, len(names))
+        if timeline and timeline.suffix.lower() == shared.PICTURE:
+            if family.gantt is None:
+                raise InputError(
+                    "--timeline", "", f"the family {family.name} has no Gantt charts; name a page, FILE.html"
+                )
+            if len(names) != 1:
+                raise InputError(
+                    "--timeline", "", f"{shared.PICTURE} is the chart of one algorithm, not of {len(names)}"
+                )
         if solution is not None and len(names) > 1:
             raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
         if not self.table and not self.context.own:
@@ -190,24 +201,10 @@ class _Simulation:
         if enclosed is not None:
             self.opt = self._tightened(enclosed)
 
-    def list_runs(self, names: Sequence[str]) -> list[OnlineRun]:
-        """The runs of these algorithms; raises the error because of which there is none of one."""
-        runs = []
-        for name in names:
-            run = self.runs[name]
-            if isinstance(run, Exception):
-                raise run
-            runs.append(run)
-        return runs
-
     @property
     def ended(self) -> list[OnlineRun]:
         """Those that did not fail."""
         return [run for run in self.runs.values() if not isinstance(run, Exception)]
-
-    def status(self) -> int:
-        """The exit status: 1 if a run failed."""
-        return int(len(self.ended) < len(self.runs))
 
     def _enclose(self) -> _Interval:
         """OPT by a certificate that holds, or as `opt` finds it with one unit of work."""
@@ -233,7 +230,7 @@ class _Simulation:
         return self.opt
 
     def _tightened(self, opt: _Interval) -> _Interval:
-        """A valid run is a verified solution, too: the best one may move the end of the interval that it can."""
+        """A valid run is a verified solution: the best one may move the end of the interval that it can."""
         sense, best = self.family.sense, opt
         for run in self.ended:
             if run.valid:
@@ -250,7 +247,6 @@ class _Simulation:
         return ratios.ratio(self.opt.lower, self.opt.upper, run.welfare, self.family.sense)
 
     def lines(self) -> Iterator[str]:
-        """The run in full, or the table: OPT, a row per algorithm, what is proved of each, which rules were broken."""
         from ratiobench.bench.show import align_columns
 
         if not self.table:
@@ -288,7 +284,7 @@ class _Simulation:
         return line | {"state": cells["state"]}
 
     def _cells(self, name: str, run: OnlineRun | Exception) -> dict[str, Any]:
-        """The cells of a run in a CSV file, by column; the columns of a ratio as in `results.csv`."""
+        """The cells of a run by column of a CSV file, as in `results.csv`."""
         if isinstance(run, Exception):
             return {"label": name, "state": f"failed: {format_error(run)}"}
         family = self.family
@@ -368,7 +364,6 @@ def _tell_count(name: str, count: ArrivalCount | None) -> None:
 
 
 def _run_lines(family: Family, instance: Any, run: OnlineRun) -> Iterator[str]:
-    """A run in full: what it earned, and what is known of its algorithm."""
     tasks = run.arrivals or len(family.solution_document(run.decisions)["decisions"])
     earned = f"{family.objective} {ratios.format_truncated(run.welfare)} {family.unit}"
     yield f"{run.label}: {earned}, admitted {run.admitted} of {tasks}"
@@ -376,7 +371,12 @@ def _run_lines(family: Family, instance: Any, run: OnlineRun) -> Iterator[str]:
         yield standing
     account = account_of(family, instance, run)
     if account is not None:
-        yield _account_text(family, run, account)
+        from ratiobench.bench.show import value_text
+
+        revenue = value_text(account["bids"] if run.revenue is None else run.revenue, family)
+        costs = value_text(account["vendors"] + account["energy"], family)
+        paid = "at list prices (the bids) " if run.revenue is None else ""
+        yield f"{paid}revenue {revenue}, cost {costs}, profit {value_text(account['profit'], family)}"
     elif run.revenue is not None:
         yield f"revenue {ratios.format_truncated(run.revenue)} {family.unit}"
     for constant in run.constants:
@@ -403,17 +403,6 @@ def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact
     account = dict(family.accounts(instance, run))
     earned = account["bids"] if run.revenue is None else run.revenue
     return account | {"profit": earned - account["vendors"] - account["energy"]}
-
-
-def _account_text(family: Family, run: OnlineRun, account: Mapping[str, Exact]) -> str:
-    """Revenue, cost and profit in the family's money."""
-    from ratiobench.bench.show import value_text
-
-    earned = account["bids"] if run.revenue is None else run.revenue
-    paid = "at list prices (the bids) " if run.revenue is None else ""
-    cost = account["vendors"] + account["energy"]
-    text = f"revenue {value_text(earned, family)}, cost {value_text(cost, family)}"
-    return f"{paid}{text}, profit {value_text(account['profit'], family)}"
 
 
 # Types of the columns of `audit`; the exact sides, `witness`, `figures` and `failing` hold Python objects
@@ -591,8 +580,6 @@ def audit(
 
 
 def _curve_alone(curve: BidCurve) -> Outcome[Any]:
-    """A bid curve as CSV on standard output."""
-
     def lines() -> Iterator[str]:
         from ratiobench.bench.show import csv_text
 
@@ -608,13 +595,14 @@ def _curve_line(name: str, curve: BidCurve) -> str:
 
 
 def _check_lines(checks: Sequence[Check], signs: Sequence[tuple[str, str]], *, gathered: bool) -> Iterator[str]:
-    """The summary of several, then one by one with figures of its own and witness; last figures that they share.
-
-    Claims about another algorithm stand in a line each, or `gathered` in one.
-    """
+    """The summary, the checks, the figures that they share; claims about other algorithms each, or `gathered`."""
     if len(checks) > 1:
         yield _summary(checks)
-    shared = _shared_figures([check for check in checks if not check.reason.startswith(ANOTHER)])
+    values: dict[str, list[Any]] = {}
+    for check in checks:
+        for name, value in check.figures.items() if not check.reason.startswith(ANOTHER) else ():
+            values.setdefault(name, []).append(value)
+    shared = {name: found[0] for name, found in values.items() if len(found) > 1 and len(set(found)) == 1}
     elsewhere: dict[str, list[str]] = {}
     for check in checks:
         reason = f"  ({check.reason})" if check.reason else ""
@@ -645,7 +633,6 @@ def _check_lines(checks: Sequence[Check], signs: Sequence[tuple[str, str]], *, g
 
 
 def _sides(check: Check) -> str:
-    """Both sides with their relation as it was found, a question mark where it is undecided; empty without sides."""
     sign = {Verdict.VIOLATED: ">", Verdict.UNDECIDED: "<=?"}.get(check.status, "<=")
     return "" if check.left is None else f"{_readable(check.left)} {sign} {_readable(check.right)}"
 
@@ -663,14 +650,6 @@ def _summary(checks: Sequence[Check]) -> str:
         if found or verdict is Verdict.VIOLATED:
             parts.append(message)
     return "; ".join(parts)
-
-
-def _shared_figures(checks: Sequence[Check]) -> dict[str, Any]:
-    values: dict[str, list[Any]] = {}
-    for check in checks:
-        for name, value in check.figures.items():
-            values.setdefault(name, []).append(value)
-    return {name: found[0] for name, found in values.items() if len(found) > 1 and len(set(found)) == 1}
 
 
 def _readable(value: Fraction | int | str | None) -> str:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ratiobench.bench.family.contract import Family
-    from ratiobench.formulations.crosscheck import CrossCheck
     from ratiobench.formulations.report import SolveReport
 
 BREACHES = 20  # Violated constraints that the text of `check` shows; its document has all
@@ -134,28 +133,25 @@ def opt(
                 raise NoCertificateError(f"{certificate}: not written, no certificate was found")
             family.write_certificate(report.certificate, certificate)
 
-    lines = _opt_lines(family, report, no_migration, certificate)
-    return Outcome(lambda: report, lines, document, write_files)
+    def lines() -> Iterator[str]:
+        from ratiobench.bench.results import ratios
 
+        yield shared.interval_text(report.lower, report.upper, family.unit, " without migration" * no_migration)
+        limited = ", time-limited" if report.time_limited else ""
+        yield f"{family.sense.bound} bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})"
+        if report.solver is not None:
+            yield f"answer of the solver: {report.solver.text()}"
+        if no_migration:
+            yield f"{family.sense.verified} bound: a verified solution that keeps every task on one node"
+        if report.message:
+            yield report.message
+        proof = report.certificate
+        if certificate and proof and report.upper < proof.upper:
+            end = ratios.format_number(proof.upper, up=True)
+            yield f"the certificate proves no more than {end}: a bound by {report.proof} cannot be certified"
+        yield f"{report.seconds:.3f} s"
 
-def _opt_lines(family: Family, report: SolveReport, no_migration: bool, certificate: Path | None) -> Iterator[str]:
-    """The interval and its proof."""
-    from ratiobench.bench.results import ratios
-
-    yield shared.interval_text(report.lower, report.upper, family.unit, " without migration" * no_migration)
-    limited = ", time-limited" if report.time_limited else ""
-    yield f"{family.sense.bound} bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})"
-    if report.solver is not None:
-        yield f"answer of the solver: {report.solver.text()}"
-    if no_migration:
-        yield f"{family.sense.verified} bound: a verified solution that keeps every task on one node"
-    if report.message:
-        yield report.message
-    proof = report.certificate
-    if certificate and proof and report.upper < proof.upper:
-        end = ratios.format_number(proof.upper, up=True)
-        yield f"the certificate proves no more than {end}: a bound by {report.proof} cannot be certified"
-    yield f"{report.seconds:.3f} s"
+    return Outcome(lambda: report, lines(), document, write_files)
 
 
 @dataclass(frozen=True)
@@ -232,21 +228,18 @@ def crosscheck(
         counts = {"optimal": answers.optimal(), "answered": answers.answered()}
         return {**about, **ends, **counts, "rows": answers.documents()}
 
-    return Outcome(result, _crosscheck_lines(family, answers), document)
+    def lines() -> Iterator[str]:
+        from ratiobench.bench.show import align_columns, crosscheck_interval, crosscheck_lines
 
+        yield align_columns(crosscheck_lines(answers)).removesuffix("\n")
+        for row, why in zip(answers.rows, answers.differs, strict=True):
+            message = why or ("" if row.answer.answered and not row.answer.message else row.answer.message)
+            if message:
+                yield make_printable(f"{row.answer.formulation} / {row.answer.backend}: {message}", WIDEST)
+        ended = f"{answers.optimal()} of {len(answers.rows)} rows end as optimal"
+        yield f"{answers.verdict}: {crosscheck_interval(answers)} {family.unit} ({ended})"
 
-def _crosscheck_lines(family: Family, answers: CrossCheck) -> Iterator[str]:
-    """A table, reasons and the verdict."""
-    from ratiobench.bench.report.crosscheck import crosscheck_lines, interval_of
-    from ratiobench.bench.show import align_columns
-
-    yield align_columns(crosscheck_lines(answers)).removesuffix("\n")
-    for row, why in zip(answers.rows, answers.differs, strict=True):
-        message = why or ("" if row.answer.answered and not row.answer.message else row.answer.message)
-        if message:
-            yield make_printable(f"{row.answer.formulation} / {row.answer.backend}: {message}", WIDEST)
-    ended = f"{answers.optimal()} of {len(answers.rows)} rows end as optimal"
-    yield f"{answers.verdict}: {interval_of(answers)} {family.unit} ({ended})"
+    return Outcome(result, lines(), document)
 
 
 @command("building the model")
@@ -381,12 +374,22 @@ def check(
         raise InputError("<stdin>", "", "only one of the two files can be standard input")
     shared.require_writable(timeline)
     family, given = shared.read_given(file, cost)
-    document, source = _read_judged(family, given, word)
+    held = next((name for name in ("decisions", "solution") if hasattr(word, name)), "")  # of a run, of a report
+    if isinstance(word, Mapping) or held:
+        document = family.solution_document(getattr(word, held)) if held else dict(word)
+        source = "document"
+    else:
+        data, source = read_bytes(word)
+        document = family.load_document(given, data, source)
     proof = certificate is not None or (is_certificate(document) and not isinstance(word, _SolutionWord))
     if timeline and (family.gantt is None or proof):
         problem = "it draws a solution" if family.gantt is not None else f"the family {family.name} has no Gantt charts"
         raise InputError("--timeline", "", problem)
-    _refuse_other(document, source, proof)
+    if is_certificate(document) and not proof:
+        raise InputError(source, "", "it is a certificate of an interval on OPT, no solution: --certificate checks it")
+    is_solution = isinstance(document, dict) and "decisions" in document and "sha256" not in document
+    if proof and not is_certificate(document) and is_solution:
+        raise InputError(source, "", "it is a solution, no certificate: `check FILE SOLUTION` checks it")
     if explain and not proof:
         raise InputError("--explain", "", "it goes with --certificate")
     if no_migration:
@@ -414,25 +417,21 @@ def check(
 
         return {key: json_number(value) if isinstance(value, Fraction) else value for key, value in verdict.items()}
 
-    lines = _certificate_lines if proof else _solution_lines
+    def lines() -> Iterator[str]:
+        yield "valid" if verdict["valid"] else "NOT VALID"
+        if not proof:
+            yield from _solution_lines(family, verdict)
+        elif verdict["valid"]:
+            where = " without migration" * no_migration
+            yield shared.interval_text(verdict["lower"], verdict["upper"], family.unit, where)
+        else:
+            yield str(verdict["problem"])
+        if explained:
+            yield explained.removesuffix("\n")
+
     return Outcome(
-        lambda: verdict,
-        lines(family, verdict, explained, no_migration),
-        None if explain else values,
-        write_files,
-        status=lambda: int(not verdict["valid"]),
+        lambda: verdict, lines(), None if explain else values, write_files, status=lambda: int(not verdict["valid"])
     )
-
-
-def _read_judged(family: Family, given: Any, judged: Any) -> tuple[Any, str]:
-    """The document of a solution or certificate, and its source."""
-    if isinstance(judged, Mapping):
-        return dict(judged), "document"
-    for attribute in ("decisions", "solution"):  # of a run, of a report
-        if hasattr(judged, attribute):
-            return family.solution_document(getattr(judged, attribute)), "document"
-    data, source = read_bytes(judged)
-    return family.load_document(given, data, source), source
 
 
 def is_certificate(document: Any) -> bool:
@@ -440,30 +439,9 @@ def is_certificate(document: Any) -> bool:
     return isinstance(document, dict) and "certificate" in str(document.get("format"))
 
 
-def _refuse_other(data: Any, source: str, proof: bool) -> None:
-    """Refuse a certificate in a solution's place, and the other way round."""
-    if is_certificate(data) and not proof:
-        raise InputError(source, "", "it is a certificate of an interval on OPT, no solution: --certificate checks it")
-    solution = isinstance(data, dict) and "decisions" in data and "sha256" not in data
-    if proof and not is_certificate(data) and solution:
-        raise InputError(source, "", "it is a solution, no certificate: `check FILE SOLUTION` checks it")
-
-
-def _certificate_lines(family: Family, verdict: Mapping[str, Any], explained: str, no_migration: bool) -> Iterator[str]:
-    yield "valid" if verdict["valid"] else "NOT VALID"
-    where = " without migration" * no_migration
-    if verdict["valid"]:
-        yield shared.interval_text(verdict["lower"], verdict["upper"], family.unit, where)
-    else:
-        yield str(verdict["problem"])
-    if explained:
-        yield explained.removesuffix("\n")
-
-
-def _solution_lines(family: Family, verdict: Mapping[str, Any], explained: str, no_migration: bool) -> Iterator[str]:
+def _solution_lines(family: Family, verdict: Mapping[str, Any]) -> Iterator[str]:
     from ratiobench.bench.results import ratios
 
-    yield "valid" if verdict["valid"] else "NOT VALID"
     for key, value in verdict.items():
         if key not in ("valid", "violations"):
             figure = ratios.format_truncated(value) if isinstance(value, int | Fraction) else value

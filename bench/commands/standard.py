@@ -92,10 +92,10 @@ def verify(
     def lines() -> Iterator[str]:
         """Check, and say what is not valid as it is found."""
         began = time.monotonic()
-        for number, checked in enumerate(check_set(chosen, entries, workers), 1):
-            problems[checked.name] = make_printable(checked.problem, 400) if checked.problem else ""
-            if checked.problem:
-                yield f"{checked.name}: NOT VALID: {problems[checked.name]}"
+        for number, (name, problem) in enumerate(check_set(chosen, entries, workers), 1):
+            problems[name] = make_printable(problem, 400) if problem else ""
+            if problem:
+                yield f"{name}: NOT VALID: {problems[name]}"
             set_current(f"checking, {number} of {len(entries)} done", again=True)
         valid = sum(not problem for problem in problems.values())
         yield f"{chosen.name}: {valid} of {len(problems)} certificates valid, {time.monotonic() - began:.0f} s"
@@ -185,7 +185,7 @@ def store_runs(
     short = [entry for entry in entries if entry.tier != WEEKS]
     if not short:
         raise InputError("NAME", "", "runs on weeks are not stored: a week takes each algorithm minutes")
-    counts = dict(store(chosen, short, out or Path("results") / f"runs-{chosen.name}", workers, set_current))
+    counts = store(chosen, short, out or Path("results") / f"runs-{chosen.name}", workers, set_current)
     lines = [f"{name}: {count} runs stored" for name, count in counts.items()]
     return Outcome(lambda: counts, lines, lambda: counts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.instances.io.display import format_decimal
@@ -13,18 +13,14 @@ from ratiobench.instances.io.display import format_decimal
 if TYPE_CHECKING:
     from ratiobench.bench.family.checks import Check
     from ratiobench.bench.family.explanation import Explanation
-    from ratiobench.bench.family.suite import NamedSummary, Study
+    from ratiobench.bench.family.suite import Study
     from ratiobench.formulations.report import Exact, SolveReport
     from ratiobench.instances.io.seeds import Stream
     from ratiobench.online.outcome import OnlineRun
 
-Instance = TypeVar("Instance")
-
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How far a search for a counterexample goes."""
-
     tasks: int = 6  # tasks, slots, nodes: at most so many; nodes None: the claim's own default
     slots: int = 5
     nodes: int | None = None
@@ -34,15 +30,12 @@ class SearchSettings:
     seconds: float | None = None  # a time limit by hand; the result then depends on the machine
     smaller: bool = False  # go on after the first violation, for one with fewer tasks, until a limit is reached
     against: str = ""  # of a search for a worst ratio, the algorithm whose value replaces OPT; empty for OPT
-    # look at every instance up to `tasks`, `slots`, `nodes` and `largest`; the rest does not matter then.
-    exact: bool = False
+    exact: bool = False  # every instance within the limits; tries and seconds do not matter then
     bounded: bool = False  # such a search skips instances on which the algorithm earns nothing
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchResult:
-    """What a search for a counterexample found."""
-
     claim: str  # claim, statement, algorithm: the claim, and the algorithm of the runs
     statement: str
     algorithm: str
@@ -50,8 +43,7 @@ class SearchResult:
     tries: int  # tries, fresh: instances tried in all, and in this run of the search
     fresh: int
     seconds: float  # of this run
-    # left, right: the two sides of the claim left <= right on `instance`; None where no instance had any.
-    left: Fraction | None = None
+    left: Fraction | None = None  # left, right: both sides of left <= right on `instance`; None if it has none
     right: Fraction | None = None
     score: Fraction | None = None  # how close: above 1 when violated
     instance: Any = None  # the witness, or the closest
@@ -75,7 +67,7 @@ SearchFunction = Callable[
 class CounterexampleSearch:
     """The search for instances that violate a claim."""
 
-    claims: Callable[[], Sequence[NamedSummary]]
+    claims: Callable[[], Sequence[str]]
     # (claim, settings, state, source, keep, tell): search, from the state of an earlier search (None: from the start;
     # `source` names its file). `keep` is called with the state (JSON values) after every improvement and at the end,
     # `tell` with a line of progress about once a second. InputError for a claim or state that cannot be used.
@@ -99,24 +91,7 @@ class Statement:
     proof: str = ""  # of the standing, in a few sentences, where no check is made; empty for a claim that audits check
     flaw: str = ""  # of a false claim, in a sentence, which step of its argument fails; empty without an argument
     asked: bool = False  # no paper claims it: this project asks it, so verdicts are shown and not counted
-    # what the published proof needs and the claim does not say; a check names what of it fails on a run
-    # (`Check.failing`). Empty where the two are not separated.
-    proof_assumes: str = ""
-
-
-class Case(NamedTuple, Generic[Instance]):
-    """What the check of a claim gets: a run on an instance.
-
-    Parameters
-    ----------
-    instance : of the family.
-    run : the run that is checked.
-    reference : the interval on OPT of the instance.
-    """
-
-    instance: Instance
-    run: OnlineRun
-    reference: SolveReport
+    proof_assumes: str = ""  # what the published proof needs beside; `Check.failing` names what of it fails on a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +99,8 @@ class Claims:
     """The claims that a family's papers make, and their checks."""
 
     version: str  # of all checks; stored checks of another version are made again
-    # (sign, meaning) pairs of the statements, in the order in which they are best read.
-    notation: Sequence[tuple[str, str]]
-    # the claims in words: those settled by proof, then those that audits check, in the order of the audits.
-    statements: Sequence[Statement]
+    notation: Sequence[tuple[str, str]]  # (sign, meaning) pairs of the statements
+    statements: Sequence[Statement]  # those settled by proof, then those that audits check, in their order
     # (instance, run, interval on OPT, names): checks the claims on one run; names of the claims to check, without the
     # work of the others, None for all. A claim about another algorithm is then `not applicable`.
     audit: Callable[[Any, OnlineRun, SolveReport, Collection[str] | None], Sequence[Check]]
@@ -135,39 +108,28 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Studies:
-    """Tables about one algorithm on one instance, for figures."""
-
     # (instance, study, prior): its rows, all with the same keys, exact figures; InputError: it cannot be made.
     make: Callable[[Any, Study, Any], Sequence[Mapping[str, str]]]
     draw: Callable[[Any, str, str], Any]  # (table of a study, name of the figure, unit): its picture
-    # the kinds of studies, and whether one is about a single task; None: not known before a run.
-    kinds: Mapping[str, bool] | None = None
+    kinds: Mapping[str, bool] | None = None  # whether each is about a single task; None: not known before a run
 
 
 @dataclass(frozen=True, slots=True)
 class BidCurve:
-    """One bidder's outcome, payment and utility over its bid."""
-
-    # one per piece, all with the same keys, the last of them ``known``: `exact` or `tried`.
-    rows: Sequence[Mapping[str, str]]
+    rows: Sequence[Mapping[str, str]]  # one per piece; the last key is ``known``: `exact` or `tried`
     note: str = ""  # how the rows were found and what they leave open, where they are not exact; else empty
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
-    """A quantity over time, with a figure for each of the timeline's times."""
-
     name: str  # of what it is a quantity
     mean: Sequence[Fraction]  # over the like parts of it
-    # low, high: the smallest and largest of them; None where there is one figure only.
-    low: Sequence[Fraction] | None = None
+    low: Sequence[Fraction] | None = None  # low, high: the smallest and largest of them
     high: Sequence[Fraction] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A rejected arrival."""
-
     number: int
     time: int  # of its arrival
     reason: str  # a key of `reasons`
@@ -176,7 +138,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What happened in one run, over time; every figure follows from the instance and the run exactly."""
+    """What happened in one run over time; figures are exact."""
 
     unit: str  # what time is counted in
     times: Sequence[int]  # in order, without gaps
@@ -188,13 +150,10 @@ class Timeline:
     note: str = ""  # what must be known of the prices
     clock: Sequence[str] = ()  # when each time begins, to be read (``8:10``); empty where their length is not known
     clock_title: str = ""  # title of the clock, e.g. the time of day
-    # what those that could be served would use if each ran at once, as a share of all capacity; may be above 1.
-    asked: Sequence[Fraction] = ()
+    asked: Sequence[Fraction] = ()  # demand as a share of all capacity, if each ran at once; may be above 1
 
 
 class GanttBlock(NamedTuple):
-    """A rectangle of a Gantt chart."""
-
     row: int  # from 0
     start: int  # start, end: times, counted from the beginning of the first one
     end: int
@@ -203,8 +162,6 @@ class GanttBlock(NamedTuple):
 
 
 class GanttTask(NamedTuple):
-    """A task of a Gantt chart."""
-
     title: str  # its figures as text
     kind: str  # a key of `Gantt.kinds`
     blocks: Sequence[GanttBlock]  # where and when it runs
@@ -217,8 +174,7 @@ class Gantt:
     unit: str  # what time is counted in
     times: Sequence[int]  # in order, without gaps
     rows: Sequence[str]  # the names of the machines
-    # names of neighbouring machines that are alike, and how many these are, from the first row on.
-    groups: Sequence[tuple[str, int]]
+    groups: Sequence[tuple[str, int]]  # names of like neighbouring machines, and how many, from the first row on
     tasks: Sequence[GanttTask]  # what runs
     kinds: Mapping[str, str]  # classes of tasks, with their meaning
     clock: Sequence[str] = ()  # clock, clock_title: as of `Timeline`
@@ -229,11 +185,8 @@ class Gantt:
 class Bidding:
     """Algorithms that are auctions: what one bidder gains by its bid."""
 
-    # (instance, algorithm, task): the bidder's utility over its bid; InputError for a task that does not exist.
-    utility_curve: Callable[[Any, str, int], BidCurve]
-    # (instance, run, task, claims): what it gains by misreporting, with more work than an audit of all has; of these
-    # claims, if any are named.
-    audit_bidder: Callable[[Any, OnlineRun, int, Sequence[str]], Sequence[Check]]
+    utility_curve: Callable[[Any, str, int], BidCurve]  # (instance, algorithm, task): utility over the bid
+    audit_bidder: Callable[[Any, OnlineRun, int, Sequence[str]], Sequence[Check]]  # (instance, run, task, claims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +210,6 @@ class SizeRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An arrival on which a run earns less than the best known solution."""
-
     arrival: int  # its position
     amount: Exact  # what the run loses on it, in the family's unit
     text: str  # what happened to it, in a sentence or two
@@ -267,8 +218,6 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class LossReport:
-    """Where a run is behind the best known solution."""
-
     summary: Sequence[str]  # sentences about the whole run, the most important one first
     losses: Sequence[Loss]  # arrival by arrival, the largest one first
 
@@ -277,8 +226,7 @@ class LossReport:
 class EvaluationSupport:
     """What a family adds to `evaluate`."""
 
-    # (seed, number): the recipe of an instance that is solved in a moment.
-    tiny_recipe: Callable[[int, int], Mapping[str, Any]]
+    tiny_recipe: Callable[[int, int], Mapping[str, Any]]  # (seed, number): of an instance solved in a moment
     limits: Mapping[str, SizeRange]  # of the stages `parts` and `days`, which instances of a standard set they take
     # Shipped algorithms that a policy is compared with where no run is stored with the set; `standard runs` stores
     # these and all plain names. None may use constants of the instance under test.

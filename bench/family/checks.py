@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from ratiobench.formulations.report import SolveReport
+    from ratiobench.online.outcome import OnlineRun
+
+Instance = TypeVar("Instance")
 
 
 class Verdict(StrEnum):
-    """The verdict of an exact comparison."""
-
     HOLDS = "holds"
     VIOLATED = "violated"
     UNDECIDED = "undecided"
@@ -23,12 +27,9 @@ ANOTHER = "a claim about "  # How the reason of a check begins whose claim is ab
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One claim on one run."""
-
     name: str  # as its statement is called, in lower case with ``_`` for spaces
     status: Verdict
-    # left, right: the two sides of the claimed inequality left <= right, exact; None where undefined.
-    left: Fraction | None
+    left: Fraction | None  # left, right: both sides of the claimed left <= right, exact; None if undefined
     right: Fraction | None
     reason: str = ""  # why it is undecided or not applicable, or what the sides are
     witness: Mapping[str, Any] | None = None  # what shows it (task, schedule, cell), JSON values
@@ -39,8 +40,6 @@ class Check:
     failing: Sequence[str] | None = None
 
     def document(self) -> dict[str, Any]:
-        """Convert the check to JSON values."""
-
         def text(value: Fraction | int | str | None) -> str | None:
             return None if value is None else str(value)
 
@@ -56,7 +55,15 @@ class Check:
         }
 
 
+class Case(NamedTuple, Generic[Instance]):
+    """What a claim is checked on: a run on an instance, with the interval on OPT."""
+
+    instance: Instance
+    run: OnlineRun
+    reference: SolveReport
+
+
 def compare_sides(left: Fraction | int, right: Fraction | int, reason: str, *, sure: bool = True) -> Check:
-    """The check of left <= right, without a name, which its claim puts in; `sure`: left <= right proves the claim."""
+    """The check of left <= right, still without a name; `sure`: left <= right proves the claim."""
     verdict = Verdict.VIOLATED if left > right else Verdict.HOLDS if sure else Verdict.UNDECIDED
     return Check("", verdict, Fraction(left), Fraction(right), reason)

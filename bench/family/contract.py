@@ -20,12 +20,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.suite import NamedSummary
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError, require_known
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.io.keys import Form, Values
-from ratiobench.instances.io.plugins import CLAIMS, plugins_of
 from ratiobench.instances.io.recipe import PATH
 
 if TYPE_CHECKING:
@@ -62,6 +60,13 @@ FILE = Form(
 )
 
 Names = Iterable[tuple[str, str]]  # names, each with a sentence about it
+
+
+class NamedSummary(NamedTuple):
+    """A name and the sentence that `list` prints beside it."""
+
+    name: str
+    summary: str
 
 
 NO_CERTIFICATES = ("--certificate", "the family {family.name} has no certificates")
@@ -607,6 +612,8 @@ class Family:
     @property
     def audit_version(self) -> str:
         """Version of all checks: stored checks of another version are made again."""
+        from ratiobench.instances.io.plugins import CLAIMS, plugins_of
+
         own = "1" if self.claims is None else self.claims.version
         return " ".join([own, *(plugin.origin for plugin in plugins_of(CLAIMS, self.name).values())])
 
@@ -614,7 +621,7 @@ class Family:
         self, instance: Any, run: OnlineRun, reference: SolveReport, claims: Collection[str] = ()
     ) -> Sequence[Check]:
         """Check claims on one run, against the interval on OPT: those of these names, else all that apply."""
-        from ratiobench.bench.family.capabilities import Case
+        from ratiobench.bench.family.checks import Case
 
         known = [statement.name for statement in self.statements() if not statement.proof]
         for name in claims:
@@ -632,6 +639,8 @@ class Family:
 @cache
 def _plugin_claims(family: str) -> Sequence[Any]:
     """The claims of plug-ins about runs of a family, each a `ratiobench.bench.theory.claim.Claim`."""
+    from ratiobench.instances.io.plugins import CLAIMS, plugins_of
+
     found = []
     for name, plugin in plugins_of(CLAIMS, family).items():
         claim = plugin.load()

@@ -1,8 +1,4 @@
-"""What an explanation of one run on one small instance is made of: records, exact figures, no layout.
-
-A family says what happened in these records; the terminal and the page write them out. Figures stay exact: who writes
-them rounds them to be read, and gives the exact value beside where the medium allows it.
-"""
+"""Records of an explanation of one run on one small instance: exact figures, no layout."""
 
 from __future__ import annotations
 
@@ -24,8 +20,6 @@ Sentence = Sequence[int | Fraction | str]  # A sentence in pieces: words as they
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A small table."""
-
     title: str  # what it shows
     head: Sequence[str]  # a heading per column
     rows: Sequence[Sequence[Figure]]  # figures, as many as headings
@@ -34,8 +28,6 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """A square of a grid."""
-
     figure: Figure = None  # what stands in it; None: nothing
     mark: int | None = None  # the arrival whose colour it has; None: no colour
     chosen: bool = False  # it belongs to what is decided at this moment
@@ -53,8 +45,6 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """An arrival and what the algorithm did with it."""
-
     heading: str  # which arrival, and when
     said: Sentence  # what it asks for
     grids: Sequence[Grid]  # how things stood before the decision
@@ -66,8 +56,6 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """Both sides of the claim, with the figures put in."""
-
     claim: str
     statement: str
     source: str
@@ -75,14 +63,11 @@ class Conclusion:
     verdict: Verdict  # on this run
     sides: Sentence  # the two sides of the claim in figures
     steps: Sequence[Sentence] = ()  # how the sides come about, and which step of the argument fails
-    # assumptions of the claim's proof that fail on this run; None where the check does not say.
-    failing: Sequence[str] | None = None
+    failing: Sequence[str] | None = None  # as of `Check`
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One run on one small instance, arrival by arrival."""
-
     instance: str  # instance, about: the instance's name, and what its file says of it
     about: str
     algorithm: str  # as its run is labelled
@@ -117,12 +102,7 @@ _SIGN = r"[A-Za-z]+\d*|\d+"  # A word of a sign, or of a text that uses it
 
 
 def find_used_signs(text: str, signs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Select the signs that occur in a text; of a sign with words in brackets all words must occur.
-
-    So ``rho, beta (guard)`` belongs to a text about guards only, and ``(14)`` to one that cites this equation.
-
-    `signs`: (sign, meaning) pairs.
-    """
+    """The (sign, meaning) pairs that occur in a text: of `rho, beta (guard)` one of the first two, and `guard`."""
     words = set(re.findall(_SIGN, text.replace("_", " ")))
     used = []
     for sign, meaning in dict(signs).items():

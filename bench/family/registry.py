@@ -13,12 +13,11 @@ from weakref import WeakKeyDictionary
 
 from ratiobench import instances
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.suite import Suite
 from ratiobench.instances.io.errors import InputError, require_known, shorten, suggest_name
-from ratiobench.instances.io.plugins import FAMILIES, find_plugins
 
 if TYPE_CHECKING:
     from ratiobench.bench.family.capabilities import SearchFunction
+    from ratiobench.bench.family.suite import Suite
 
 # The environment variable that names modules with families that live elsewhere, separated by commas
 ELSEWHERE = "RATIOBENCH_FAMILIES"
@@ -26,7 +25,9 @@ ELSEWHERE = "RATIOBENCH_FAMILIES"
 
 @lru_cache(maxsize=1)
 def families() -> Mapping[str, Family]:
-    """All families, by name: of each folder of `ratiobench.instances`, of plug-ins, and those the environment names."""
+    """All families by name: shipped ones, plug-ins, and those that the environment names."""
+    from ratiobench.instances.io.plugins import FAMILIES, find_plugins
+
     modules = _shipped_modules()
     modules += [each.value.partition(":")[0] for each in find_plugins(FAMILIES).values()]
     modules += [name.strip() for name in os.environ.get(ELSEWHERE, "").split(",") if name.strip()]
@@ -62,15 +63,15 @@ def _family_of(module: str) -> Family:
 def claim_searches() -> dict[str, tuple[Family, SearchFunction]]:
     """Who can search for a violation of which claim; of one name the first family in alphabetical order."""
     return {
-        each.name: (family, search.search)
+        claim: (family, search.search)
         for family in reversed(list(families().values()))
         if (search := family.counterexample_search) is not None
-        for each in search.claims()
+        for claim in search.claims()
     }
 
 
 def find_search(claim: str) -> tuple[Family, SearchFunction]:
-    """The family that can search for a violation of the claim, or if none is named for a worst ratio, and how."""
+    """The family that can search for a violation of the claim, or without a claim for a worst ratio, and how."""
     if not claim:
         searches = ((family, family.counterexample_search) for family in families().values())
         return next((family, search.worst) for family, search in searches if search is not None and search.worst)
@@ -89,7 +90,7 @@ _NO_SUITE = (
 
 
 def find_suite(name: str) -> tuple[Family, Suite]:
-    """The suite of this name or in this file, or that of the recipe that it is, and its family."""
+    """The suite of this name, in this file, or of this recipe, and its family."""
     from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
 
     known = {suite.name: (family, suite) for family in families().values() for suite in family.suites()}
@@ -113,7 +114,8 @@ def find_suite(name: str) -> tuple[Family, Suite]:
 
 
 def find_suite_if_any(about: Mapping[str, Any]) -> Suite | None:
-    """The suite that was run, as it is now, for its words; of a file, as it was; None where there is none any more."""
+    """The suite that was run, as it is now; of a file, as it was; None if it is gone."""
+    from ratiobench.bench.family.suite import Suite
     from ratiobench.bench.family.suite_file import SUFFIX
 
     name, words = str(about.get("suite", "")), about.get("groups")
@@ -127,14 +129,12 @@ def find_suite_if_any(about: Mapping[str, Any]) -> Suite | None:
 
 
 def require_algorithms(family: Family, names: Iterable[str]) -> None:
-    """Refuse a name that is no algorithm of the family, and say of which family it is, if of another one."""
     for name in names:
         refuse_other_family(family, name)
         family.validate_algorithm(name)
 
 
 def refuse_other_family(family: Family, name: str) -> None:
-    """Refuse the name of another family's algorithm; whether the name is any algorithm's is not looked at."""
     head = name.partition(":")[0]
     if head in {known.name for known in family.algorithms()}:
         return  # and the algorithms of other families are not loaded
@@ -144,24 +144,12 @@ def refuse_other_family(family: Family, name: str) -> None:
         raise InputError("algorithm", name, problem)
 
 
-def family_of_format(name: object) -> Family | None:
-    """The family whose file format has this name."""
-    # First the family that the format names: the others then need not be imported.
-    for module in _shipped_modules():
-        if f"/{module.rpartition('.')[2]}/" in str(name) and name in (family := _family_of(module)).formats:
-            return family
-    return next((family for family in families().values() if name in family.formats), None)
-
-
 # Families by the classes of their instances, as far as these were asked for
 _BY_CLASS: WeakKeyDictionary[type, Family] = WeakKeyDictionary()
 
 
 def family_of(instance: object) -> Family:
-    """The family that can write the instance into a file; InputError for an object that is no instance.
-
-    Instances of a class of its own are written once: the next of this class is of the same family.
-    """
+    """The family that can write the instance into a file; InputError for an object that is no instance."""
     kind, known = type(instance), families()
     is_class = kind.__module__ != "builtins"
     found = _BY_CLASS.get(kind) if is_class else None
@@ -189,7 +177,11 @@ def read_instance(document: object, source: str) -> tuple[Family, Any]:
         raise InputError(source, "document", f"{shorten(document)} is not an object")
     if "format" not in document:
         raise InputError(source, "format", "the field is missing")
-    family = family_of_format(document["format"])
+    form = document["format"]
+    # The family that the format names comes first: the others then need not be imported.
+    named = [module for module in _shipped_modules() if f"/{module.rpartition('.')[2]}/" in str(form)]
+    able = (family for family in map(_family_of, named) if form in family.formats)
+    family = next(able, None) or next((each for each in families().values() if form in each.formats), None)
     if family is None:
         known = ", ".join(repr(form) for each in families().values() for form in each.formats)
         raise InputError(source, "format", f"{shorten(document['format'])} is not one of {known}")

@@ -16,7 +16,6 @@ class Sense(StrEnum):
     best: str  # what the best value of several is called
 
     def __new__(cls, value: str, *words: str) -> Sense:
-        """Make a member of its value and its words, in the order of the attributes."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.verified, member.bound, member.ratio, member.difference, member.reached, member.best = words

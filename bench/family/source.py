@@ -1,4 +1,4 @@
-"""Where problems, algorithms and data come from: one record per source, from which every citation is made."""
+"""Papers, problems and data that the project builds on, from which citations are made."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A paper, or another document."""
-
     name: str  # what it is called here
     title: str  # title, venue, year: as printed; of papers in other languages the English title
     authors: tuple[str, ...]  # as printed, given names first; a last one `et al.` where not all are known
@@ -26,27 +24,22 @@ class Source:
 
     @property
     def by(self) -> str:
-        """The authors in one line."""
         return ", ".join(self.authors)
 
     @property
     def address(self) -> str:
-        """Where it is found; empty where that is not known."""
         return f"https://doi.org/{self.doi}" if self.doi else self.link
 
     @property
     def where(self) -> str:
-        """Venue, pages and year."""
         pages = f", {'pp.' if '-' in self.pages else 'article'} {self.pages}" if self.pages else ""
         return f"{self.venue}{pages}, {self.year}"
 
     @property
     def citation(self) -> str:
-        """All of it in one line."""
         return f"{self.by}: {self.title}. {self.where}{f'. {self.address}' if self.address else ''}"
 
 
 def read_sources(path: Path) -> tuple[Source, ...]:
-    """The sources of a TOML file, a table `source` for each, in its order."""
     tables = msgspec.toml.decode(path.read_bytes(), type=dict[str, tuple[Source, ...]])
     return tables["source"]

@@ -1,9 +1,4 @@
-"""Standard sets: published lists of instances with certificates of OPT, `bench/standard/NAME.json`.
-
-An entry is a recipe and the SHA-256 of what it makes; that never changes once a set is released. Beside it stands the
-best interval that is known on OPT, proved by the certificate `bench/standard/NAME/ENTRY.cert`, which may get better.
-What a manifest says is a claim: `ratiobench.bench.running.standard` checks all of it.
-"""
+"""Standard sets: published instances with certificates of OPT, ``bench/standard/NAME.json`` and ``NAME/ENTRY.cert``."""
 
 from __future__ import annotations
 
@@ -13,7 +8,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -26,15 +21,7 @@ from ratiobench.bench.family.suite import Case, Suite, is_informed
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.documents import Digest, Part, read_document
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, require_known, shorten
-from ratiobench.instances.io.files import (
-    Place,
-    iterate_values,
-    line_of,
-    read_bytes,
-    sha256_of,
-    write_atomically,
-    write_text,
-)
+from ratiobench.instances.io.files import iterate_values, line_of, read_bytes, sha256_of, write_atomically, write_text
 
 if TYPE_CHECKING:
     from ratiobench.formulations.report import Exact
@@ -47,9 +34,6 @@ MAIN = "R1"  # The set that is meant where none is named; the later ones add ins
 # The suite of the first family in the main set; those of others have the family's name, or the set's, behind it
 SUITE = "standard"
 
-
-_FILES = ("path", "log", "calibration")  # Keys of recipes that name files
-_DEPTH = 20  # No recipe is nested deeper
 _PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 Word = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$", title="a name of letters, digits, _, . and -")]
 Day = Annotated[str, Meta(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$", title="a day YYYY-MM-DD")]
@@ -72,8 +56,6 @@ class First(Part, frozen=True):
 
 
 class Record(Part, frozen=True):
-    """The best interval that is known, and how it was found."""
-
     lower: End
     upper: End
     certificate: Digest  # of the file that proves it
@@ -84,8 +66,6 @@ class Record(Part, frozen=True):
 
 
 class Entry(Part, frozen=True, omit_defaults=True):
-    """An instance of a set."""
-
     name: Word  # name, tier: what it is called, and how large it is in a word; names of files
     tier: Word
     family: Word  # of its problem
@@ -96,14 +76,11 @@ class Entry(Part, frozen=True, omit_defaults=True):
     best: Record | None = None  # the best that is known; None as long as nothing is
 
     def count(self, figure: str) -> int:
-        """A figure of its size that is an integer; 0 if there is none."""
         value = (self.size or {}).get(figure)
         return value if isinstance(value, int) else 0
 
 
 class Manifest(Part, frozen=True):
-    """The file of a set."""
-
     format: Literal["ratiobench/standard/1"]
     name: Word
     released: Day
@@ -113,8 +90,6 @@ class Manifest(Part, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class StandardSet:
-    """A set of instances."""
-
     name: str  # with its version
     path: Path  # of the manifest
     released: str  # when, ISO 8601; empty before
@@ -123,11 +98,9 @@ class StandardSet:
 
     @property
     def folder(self) -> Path:
-        """Where the certificates are."""
         return self.path.with_suffix("")
 
     def certificate(self, entry: Entry) -> Path:
-        """The file of an entry's certificate."""
         return self.folder / f"{entry.name}{packing.SUFFIX}"
 
     @property
@@ -136,29 +109,22 @@ class StandardSet:
         return sha256_of([[each.name, each.tier, each.family, each.recipe, each.instance] for each in self.entries])
 
     def find(self, name: str) -> Entry:
-        """The entry of this name; InputError where there is none."""
         known = {each.name: each for each in self.entries}
         require_known(name, known, str(self.path), "name", "standard list")
         return known[name]
 
-    def replace_entry(self, entry: Entry) -> StandardSet:
-        """The set with this entry in the place of the one of its name."""
-        return replace(self, entries=tuple(entry if each.name == entry.name else each for each in self.entries))
-
     @property
     def history(self) -> Path:
-        """The file with all intervals that were recorded, the oldest first: a row for each improvement."""
+        """The file with every interval that was recorded, the oldest first."""
         return self.path.with_suffix(".history.csv")
 
     def read_history(self) -> list[dict[str, str]]:
-        """The rows of the history under `HISTORY`; none where there is no such file."""
         if not self.history.exists():
             return []
         data, _ = read_bytes(self.history)
         return list(csv.DictReader(io.StringIO(data.decode())))
 
     def add_to_history(self, entry: Entry) -> None:
-        """Add the best known interval of an entry, with its date, its command, its seconds and its machine."""
         if entry.best is None:
             return
         best = entry.best
@@ -170,7 +136,6 @@ class StandardSet:
         write_atomically(self.history, old + text.getvalue().encode())
 
     def write(self) -> None:
-        """Write the manifest, whole or not at all."""
         rows = msgspec.to_builtins(self.entries)
         head = {"format": FORMAT, "name": self.name, "released": self.released, "algorithms": dict(self.algorithms)}
         lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
@@ -180,7 +145,7 @@ class StandardSet:
 
 
 def read_set(name: str | os.PathLike[str] = MAIN) -> StandardSet:
-    """The shipped set of this name, or the one in a manifest of one's own, a path that ends in ``.json``."""
+    """The shipped set of this name, or the one in a manifest, a path that ends in ``.json``."""
     path = Path(name) if str(name).endswith(".json") else HERE / f"{name}.json"
     if path.parent == HERE and not path.exists():
         raise InputError("--set", "", explain_unknown_name(str(name), shipped_sets()))
@@ -188,14 +153,17 @@ def read_set(name: str | os.PathLike[str] = MAIN) -> StandardSet:
 
 
 def shipped_sets() -> list[str]:
-    """The names of the sets that are shipped."""
     return sorted(path.stem for path in HERE.glob("*.json"))
 
 
 def set_of(family: str) -> StandardSet:
     """The main set, or else the first shipped one with instances of the family."""
-    sets = [read_set(name) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)]
+    sets = _list_sets()
     return next((one for one in sets if any(entry.family == family for entry in one.entries)), sets[0])
+
+
+def _list_sets() -> list[StandardSet]:
+    return [read_set(name) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)]
 
 
 @lru_cache(maxsize=4)
@@ -205,44 +173,28 @@ def _read(path: Path, _: int) -> StandardSet:
     if twice := next((name for name, number in names.items() if number > 1), None):
         raise InputError(str(path), "entries.name", f"{shorten(twice)} is given twice")
     for k, entry in enumerate(found.entries):
-        if problem := _refusal_of(entry.recipe):
-            raise InputError(str(path), f"entries[{k}].recipe", problem)
+        for place, value in iterate_values(entry.recipe):
+            problem, depth, holder = "", 1, place.holder
+            while holder is not None:
+                holder, depth = holder.holder, depth + 1
+            if depth > 20:
+                problem = "is nested more than 20 deep"
+            if place.step in ("path", "log", "calibration") and isinstance(value, str):
+                problem = f"names the file {shorten(value)}; an entry is made by a recipe alone, the same everywhere"
+            if problem:
+                raise InputError(str(path), f"entries[{k}].recipe", problem)
     return StandardSet(found.name, path, found.released, found.algorithms, tuple(found.entries))
-
-
-def _refusal_of(recipe: dict[str, Any]) -> str:
-    """Why an entry cannot have this recipe; empty if it can."""
-    for place, value in iterate_values(recipe):
-        if place.step in _FILES and isinstance(value, str):
-            return f"names the file {shorten(value)}; an entry is made by a recipe alone, the same everywhere"
-        if _depth(place) > _DEPTH:
-            return f"is nested more than {_DEPTH} deep"
-    return ""
-
-
-def _depth(place: Place | None) -> int:
-    depth = 0
-    while place is not None:
-        place, depth = place.holder, depth + 1
-    return depth
 
 
 DayBefore = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 
 def suites_of(family: str, day_before: DayBefore) -> tuple[Suite, ...]:
-    """Each shipped set's instances of a family as a suite, where it has any; their OPT comes from the certificates.
-
-    Its runs take the algorithms' time: claims are checked where that is asked for.
-    """
-    found = (
-        suite_of(read_set(name), family, day_before) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)
-    )
-    return tuple(suite for suite in found if suite is not None)
+    """The instances of a family in each shipped set as a suite; their OPT comes from the certificates."""
+    return tuple(suite for one in _list_sets() if (suite := suite_of(one, family, day_before)) is not None)
 
 
 def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite | None:
-    """A set's instances of a family as a suite; None where it has none."""
     entries = [each for each in chosen.entries if each.family == family and each.best]
     if not entries:
         return None
@@ -262,21 +214,18 @@ def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite |
     )
     tiers = ", ".join(dict.fromkeys(each.tier for each in entries))
     summary = f"The standard set {chosen.name} ({tiers}): OPT comes from verified certificates"
-    return Suite("-".join([SUITE, *parts]), summary, cases, audited=False)
+    return Suite("-".join([SUITE, *parts]), summary, cases, audited=False)  # its runs take the algorithms' time
 
 
 def find_certificate(address: str) -> Path:
-    """The file of the certificate ``SET/ENTRY``; InputError where there is none."""
     name, _, entry = address.rpartition("/")
     chosen = read_set(name)
-    found = chosen.find(entry)
-    if found.best is None:
+    if chosen.find(entry).best is None:
         raise InputError(address, "", "nothing is known of its OPT yet (`standard improve`)")
-    return chosen.certificate(found)
+    return chosen.certificate(chosen.find(entry))
 
 
-def interval_of(record: Record) -> tuple[Exact, Exact]:
-    """The interval of a record."""
+def interval_of(record: Record | First) -> tuple[Exact, Exact]:
     lower, upper = (end if isinstance(end, int) else Fraction(end) for end in (record.lower, record.upper))
     return lower, upper
 
@@ -285,13 +234,8 @@ def interval_of(record: Record) -> tuple[Exact, Exact]:
 # runs` writes. `run` shows them where it would run the same version of the same algorithm on the same instance, and
 # `evaluate` compares a policy with the best of them.
 
-RUNS_FORMAT = "ratiobench/standard-runs/1"
-NEEDED = {"valid", "welfare", "constants", "seconds"}  # Of a run, for what is read here
-
 
 class StoredRun(Part, frozen=True):
-    """A run of a shipped algorithm on an instance of a set."""
-
     entry: str
     instance: str  # SHA-256 of its content
     algorithm: str  # with its options
@@ -300,29 +244,24 @@ class StoredRun(Part, frozen=True):
     measures: dict[str, str | int | None]  # the family's, as text
 
     def __post_init__(self) -> None:
-        if missing := sorted(NEEDED - self.run.keys()):
+        if missing := sorted({"valid", "welfare", "constants", "seconds"} - self.run.keys()):  # what is read here
             raise InputError("", f"run.{missing[0]}", "the field is missing")
 
     @property
     def is_oracle(self) -> bool:
-        """Whether constants come from the instance itself."""
         return any(constant["source"] == "oracle" for constant in self.run["constants"])
 
 
 class Runs(Part, frozen=True):
-    """The file."""
-
     format: Literal["ratiobench/standard-runs/1"]
     runs: list[StoredRun]
 
 
 def path_of(chosen: StandardSet) -> Path:
-    """The file beside the manifest."""
     return chosen.path.with_suffix(".runs.json.gz")
 
 
 def read_runs(chosen: StandardSet) -> Mapping[tuple[str, str], StoredRun]:
-    """The stored runs of a set by entry and algorithm; none where there is no such file."""
     path = path_of(chosen)
     return _read_runs(path, path.stat().st_mtime_ns) if path.exists() else {}
 
@@ -333,8 +272,7 @@ def _read_runs(path: Path, _: int) -> Mapping[tuple[str, str], StoredRun]:
 
 
 def write_runs(chosen: StandardSet, runs: Iterable[StoredRun]) -> None:
-    """Write the runs in the order of the set's entries, whole or not at all."""
     place = {entry.name: number for number, entry in enumerate(chosen.entries)}
     order = sorted(runs, key=lambda each: (place[each.entry], each.algorithm))
     lines = ",\n".join(line_of(msgspec.to_builtins(each)) for each in order)
-    write_text(path_of(chosen), f'{{"format": "{RUNS_FORMAT}", "runs": [\n{lines}\n]}}\n')
+    write_text(path_of(chosen), f'{{"format": "ratiobench/standard-runs/1", "runs": [\n{lines}\n]}}\n')

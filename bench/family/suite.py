@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -16,17 +16,8 @@ from ratiobench.instances.io.errors import InputError, require_known
 COUNTEREXAMPLES = "counterexamples"
 
 
-class NamedSummary(NamedTuple):
-    """A name and the one sentence that `list` prints beside it."""
-
-    name: str
-    summary: str
-
-
 @dataclass(frozen=True, slots=True)
 class SolveSettings:
-    """How hard to look for OPT."""
-
     formulation: str = "auto"  # formulation, backend: names, or ``auto``
     backend: str = "auto"
     effort: int = 1  # work units (never seconds), the same figures on any machine
@@ -34,8 +25,7 @@ class SolveSettings:
     seconds: float | None = None  # a time limit by hand; marks the report `time_limited`
 
 
-# In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test
-YESTERDAY = "prior=yesterday"
+YESTERDAY = "prior=yesterday"  # constants come from the case's `prior`, not from the instance under test
 REPEATS = 1000  # Most runs of one algorithm on one instance
 HISTORY = "prior=history"  # The same, where the `prior` is the days before the one under test
 
@@ -45,14 +35,12 @@ _INFORMED = re.compile(r"(?:[:,]prior=|^[^:,]+:(?:[^:]*,)?history=)(yesterday|hi
 
 
 def is_informed(algorithm: str) -> str:
-    """Which word in the algorithm's name stands for the case's `prior`; empty where it does not look at that."""
+    """The word in the algorithm's name that stands for the case's `prior`; empty if there is none."""
     found = _INFORMED.search(algorithm)
     return found[1] if found else ""
 
 
 class Study(Part, frozen=True):
-    """A table about one algorithm on one instance beside its run, for a figure."""
-
     kind: Name  # what the family makes: ``curve``, ``charges``, ...
     algorithm: Name  # name with options
     task: Number | None = None  # its number; None for all
@@ -65,28 +53,21 @@ class Study(Part, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One instance of a suite with the algorithms that are run on it."""
-
     name: str  # unique in the suite
     recipe: Mapping[str, Any]  # what `Family.generate` needs to make the instance (JSON values)
     algorithms: tuple[str, ...]  # names with options, in the order of the table
     solve: SolveSettings = SolveSettings()  # the settings of the reference
     group: str = "all"  # cases of one group are comparable; means are taken within a group
-    # recipe of the instance from which algorithms named with `YESTERDAY` or `HISTORY` take their constants.
-    prior: Mapping[str, Any] | None = None
+    prior: Mapping[str, Any] | None = None  # recipe of the instance that `YESTERDAY` or `HISTORY` stands for
     studies: tuple[Study, ...] = ()  # tables to be made beside the runs
-    # recipe of several days before, as one instance, that `HISTORY` stands for instead.
-    history: Mapping[str, Any] | None = None
-    # ``SET/ENTRY`` of a standard set whose certificate gives the reference, once it is verified; empty: it is solved.
-    certificate: str = ""
+    history: Mapping[str, Any] | None = None  # recipe of several days before, which `HISTORY` stands for instead
+    certificate: str = ""  # ``SET/ENTRY`` whose certificate gives the reference; empty: it is solved
 
     @property
     def all_algorithms(self) -> tuple[str, ...]:
-        """Those of its runs and of its studies."""
         return (*self.algorithms, *(study.algorithm for study in self.studies))
 
     def is_served(self, algorithm: str) -> bool:
-        """Whether the case has the other days that an algorithm's name asks for."""
         word = is_informed(algorithm)
         return not word or self.prior is not None or (word in HISTORY and self.history is not None)
 
@@ -95,8 +76,6 @@ Printed = Annotated[str, Meta(pattern=r"^-?[0-9]{1,15}(\.[0-9]{1,9})?$", title='
 
 
 class PrintedGain(Part, frozen=True):
-    """A printed figure of a paper: by how many percent one algorithm is better than another."""
-
     group: Name  # name of the group of cases
     algorithm: Name  # algorithm, than: names of the two algorithms
     than: Name
@@ -104,8 +83,6 @@ class PrintedGain(Part, frozen=True):
 
 
 class PrintedMean(Part, frozen=True):
-    """A printed figure of a paper: the mean of an algorithm in a group."""
-
     group: Name  # name of the group of cases
     algorithm: Name  # its name
     value: Printed  # in the family's unit, as it is printed
@@ -115,36 +92,26 @@ class PrintedMean(Part, frozen=True):
 QUANTITIES = ("welfare", "reached", "ratio", "revenue", "admitted", "seconds", "deciding")
 LEADERBOARD = "leaderboard"
 STUDIED = ("curve", "charges")  # Kinds of figures that show studies of that kind (`ratiobench.bench.report.figures`)
-# The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.report.figures`)
-SWEEP = "sweep"
+SWEEP = "sweep"  # The kind of figure that shows ratios over the values of a parameter
 TAKEN = ("share-of-opt", "profile")  # Names of the pictures of every report, which no figure can have
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A figure of a suite's page."""
-
     name: str  # of its files and its place on the page
     title: str  # its heading
-    # a quantity (``welfare``, ``reached``, ...; `ratiobench.bench.results.means`) or a measure of the family: means
-    # over the cases of each group, with their 95 % intervals; or the name of a kind of its own
-    # (`ratiobench.bench.report.figures`).
-    kind: str
+    kind: str  # a quantity, a measure of the family, or a kind of its own
     groups: tuple[str, ...]  # places on its axis, in order
     axis: str  # what the groups vary
     algorithms: tuple[str, ...] = ()  # those that it shows; empty for all
     printed: tuple[PrintedGain, ...] = ()  # printed, printed_means: what the paper prints for it
     note: str = ""  # a sentence below it
-    # (label, algorithms): of these, the one with the best value of each case, known only afterwards, is shown under the
-    # label.
-    hindsight: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    hindsight: tuple[tuple[str, tuple[str, ...]], ...] = ()  # (label, algorithms): the best of each case
     printed_means: tuple[PrintedMean, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A parameter of instances that a sweep varies."""
-
     name: str  # as `run SUITE --over` names it
     title: str  # of the figure's axis, with the unit
     summary: str  # what a value means and what else is kept, in a sentence or two
@@ -153,7 +120,6 @@ class Axis:
     small: tuple[Case, ...] = ()  # the same with fewer values and cases (`--scale small`)
 
     def plot(self, cases: Sequence[Case]) -> Plot:
-        """Make the figure of some cases of the axis."""
         groups = tuple(dict.fromkeys(case.group for case in cases))
         heading = f"OPT/ALG over {self.title}, mean of the runs"
         return Plot(f"sweep_{self.name}", heading, SWEEP, groups, self.title, note=self.summary)
@@ -161,31 +127,22 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named list of cases."""
-
     name: str  # name, summary: for `list` and the page
     summary: str
     cases: tuple[Case, ...]  # in the order of the tables
     plots: tuple[Plot, ...] = ()  # figures made of them beside those that every suite has
-    # the same groups at a small scale (`run --scale small`); empty where there is no such scale.
-    small: tuple[Case, ...] = ()
-    # what groups are called in a sentence (``real arrivals``), by name; of others the name.
-    groups: Mapping[str, str] = field(default_factory=dict)
+    small: tuple[Case, ...] = ()  # the same groups at a small scale (`run --scale small`)
+    groups: Mapping[str, str] = field(default_factory=dict)  # groups in words (``real arrivals``)
     verdicts_first: bool = False  # whether the page begins with the verdicts on claims, not with shares of OPT
     repeat: int = 1  # how many times algorithms that draw are run on each case, at least
     audited: bool = True  # whether claims are checked on every run, where the command does not say
-    # whether the program as its paper prints it is solved by several solvers beside the reference, on every case that
-    # is small enough (`Family.solve_printed`).
-    crosscheck: bool = False
+    crosscheck: bool = False  # several solvers solve the program as printed, too (`Family.solve_printed`)
     file: str = ""  # the file that the suite was read from; empty for a shipped one
     axes: tuple[Axis, ...] = ()  # of a sweep, the parameters that `--over` can choose
     over: tuple[str, ...] = ()  # names of the axes that were chosen; empty for the suite's own `cases`
 
     def select_axes(self, names: Sequence[str]) -> Suite:
-        """Restrict a sweep to some axes.
-
-        `names`: of axes; empty for the suite's own cases.
-        """
+        """The suite with the cases of these axes; with its own cases without names."""
         if not names:
             return self
         known = {axis.name: axis for axis in self.axes}

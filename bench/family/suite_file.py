@@ -1,9 +1,4 @@
-"""A suite of one's own in a TOML file, and a recipe on the command line: read, checked, made a `Suite`.
-
-An instance of the file is a recipe with what is run on it, and its cases are a grid: a list of values makes as many
-instances, `runs` repeats them, and texts may have ``{run}``, the number of the run. What may stand where is described
-in `SuiteTable`, `InstanceTable`, `PlotTable` and by the families' recipes.
-"""
+"""A suite in a TOML file, or a recipe on the command line: read, checked, made a `Suite`."""
 
 from __future__ import annotations
 
@@ -17,26 +12,13 @@ from functools import partial
 from itertools import chain, product
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from ratiobench.bench.family import suite as suites
 from ratiobench.bench.family.contract import FILE, Family
-from ratiobench.bench.family.suite import (
-    LEADERBOARD,
-    QUANTITIES,
-    STUDIED,
-    SWEEP,
-    TAKEN,
-    Case,
-    Plot,
-    PrintedGain,
-    PrintedMean,
-    SolveSettings,
-    Study,
-    Suite,
-)
 from ratiobench.formulations.settings import NO_BACKEND
 from ratiobench.instances.io.documents import Name, Part, convert, require_different
 from ratiobench.instances.io.errors import (
@@ -64,15 +46,11 @@ TimeLimit = Annotated[float, Meta(ge=0.001, le=10**7)]
 
 
 class HindsightTable(Part, frozen=True):
-    """The best of several algorithms, known only afterwards."""
-
     label: Name
     algorithms: tuple[Name, ...]
 
 
 class PlotTable(Part, frozen=True):
-    """A figure."""
-
     name: Annotated[str, Meta(pattern=r"^[\w-]{1,100}$", title="a name of letters, digits, _ and -")]  # of its files
     title: Name = ""  # heading; its name, if there is none
     kind: Name = "welfare"  # welfare, reached, ratio, seconds, ..., or a measure
@@ -80,9 +58,9 @@ class PlotTable(Part, frozen=True):
     axis: Name = "cases"  # what the groups vary
     algorithms: tuple[Name, ...] = ()  # those that it shows; all, if there are none
     note: Name = ""  # a sentence below it
-    printed: tuple[PrintedGain, ...] = ()
+    printed: tuple[suites.PrintedGain, ...] = ()
     hindsight: tuple[HindsightTable, ...] = ()
-    printed_means: tuple[PrintedMean, ...] = ()
+    printed_means: tuple[suites.PrintedMean, ...] = ()
 
 
 class InstanceTable(Part, frozen=True, kw_only=True):
@@ -97,7 +75,7 @@ class InstanceTable(Part, frozen=True, kw_only=True):
     effort: Effort | None = None
     gap: Gap | None = None
     seconds: TimeLimit | None = None
-    study: tuple[Study, ...] = ()
+    study: tuple[suites.Study, ...] = ()
     runs: Runs | None = None  # how often the instance is repeated, or what is different in each run
     prior: dict[str, Any] | None = None  # what is different on the day before
 
@@ -123,14 +101,14 @@ class SuiteTable(Part, frozen=True, kw_only=True):
     plot: tuple[PlotTable, ...] = ()
 
 
-_SOLVE = [field.name for field in fields(SolveSettings)]
+_SOLVE = [field.name for field in fields(suites.SolveSettings)]
 _SOLVERS = re.compile(r"\[([^][]*)\]$")  # In the summary of a formulation: the backends that it goes with
 _PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
 _UNSAFE = re.compile(r"[^\w.=+-]")
 
 
-def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) -> tuple[Family, Suite]:
-    """The suite in a file, and its family. `taken` are names that it may not have."""
+def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) -> tuple[Family, suites.Suite]:
+    """The suite in a file, and its family; `taken` are names that it may not have."""
     data, source = read_bytes(path)
     table = load_toml(data, source)
     name = table.get("name", Path(path).name.removesuffix(SUFFIX))
@@ -139,8 +117,8 @@ def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) 
     return suite_of({**table, "name": name}, source, Path(path).parent, families)
 
 
-def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suite] | None:
-    """The suite of the one instance that ``RECIPE:KEY=VALUE,...`` names; None where no family has such a recipe."""
+def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, suites.Suite] | None:
+    """The suite of the one instance that ``RECIPE:KEY=VALUE,...`` names; None if no family has such a recipe."""
     names = {name for family in families.values() for name in family.recipes()}
     head = max((name for name in names if text == name or text.startswith(f"{name}:")), key=len, default="")
     tail = text[len(head) + 1 :]
@@ -165,8 +143,7 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suit
 
 def suite_of(
     data: Mapping[str, Any], source: str, folder: Path, families: Mapping[str, Family], *, alone: bool = False
-) -> tuple[Family, Suite]:
-    """The suite of a decoded document, and its family; files are named from `folder`."""
+) -> tuple[Family, suites.Suite]:
     top = convert(data, SuiteTable, source)
     failures: list[tuple[str, InputError]] = []
     for family in _candidates(top, source, families):
@@ -178,13 +155,20 @@ def suite_of(
         except InputError as error:
             failures.append((family.name, error))
             continue
-        suite = Suite(
-            name=name_file(top.name or source, source, "name"),
+        name_file(top.name or source, source, "name")
+        plots = tuple(_plots(source, top.plot, family, cases, small))
+        known = dict.fromkeys(case.group for case in (*cases, *small))
+        for group in top.groups:
+            if group not in known:
+                problem = f"no group; known: {_some(known)}{suggest_name(group, known)}"
+                raise InputError(source, join_path("groups", group), problem)
+        suite = suites.Suite(
+            name=top.name or source,
             summary=top.summary,
             cases=cases,
-            plots=tuple(_plots(source, top.plot, family, cases, small)),
+            plots=plots,
             small=small,
-            groups=_worded(source, top.groups, cases, small),
+            groups=top.groups,
             verdicts_first=top.verdicts_first,
             repeat=top.repeat,
             crosscheck=top.crosscheck,
@@ -195,10 +179,7 @@ def suite_of(
 
 
 def _told_together(failures: Sequence[tuple[str, InputError]]) -> InputError:
-    """What is wrong, where several families know all recipes and none of them can make an instance.
-
-    Where some of them know what was meant, they alone are heard.
-    """
+    """The error, if several families know all recipes and none makes an instance: of those that know what was meant."""
     own = [(name, error) for name, error in failures if error.field != "format"] or failures
     if len({error.field for _, error in own}) > 1 or len({error.problem for _, error in own}) == 1:
         return own[0][1]
@@ -230,9 +211,8 @@ def _candidates(top: SuiteTable, source: str, families: Mapping[str, Family]) ->
 
 def _cases(
     tables: Sequence[dict[str, Any]], name: str, make: Callable[[str, dict[str, Any]], _Table]
-) -> tuple[Case, ...]:
-    """The cases of the tables of this name; of one without a name those of a recipe alone."""
-    found: dict[str, Case] = {}
+) -> tuple[suites.Case, ...]:
+    found: dict[str, suites.Case] = {}
     for j, values in enumerate(tables):
         table = make(f"{name}[{j}]" if name else "", values)
         for case in table.cases():
@@ -245,25 +225,8 @@ def _cases(
     return tuple(found.values())
 
 
-class Variant(NamedTuple):
-    """One place of a grid."""
-
-    values: Mapping[str, Any]  # of the recipe, by the names of its keys
-    prior: Mapping[str, Any] | None  # what is different in the recipe of the prior; None without a prior
-    varied: Sequence[str]  # the keys in which places differ
-    run: int | None  # its number; None where nothing is repeated
-
-    def words(self) -> dict[str, str]:
-        """What the placeholders of a name stand for."""
-        words = {key: format_value(value) for key, value in self.values.items()}
-        return words if self.run is None else words | {"run": str(self.run)}
-
-
 class _Table:
-    """A table of a suite's file, read for one family: a recipe with what is run on it, and its grid of cases.
-
-    `field`: where it stands in the file; empty for a recipe alone.
-    """
+    """A recipe with what is run on it, and its grid of cases, read for one family; `field` is empty for it alone."""
 
     def __init__(
         self, source: str, folder: Path, family: Family, top: SuiteTable, field: str, table: dict[str, Any]
@@ -280,11 +243,9 @@ class _Table:
         self.is_seeded = any(key.name == "seed" for key in self.form.keys)
 
     def error(self, place: str, problem: str) -> InputError:
-        """What is wrong at a place of the table."""
         return InputError(self.source, join_path(self.field, place), problem)
 
-    def cases(self) -> Iterator[Case]:
-        """Every place of the grid as a case."""
+    def cases(self) -> Iterator[suites.Case]:
         known = self.family.study_kinds
         for j, study in enumerate(self.about.study):
             if known is None:
@@ -294,19 +255,23 @@ class _Table:
             if known[study.kind] and study.task is None:
                 problem = f"the key is missing: a study of kind {study.kind} is about one task"
                 raise self.error(f"study[{j}].task", problem)
-        yield from map(self._case, self._variants())
+        yield from self._variants()
 
-    def _case(self, variant: Variant) -> Case:
+    def _case(
+        self, given: Mapping[str, Any], other: Mapping[str, Any] | None, varied_keys: Sequence[str], run: int | None
+    ) -> suites.Case:
+        """One place of the grid: values of the recipe, what is different in its prior, the number of the run."""
         form, about = self.form, self.about
-        words = variant.words() | {"recipe": form.name}
+        words = {key: format_value(value) for key, value in given.items()}
+        words |= {"recipe": form.name} | ({} if run is None else {"run": str(run)})
         files = [key.name for key in form.keys if isinstance(key.kind, Text) and key.kind.path and key.name in words]
         words |= {key: Path(words[key]).name for key in files}  # names of files are no paths
-        varied = {key: f"{key} {words[key]}" for key in variant.varied}
-        numbered = [] if variant.run is None else [f"run {variant.run}"]
+        varied = {key: f"{key} {words[key]}" for key in varied_keys}
+        numbered = [] if run is None else [f"run {run}"]
         name = ", ".join([*varied.values(), *numbered])
         group = ", ".join(text for key, text in varied.items() if key != "seed")
-        if not form.label and len(variant.values) == 1:  # an instance that has a name
-            [(_, value)] = variant.values.items()
+        if not form.label and len(given) == 1:  # an instance that has a name
+            [value] = given.values()
             name, group = (Path(str(value)).name.partition(".json")[0], "") if isinstance(value, str) else (name, group)
         name = self._filled(about.name or shorten_name(name or form.name), words, "name")
         group = self._filled(about.group or group or "all", words, "group")
@@ -316,16 +281,15 @@ class _Table:
         for key in ("formulation", "backend"):
             if problem := self._unsolvable(key, settings["formulation"], settings["backend"]):
                 raise InputError(self.source, key, problem) if own[key] is None else self.error(key, problem)
-        recipe = form.recipe(self.source, self.field, variant.values, name if self.field else "")
+        recipe = form.recipe(self.source, self.field, given, name if self.field else "")
         prior = None
-        if variant.prior is not None:
-            values = {**variant.values, **variant.prior}
-            prior = form.recipe(self.source, join_path(self.field, "prior"), values, f"before {name}")
+        if other is not None:
+            prior = form.recipe(self.source, join_path(self.field, "prior"), {**given, **other}, f"before {name}")
         algorithms = self.top.algorithms if about.algorithms is None else about.algorithms
-        return Case(name, recipe, algorithms, SolveSettings(**settings), group, prior, about.study)
+        return suites.Case(name, recipe, algorithms, suites.SolveSettings(**settings), group, prior, about.study)
 
     def _unsolvable(self, key: str, formulation: str, backend: str) -> str:
-        """What is wrong with the key `formulation` or `backend`; empty where nothing is."""
+        """What is wrong with the key `formulation` or `backend`; empty if nothing is."""
         if formulation == backend == "auto":
             return ""
         known = {"auto": "", **dict(self.family.formulations())}
@@ -338,10 +302,8 @@ class _Table:
             return ""
         return f"of formulation {formulation}: {explain_unknown_name(backend, names)}"
 
-    # The grid
-
-    def _variants(self) -> Iterator[Variant]:
-        """Every place of the grid: the last key of the table varies first, but for the runs."""
+    def _variants(self) -> Iterator[suites.Case]:
+        """Every place of the grid; the last key of the table varies first, but for the runs."""
         repeated, day = self.about.runs, self.about.prior
         grid = {name: self._choices(name, value, "") for name, value in self._flat(self.values, "")}
         runs = list(self._runs(repeated))
@@ -366,15 +328,14 @@ class _Table:
                     # At least the seed is different, or it would have the tasks of the day itself.
                     seed = {"seed": _longer(values, "yesterday")} if self.is_seeded else {}
                     prior = self._numbered(seed | before | changed, counted)
-                yield Variant(self._numbered(values, counted), prior, varied, counted)
+                yield self._case(self._numbered(values, counted), prior, varied, counted)
 
     def _numbered(self, values: Mapping[str, Any], run: int | None) -> dict[str, Any]:
-        """The values with the number of the run in the place of ``{run}``."""
         words = {} if run is None else {"run": str(run)}
         return {name: self._filled(value, words, name) for name, value in values.items()}
 
     def _filled(self, value: Any, words: Mapping[str, str], place: str) -> Any:
-        """The texts of a value with these words in the place of ``{NAME}``; InputError for a name that is none."""
+        """A value with these words in the place of ``{NAME}``."""
         if isinstance(value, list):
             return [self._filled(part, words, place) for part in value]
         if not isinstance(value, str):
@@ -386,7 +347,7 @@ class _Table:
         return _PLACEHOLDER.sub(lambda match: words[match.group(1)], value)
 
     def _flat(self, table: Any, place: str) -> Iterator[tuple[str, Any]]:
-        """The table by the names of keys; of an unknown key also what is near of those that stand beside."""
+        """The table by the names of keys; an error also suggests keys of `InstanceTable`."""
         try:
             yield from flatten(self.form.keys, table, self.source, join_path(self.field, place))
         except InputError as error:
@@ -409,7 +370,7 @@ class _Table:
         return found
 
     def _files(self, value: Any, place: str) -> list[str]:
-        """The files that a path, a pattern or a folder stands for; instances are read to see that they are some."""
+        """The files that a path, a pattern or a folder stands for, each of which has an instance."""
         given = self.folder / Text(path=True).checked(self.source, join_path(self.field, place), value)
         if self.form is not FILE:
             return [str(given)]
@@ -432,7 +393,6 @@ class _Table:
         return [str(path) for path in paths]
 
     def _runs(self, runs: Runs | None) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """What changes from run to run, of the recipe and of its prior."""
         if runs is None or isinstance(runs, int):
             yield from [({}, {})] * (runs or 1)
             return
@@ -459,7 +419,6 @@ def _mentions_run(value: Any) -> bool:
 
 
 def format_value(value: Any) -> str:
-    """A value in a name."""
     return "-".join(map(format_value, value)) if isinstance(value, list) else text_of(value)
 
 
@@ -472,54 +431,39 @@ def shorten_name(name: str, most: int = NAME) -> str:
     return whole[: most - len(sign) - 1].decode(errors="ignore").rstrip(" ,") + f"~{sign}"
 
 
-def name_file(text: str, source: str, field: str) -> str:
-    """The text, if a file can have it as its name."""
+def name_file(text: str, source: str, field: str) -> None:
     if not text.isprintable() or re.search(r"[/\\]|^\.|^$", text) or len(text.encode()) > 200:
         raise InputError(source, field, f"{shorten(text)} is no name for a file (no / and \\, up to 200 bytes)")
-    return text
-
-
-def _worded(source: str, groups: Mapping[str, str], cases: Sequence[Case], small: Sequence[Case]) -> dict[str, str]:
-    """What groups are called; InputError for one that has no case."""
-    known = dict.fromkeys(case.group for case in (*cases, *small))
-    for group in groups:
-        if group not in known:
-            problem = f"no group; known: {_some(known)}{suggest_name(group, known)}"
-            raise InputError(source, join_path("groups", group), problem)
-    return dict(groups)
 
 
 def _some(groups: Iterable[str]) -> str:
     return ", ".join(list(groups)[:50])
 
 
-def _require_kind(source: str, field: str, kind: str, family: Family, cases: Sequence[Case]) -> None:
-    """InputError for a kind of figure that would show nothing: no quantity, no measure, no studies of that kind."""
-    studies = family.study_kinds
-    shows = [name for name in STUDIED if studies is None or name in studies]
-    measures = () if family.measures is None else family.measure_names
-    known = [*QUANTITIES, LEADERBOARD, SWEEP, *shows, *(measures or ())]
-    if kind not in known and measures is not None:
-        raise InputError(source, f"{field}.kind", explain_unknown_name(kind, known))
-    if kind in STUDIED and not any(study.kind == kind for case in cases for study in case.studies):
-        problem = f"{shorten(kind)} shows studies, and no instance has a [[instance.study]] of this kind"
-        raise InputError(source, f"{field}.kind", problem)
-
-
 def _plots(
-    source: str, tables: Sequence[PlotTable], family: Family, cases: Sequence[Case], small: Sequence[Case]
-) -> Iterator[Plot]:
-    """The figures; InputError for a kind or group that is none, and a name that stands twice."""
+    source: str, tables: Sequence[PlotTable], family: Family, cases: Sequence[suites.Case], small: Sequence[suites.Case]
+) -> Iterator[suites.Plot]:
+    """The figures; one that would show nothing is refused."""
+    studies = family.study_kinds
+    shows = [name for name in suites.STUDIED if studies is None or name in studies]
+    measures = () if family.measures is None else family.measure_names
+    kinds = [*suites.QUANTITIES, suites.LEADERBOARD, suites.SWEEP, *shows, *(measures or ())]
     full = tuple(dict.fromkeys(case.group for case in cases))
     groups = dict.fromkeys([*full, *(case.group for case in small)])
     with name_source(source):
         require_different("plot[].name", [table.name for table in tables])
     for j, table in enumerate(tables):
         field = f"plot[{j}]"
-        if table.name in TAKEN:
+        if table.name in suites.TAKEN:
             problem = f"{shorten(table.name)} is the name of another file of a report"
             raise InputError(source, f"{field}.name", problem)
-        _require_kind(source, field, table.kind, family, (*cases, *small))
+        if table.kind not in kinds and measures is not None:
+            raise InputError(source, f"{field}.kind", explain_unknown_name(table.kind, kinds))
+        if table.kind in suites.STUDIED and all(
+            study.kind != table.kind for case in (*cases, *small) for study in case.studies
+        ):
+            problem = f"{shorten(table.kind)} shows studies, and no instance has a [[instance.study]] of this kind"
+            raise InputError(source, f"{field}.kind", problem)
         printed = [*(gain.group for gain in table.printed), *(mean.group for mean in table.printed_means)]
         for group in (*table.groups, *printed):
             if group not in groups:
@@ -527,4 +471,4 @@ def _plots(
                 raise InputError(source, f"{field}.groups", problem)
         hindsight = tuple((best.label, best.algorithms) for best in table.hindsight)
         changes = {"title": table.title or table.name, "groups": table.groups or full, "hindsight": hindsight}
-        yield Plot(**(msgspec.structs.asdict(table) | changes))
+        yield suites.Plot(**(msgspec.structs.asdict(table) | changes))

@@ -22,23 +22,17 @@ from ratiobench.bench.show import Lines, align_columns, check_title, format_numb
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.instances.io.errors import make_printable
 
-BY_PROOF = "by proof"
 PROVED = "proved"  # The standing of a claim that no run can violate unless something of ours is wrong
 NAMED = 6  # Fallen claims that a terminal has a line for; of more, their names
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimSummary:
-    """One claim over all rows of a run."""
-
     statement: Statement
     counts: Counter[Verdict]  # how many rows gave each verdict
-    # the violated row of the smallest instance by `sizes`, then by names, of an algorithm as it is, where there is one,
-    # before those with options; rows on which the assumptions of the proof hold come before all others.
-    witness: Row | None = None
+    witness: Row | None = None  # of those that violate it the one on the smallest instance (`_summarise`)
     case: StoredCase | None = None
-    # how many rows of each algorithm violate it, and of how many rows to which it applies.
-    violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # rows that violate it, of how many
     sizes: Sequence[str] = ()  # the figures of a case by which the smallest witness is chosen, most important first
     # how many rows give a verdict though an assumption of the claim's proof fails there, and how many violate it with
     # all assumptions; None where the check does not separate the two.
@@ -54,7 +48,6 @@ class ClaimSummary:
 
     @property
     def sides(self) -> tuple[Any, Any]:
-        """Both sides of left <= right on the witness, as the check gives them; None where it has none."""
         if self.witness is None:
             return None, None
         check = self.witness.checks[self.statement.name]
@@ -62,7 +55,7 @@ class ClaimSummary:
 
     @property
     def violated_by(self) -> str:
-        """Whose rows violate it, in words: `online 12 of 100; greedy 1 of 90`."""
+        """Whose rows violate it: `online 12 of 100; greedy 1 of 90`."""
         return "; ".join(f"{name} {count} of {rows}" for name, (count, rows) in self.violators.items())
 
     @property
@@ -70,12 +63,16 @@ class ClaimSummary:
         return sum(count for verdict, count in self.counts.items() if verdict is not Verdict.NOT_APPLICABLE)
 
     @property
+    def is_checked(self) -> bool:
+        return not (self.statement.proof or self.statement.asked)
+
+    @property
     def is_wrong(self) -> bool:
         """It is proved, yet a run violates it: an error of ours."""
         return self.statement.standing == PROVED and self.counts[Verdict.VIOLATED] > 0
 
     def command(self, command: str = "audit") -> str:
-        """What shows the witness, in the folder of the results; `explain` tells it step by step."""
+        """What shows the witness, in the folder of the results."""
         if self.witness is None:
             return ""
         file, name = f"instances/{self.witness.instance}.json.gz", shlex.quote(self.witness.algorithm)
@@ -83,18 +80,14 @@ class ClaimSummary:
 
     @property
     def summary(self) -> str:
-        """The verdicts with their counts, or that a proof is the verdict."""
         if self.statement.proof:
-            return BY_PROOF
+            return "by proof"
         counted = [f"{self.counts[verdict]} {verdict.value}" for verdict in Verdict if self.counts[verdict]]
         return ", ".join(counted) + (f" (on {self.failing} an assumption of its proof fails)" if self.failing else "")
 
 
 def summarise_claims(results: Results, family: Family) -> list[ClaimSummary]:
-    """Every claim of the family that a stored check of this run is about, in the family's order.
-
-    Those settled by proof stand among them; where no check is about any claim, nothing does.
-    """
+    """Every claim that a stored check is about, in the family's order, and those that a proof settles."""
     cases = {case.name: case for case in results.cases}
     known = family.statements() if family.claims is not None else ()
     statements = [statement for statement in known if statement.proof or statement.name in results.checks]
@@ -107,20 +100,21 @@ def _summarise(
     statement: Statement, rows: Sequence[Row], cases: Mapping[str, StoredCase], sizes: Sequence[str]
 ) -> ClaimSummary:
     name = statement.name
-    verdicts = [(row, row.checks[name].status) for row in rows if name in row.checks]
-    asked = [failing for row in rows if (failing := row.failing(name)) is not None]
-    violated = [row for row, verdict in verdicts if verdict is Verdict.VIOLATED]
+    checked = [row for row in rows if name in row.checks]
+    asked = [failing for row in checked if (failing := row.failing(name)) is not None]
+    violated = [row for row in checked if row.checks[name].status is Verdict.VIOLATED]
 
     def order(row: Row) -> tuple[bool, bool, tuple[float, ...], str, str]:
+        # Assumptions hold before they fail, and algorithms stand as they are before those with options.
         size = tuple(float(cases[row.case].describe.get(figure, "inf")) for figure in sizes)
         return bool(row.failing(name)), ":" in row.algorithm, size, row.case, row.algorithm
 
     witness = min(violated, key=order, default=None)
-    applied = Counter(row.algorithm for row, verdict in verdicts if verdict is not Verdict.NOT_APPLICABLE)
+    applied = Counter(row.algorithm for row in checked if row.checks[name].status is not Verdict.NOT_APPLICABLE)
     counted = Counter(row.algorithm for row in violated)
     return ClaimSummary(
         statement,
-        Counter(verdict for _, verdict in verdicts),
+        Counter(row.checks[name].status for row in checked),
         witness,
         None if witness is None else cases[witness.case],
         {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()},
@@ -131,7 +125,7 @@ def _summarise(
 
 
 def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
-    """The claims as claims.csv. Sides are exact; the witness's columns are empty where none was found."""
+    """The claims as claims.csv. Sides are exact; the witness's columns are empty if none was found."""
     # Every family has its own of these figures.
     every = dict.fromkeys(name for claim in claims for name in claim.sizes)
     sizes = [name for name in every if any(claim.case and name in claim.case.describe for claim in claims)]
@@ -143,10 +137,7 @@ def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
         lines.append(
             {
                 "claim": statement.name,
-                "statement": statement.statement,
-                "source": statement.source,
-                "standing": statement.standing,
-                "assumptions": statement.assumptions,
+                **{name: getattr(statement, name) for name in ("statement", "source", "standing", "assumptions")},
                 "proof_assumes": statement.proof_assumes or None,
                 **{verdict.value.replace(" ", "_"): claim.counts[verdict] for verdict in Verdict},
                 "assumption_fails": claim.failing,
@@ -167,35 +158,29 @@ def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
 
 
 def claims_text(claims: Sequence[ClaimSummary]) -> str:
-    """The claims as a short table for a terminal; empty without claims."""
-    lines = []
-    for claim in claims:
-        line = {"Claim": claim.statement.name, "Proof status": claim.statement.standing}
-        line |= {"Verdicts of these runs": claim.summary or "-", "Smallest witness": "-"}
-        if claim.witness is not None:
-            size = claim.size or "size unknown"
-            line["Smallest witness"] = f"{claim.witness.case} ({size}), {claim.witness.algorithm}"
-        lines.append(line)
+    lines = [
+        {
+            "Claim": claim.statement.name,
+            "Proof status": claim.statement.standing,
+            "Verdicts of these runs": claim.summary or "-",
+            "Smallest witness": "-"
+            if claim.witness is None
+            else f"{claim.witness.case} ({claim.size or 'size unknown'}), {claim.witness.algorithm}",
+        }
+        for claim in claims
+    ]
     return "Claims, and the verdicts of these runs:\n" + align_columns(lines, indent="  ") if lines else ""
 
 
-# Those that fell.
-
-
-def _checked(claims: Sequence[ClaimSummary]) -> list[ClaimSummary]:
-    """The claims that a run can violate; what is asked of whoever runs, and claimed by nobody, is not among them."""
-    return [claim for claim in claims if not (claim.statement.proof or claim.statement.asked)]
-
-
 def _fallen(claims: Sequence[ClaimSummary]) -> list[ClaimSummary]:
-    """Those of them that some run violates, an error of ours first."""
-    fell = [claim for claim in _checked(claims) if claim.counts[Verdict.VIOLATED]]
+    """The claims that some run violates, without those that nobody claims, an error of ours first."""
+    fell = [claim for claim in claims if claim.is_checked and claim.counts[Verdict.VIOLATED]]
     return sorted(fell, key=lambda claim: not claim.is_wrong)
 
 
 def count_fallen(claims: Sequence[ClaimSummary]) -> str:
-    """How many claims fell, and how many hold; empty where none was checked."""
-    checked, fell = _checked(claims), _fallen(claims)
+    """How many claims fell, and how many hold; empty if none was checked."""
+    checked, fell = [claim for claim in claims if claim.is_checked], _fallen(claims)
     if not checked:
         return ""
     stand = sum(claim.counts[Verdict.HOLDS] > 0 for claim in checked if claim not in fell)
@@ -206,7 +191,6 @@ def count_fallen(claims: Sequence[ClaimSummary]) -> str:
 
 
 def fallen_text(claims: Sequence[ClaimSummary]) -> list[str]:
-    """The same for a terminal: how many fell, the first of them as a table, the names of the others."""
     lines, fell = [text] if (text := count_fallen(claims)) else [], _fallen(claims)
     lines += align_columns(fallen_lines(claims)[:NAMED], indent="  ").splitlines()
     if len(fell) > NAMED:
@@ -222,7 +206,6 @@ def _witness(claim: ClaimSummary) -> str:
 
 
 def fallen_lines(claims: Sequence[ClaimSummary]) -> Lines:
-    """The claims that a run violates as a table, an error of ours first."""
     fell = _fallen(claims)
     separates = any(claim.sound is not None for claim in fell)
     return [
@@ -238,14 +221,18 @@ def fallen_lines(claims: Sequence[ClaimSummary]) -> Lines:
     ]
 
 
-# The section of the page.
-
-
 def claims_section(claims: Sequence[ClaimSummary], family: Family) -> Iterator[Section]:
     """Statement, proof status, verdicts here, smallest witness, repaired form; those that fall first."""
     if not claims:
         return
-    rows = sorted(claims, key=_order)
+
+    def order(claim: ClaimSummary) -> int:
+        """An error of ours first, then what is violated, undecided, holds, is settled by proof."""
+        if claim.counts[Verdict.VIOLATED]:
+            return 0 if claim.is_wrong else 1
+        return 4 if claim.statement.proof else 2 if claim.counts[Verdict.UNDECIDED] else 3
+
+    rows = sorted(claims, key=order)
     idle = [claim for claim in rows if not claim.statement.proof and not claim.applied]
     shown = [claim for claim in rows if claim not in idle]
     places = [f"claim-{claim.statement.name}" for claim in shown]
@@ -265,40 +252,29 @@ def claims_section(claims: Sequence[ClaimSummary], family: Family) -> Iterator[S
     yield Section("Claims and verdicts", parts, "claims")
 
 
-def _order(claim: ClaimSummary) -> int:
-    """An error of ours first, then what is violated, what is undecided, what holds, what a proof settles."""
-    if claim.counts[Verdict.VIOLATED]:
-        return 0 if claim.is_wrong else 1
-    return 4 if claim.statement.proof else 2 if claim.counts[Verdict.UNDECIDED] else 3
-
-
 def _claim_line(claim: ClaimSummary, family: Family) -> dict[str, Any]:
     statement = claim.statement
     about = [f"assuming {statement.assumptions}"] if statement.assumptions not in ("", "none") else []
     about += [f"its proof assumes {statement.proof_assumes}"] if statement.proof_assumes else []
     about += [f"proof: {statement.proof}"] if statement.proof else []
-    verdicts = [claim.summary, *([f"violated by {claim.violated_by}"] if len(claim.violators) > 1 else [])]
+    violators = [f"violated by {claim.violated_by}"] if len(claim.violators) > 1 else []
+    witness: Any = "-"
+    if claim.witness is not None and claim.case is not None:
+        left, right = claim.sides
+        sides = [] if left is None else [f"{_short(left)} > {_short(right)}"]
+        described, limits = claim.case.describe, None if family.explainer is None else family.explainer.limits
+        is_small = limits is not None and all(described.get(name, 0) <= most for name, most in limits.items())
+        command = Markup("<code>{}</code>").format(claim.command("explain" if is_small else "audit"))
+        witness = _stack([_witness(claim)], [*sides, command])
+    wrong = Markup('<span class="bad">{}, yet violated here</span>').format(PROVED)
     return {
         "Claim": _stack([check_title(statement.name)], [statement.source]),
         "Statement": _stack([statement.statement], about),
-        "Proof status": Markup('<span class="bad">{}, yet violated here</span>').format(PROVED)
-        if claim.is_wrong
-        else statement.standing,
-        "In these runs": _stack(verdicts[:1], verdicts[1:]),
-        "Smallest witness": "-" if claim.witness is None else _stack([_witness(claim)], list(_tell(claim, family))),
+        "Proof status": wrong if claim.is_wrong else statement.standing,
+        "In these runs": _stack([claim.summary], violators),
+        "Smallest witness": witness,
         "Repaired form": statement.repaired or "-",
     }
-
-
-def _tell(claim: ClaimSummary, family: Family) -> Iterator[Any]:
-    """Both sides on the witness, and the command that shows it, step by step where it is small enough."""
-    left, right = claim.sides
-    if left is not None:
-        yield f"{_short(left)} > {_short(right)}"
-    assert claim.case is not None
-    described, explainer = claim.case.describe, family.explainer
-    is_small = explainer is not None and all(described.get(name, 0) <= most for name, most in explainer.limits.items())
-    yield Markup("<code>{}</code>").format(claim.command("explain" if is_small else "audit"))
 
 
 def _stack(texts: Sequence[Any], small: Sequence[Any]) -> Markup:
@@ -312,7 +288,7 @@ def _cell(text: Any) -> Markup:
 
 
 def _short(figure: Any) -> str:
-    """Three decimals, or three digits where those would be zeros."""
+    """Three decimals, or three digits if those would be zeros."""
     if figure is None:
         return "?"
     value = Fraction(figure)

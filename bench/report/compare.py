@@ -7,13 +7,13 @@ test procedure, Scandinavian Journal of Statistics 6 (1979), 65-70.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import combinations
 from textwrap import wrap
 from typing import Any
 
@@ -53,30 +53,16 @@ class Comparison:
 
     @cached_property
     def values(self) -> dict[tuple[str, str], Fraction]:
-        """The values of the valid runs, by case and algorithm."""
         valid = {key: row for key, row in self.rows.items() if row.state == "ok" and row.welfare is not None}
         return {key: Fraction(row.welfare) for key, row in valid.items()}
 
     @cached_property
     def best(self) -> dict[str, Fraction]:
-        """The best value of each case with a valid run."""
         best: dict[str, Fraction] = {}
         for (case, _), value in self.values.items():
             if case not in best or is_better(value, best[case], self.sense):
                 best[case] = value
         return best
-
-    def factor(self, case: str, algorithm: str) -> Fraction | None:
-        """How many times a valid run is behind the best one of its case, exactly; None where no factor reaches it.
-
-        A quotient says nothing of values that are not positive: such a run is within a factor only if it is the best.
-        """
-        value, best = self.values[case, algorithm], self.best[case]
-        if value == best:
-            return Fraction(1)
-        if value <= 0 or best <= 0:
-            return None
-        return best / value if self.sense is Sense.MOST else value / best
 
     def rows_of(self, algorithm: str) -> list[Row]:
         """The rows of an algorithm that have run: on these its profile counts."""
@@ -84,13 +70,18 @@ class Comparison:
         return [row for row in rows if row.state != "missing"]
 
     def factors(self, algorithm: str) -> list[Fraction]:
-        """The factors of the best run that the algorithm's valid runs need, in ascending order."""
-        valid = [case for case, name in self.values if name == algorithm]
-        return sorted(factor for case in valid if (factor := self.factor(case, algorithm)) is not None)
+        """How many times the algorithm's valid runs are behind the best of their cases, exactly, in ascending order."""
+        factors = []
+        for (case, name), value in self.values.items():
+            best = self.best[case]
+            if name == algorithm and value == best:
+                factors.append(Fraction(1))
+            elif name == algorithm and value > 0 and best > 0:  # a quotient says nothing of other values
+                factors.append(best / value if self.sense is Sense.MOST else value / best)
+        return sorted(factors)
 
 
 def compare_runs(results: Results) -> Comparison | None:
-    """The comparison of all algorithms of a run; None where there is nothing to compare."""
     every = results.first_records
     rows = {(row.case, row.algorithm): row for row in every if row.group != COUNTEREXAMPLES}
     left_out = {row.case for row in every if row.group == COUNTEREXAMPLES}
@@ -98,9 +89,6 @@ def compare_runs(results: Results) -> Comparison | None:
     if len(comparison.cases) < 2 or len(comparison.algorithms) < 2 or not comparison.best:
         return None
     return comparison
-
-
-# Performance profiles.
 
 
 def draw_profiles(comparison: Comparison) -> Picture:
@@ -113,10 +101,7 @@ def draw_profiles(comparison: Comparison) -> Picture:
 
 
 def list_profiles(comparison: Comparison) -> Lines:
-    """The profiles as a table: cases within some factors, the largest factor, and those that none reaches.
-
-    Unbounded are valid runs whose value is not positive while another one's is better.
-    """
+    """The profiles as a table; unbounded are valid runs without a positive value on cases with a better one."""
     planned, lines = Counter(name for _, name in comparison.rows), []
     for name in comparison.algorithms:
         rows, factors = comparison.rows_of(name), comparison.factors(name)
@@ -129,15 +114,8 @@ def list_profiles(comparison: Comparison) -> Lines:
     return lines
 
 
-# One's own algorithm against every other one.
-
-
 def count_wins(rows: Iterable[Row], sense: Sense) -> Lines:
-    """Every algorithm of one's own against all others, the strongest of these first; empty where none is one's own.
-
-    Cases by the exact values of both runs on the same instance. A mean of runs that draw is undecided where the 95 %
-    intervals of what is expected overlap.
-    """
+    """Every user's algorithm against all others on the same cases, by exact values, the strongest of these first."""
     runs: dict[str, dict[str, Row]] = {}
     for row in rows:
         if row.group != COUNTEREXAMPLES:
@@ -151,19 +129,16 @@ def count_wins(rows: Iterable[Row], sense: Sense) -> Lines:
             if other == own or not valid:
                 continue
             signs = Counter(_compare(*pair, sense) for pair in valid)
-            names = {"algorithm": valid[0][0].name, "Against": valid[0][1].name}
-            line = {**names, "cases": str(len(valid))}
-            line |= {
-                word: str(signs[sign])
-                for word, sign in (("better", 1), ("worse", -1), ("equal", 0), ("undecided", None))
-            }
-            against.append((signs[1] - signs[-1], line | {"left out": str(len(pairs) - len(valid))}))
+            counts = {"better": signs[1], "worse": signs[-1], "equal": signs[0], "undecided": signs[None]}
+            counts = {"cases": len(valid), **counts, "left out": len(pairs) - len(valid)}
+            line = {"algorithm": valid[0][0].name, "Against": valid[0][1].name}
+            against.append((signs[1] - signs[-1], line | {word: str(count) for word, count in counts.items()}))
         lines += [line for _, line in sorted(against, key=lambda pair: pair[0])]
     return lines
 
 
 def _compare(mine: Row, other: Row, sense: Sense) -> int | None:
-    """1, -1 or 0: better, worse or equal; None where the 95 % intervals of means of runs leave it open."""
+    """1, -1 or 0: better, worse or equal; None if the 95 % intervals of means of runs leave it open."""
     ends = []
     for row in (mine, other):
         values = (row.welfare_low, row.welfare_high) if row.is_mean else (row.welfare, row.welfare)
@@ -175,9 +150,6 @@ def _compare(mine: Row, other: Row, sense: Sense) -> int | None:
         return 0
     above = 1 if one[0] > two[1] else -1 if one[1] < two[0] else None
     return above if above is None or sense is Sense.MOST else -above
-
-
-# Tests of pairs: Wilcoxon's signed-rank test with Holm's correction.
 
 
 def mid_ranks(keys: Sequence[Any]) -> list[Fraction]:
@@ -220,21 +192,13 @@ def adjust_holm(p_values: Sequence[float]) -> list[float]:
 
 
 def least_cases(count: int) -> int:
-    """The least number of cases from which on the test can tell two of so many algorithms apart at all.
-
-    With fewer, it is not significant with Holm's correction even if one of them is better on every case.
-    """
+    """From how many cases on the test, with Holm's correction, can tell two of so many algorithms apart at all."""
     pairs = count * (count - 1) // 2
-    cases = 1
-    while Fraction(2 * pairs, 2**cases) > Fraction(ALPHA):
-        cases += 1
-    return cases
+    return next(cases for cases in itertools.count(1) if Fraction(2 * pairs, 2**cases) <= Fraction(ALPHA))
 
 
 @dataclass(frozen=True)
 class Significance:
-    """The tests over the cases that all compared algorithms have."""
-
     algorithms: Sequence[str]  # those that are compared, in the order of the suite
     left_out: Sequence[str]  # algorithms that were not to run on all of these cases
     cases: int
@@ -270,7 +234,6 @@ class Significance:
         return lines
 
     def text(self, names: Mapping[str, str]) -> str:
-        """What a terminal shows: the conclusion, and the tests of the algorithm with the best mean rank."""
         lines = ["Significance (paired over cases, N is the number of cases):"]
         lines += wrap(self.conclusion(), 116, initial_indent="  ", subsequent_indent="  ")
         table = zip(self.pairs, self.lines(names), strict=True)
@@ -279,11 +242,7 @@ class Significance:
 
 
 def take_significance(comparison: Comparison) -> Significance | None:
-    """Test the algorithms that were to run on most cases, over the cases that all of them have.
-
-    Ranks are by exact values, those of invalid and failed runs below all others. Wilcoxon's test takes the shares of
-    OPT that are certainly reached, which have the same bound within a case; such a run has a share of 0.
-    """
+    """Test the algorithms that were to run on most cases, over the cases that all of them have."""
     planned = Counter(algorithm for _, algorithm in comparison.rows)
     most = max(planned.values())
     names = [name for name in comparison.algorithms if planned[name] == most]
@@ -311,7 +270,7 @@ def _test_pairs(
 ) -> list[dict[str, Any]]:
     means = [sum(column, Fraction(0)) / len(ranks) for column in zip(*ranks, strict=True)]
     pairs = []
-    for i, j in combinations(sorted(range(len(names)), key=means.__getitem__), 2):
+    for i, j in itertools.combinations(sorted(range(len(names)), key=means.__getitem__), 2):
         better, worse = sum(row[i] < row[j] for row in ranks), sum(row[i] > row[j] for row in ranks)
         pair: dict[str, Any] = {"A": names[i], "B": names[j], "cases, A better": better, "cases, B better": worse}
         pair |= {"cases, equal": len(ranks) - better - worse, "mean rank of A": means[i], "mean rank of B": means[j]}

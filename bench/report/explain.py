@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ratiobench.bench import show
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.contract import Family
@@ -15,15 +16,6 @@ from ratiobench.bench.family.explanation import Explanation, Grid, Listing, Mome
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.report.tables import render_page
 from ratiobench.bench.results import ratios
-from ratiobench.bench.show import (
-    SENTENCE,
-    assumptions_text,
-    check_title,
-    escape_lines,
-    figure_text,
-    pad_cells,
-    sentence_text,
-)
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable
 
@@ -31,14 +23,13 @@ WIDTH = 110  # Characters of a line up to which two grids stand side by side
 
 
 def require_explaining(family: Family) -> Explainer:
-    """The family's part; InputError where it has none."""
     if family.explainer is None:
         raise InputError("explain", "", f"the family {family.name} explains no runs")
     return family.explainer
 
 
 def explain_too_large(family: Family, instance: Any) -> str:
-    """Why an instance is too large to be explained; empty where it is not."""
+    """Why an instance is too large to be explained; empty if it is not."""
     described = family.describe(instance)
     for name, most in require_explaining(family).limits.items():
         if int(described.get(name, 0)) > most:
@@ -49,11 +40,15 @@ def explain_too_large(family: Family, instance: Any) -> str:
 def explain(
     family: Family, instance: Any, algorithm: str = "", claim: str = "", settings: SolveSettings | None = None
 ) -> Explanation:
-    """Solve, run, check one claim, and tell it; algorithm and claim are the family's own where they are empty."""
+    """Solve, run, check one claim, and explain; algorithm and claim are the family's own if they are empty."""
     part = require_explaining(family)
     asked, claim = bool(claim), claim or part.claim
     if claim:
-        _require_claim(family, claim)
+        known = [statement.name for statement in family.statements() if not statement.proof]
+        if not known:
+            raise InputError("--claim", "", f"the family {family.name} has no claims")
+        if claim not in known:
+            raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
     family.validate_algorithm(algorithm or part.algorithm)
     problem = explain_too_large(family, instance)
     if problem:
@@ -78,90 +73,82 @@ def explain(
     return replace(whole, signs=find_used_signs(text(whole), family.notation()))
 
 
-def _require_claim(family: Family, claim: str) -> None:
-    known = [statement.name for statement in family.statements() if not statement.proof]
-    if not known:
-        raise InputError("--claim", "", f"the family {family.name} has no claims")
-    if claim not in known:
-        raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
-
-
 def verdict_text(explanation: Explanation) -> Sentence:
-    """The end first: what became of the claim; empty without one."""
     ending = explanation.ending
     if ending is None:
         return []
-    title = check_title(ending.claim)
+    title = show.check_title(ending.claim)
     if ending.verdict is Verdict.NOT_APPLICABLE:
         return [f"{title} does not apply here: ", *ending.sides]
     texts = {Verdict.HOLDS: "holds here", Verdict.VIOLATED: "is violated here", Verdict.UNDECIDED: "is undecided here"}
-    proof = [] if ending.failing is None else [f"; proof of the claim: {assumptions_text(ending.failing)}"]
+    proof = [] if ending.failing is None else [f"; proof of the claim: {show.assumptions_text(ending.failing)}"]
     return [f"{title} {texts[ending.verdict]}: ", *ending.sides, *proof]
 
 
 def text(explanation: Explanation) -> str:
     ending = explanation.ending
-    lines = [f"{make_printable(explanation.instance, SENTENCE)}: {make_printable(explanation.algorithm, SENTENCE)}"]
-    verdict = sentence_text(verdict_text(explanation))
-    lines += [sentence_text(explanation.result), *filter(None, [verdict]), ""]
+    lines = [
+        f"{make_printable(explanation.instance, show.SENTENCE)}: {make_printable(explanation.algorithm, show.SENTENCE)}"
+    ]
+    verdict = show.sentence_text(verdict_text(explanation))
+    lines += [show.sentence_text(explanation.result), *filter(None, [verdict]), ""]
     if explanation.about:
         lines += [f"The instance, according to its file: {make_printable(explanation.about, 600)}", ""]
     for table in explanation.tables:
         lines += [*_listing(table), ""]
-    lines += [sentence_text(remark) for remark in explanation.remarks]
+    lines += [show.sentence_text(remark) for remark in explanation.remarks]
     for moment in explanation.moments:
         lines += ["", *_moment(moment)]
     if explanation.outcome:
         lines += ["", "Result", *_beside([list(_grid(grid)) for grid in explanation.outcome])]
     if ending is not None:
-        lines += ["", f"{check_title(ending.claim)} ({ending.source}; {ending.standing}): {ending.statement}"]
-        lines += [f"  {sentence_text(step)}" for step in ending.steps]
+        lines += ["", f"{show.check_title(ending.claim)} ({ending.source}; {ending.standing}): {ending.statement}"]
+        lines += [f"  {show.sentence_text(step)}" for step in ending.steps]
         lines += ["", verdict]
     if explanation.signs:
         lines += ["", "Symbols", *(f"  {sign}: {meaning}" for sign, meaning in explanation.signs)]
     if explanation.sources:
         lines += ["", *(f"{source.name}: {source.citation}" for source in explanation.sources)]
-    return escape_lines("\n".join(line.rstrip() for line in lines))
+    return show.escape_lines("\n".join(line.rstrip() for line in lines))
 
 
 def _moment(moment: Moment) -> Iterator[str]:
-    yield f"{moment.heading}: {sentence_text(moment.said)}"
+    yield f"{moment.heading}: {show.sentence_text(moment.said)}"
     for grid in moment.grids:
         yield from (f"  {line}" for line in _grid(grid))
     if moment.candidates is not None:
         yield from (f"  {line}" for line in _listing(moment.candidates))
     for note in moment.notes:
-        yield f"  {sentence_text(note)}"
-    yield f"  -> {sentence_text(moment.decision)}"
-    yield from (f"     {sentence_text(line)}" for line in moment.after)
+        yield f"  {show.sentence_text(note)}"
+    yield f"  -> {show.sentence_text(moment.decision)}"
+    yield from (f"     {show.sentence_text(line)}" for line in moment.after)
 
 
 def _listing(table: Listing) -> list[str]:
-    """A small table; a star marks the row that the algorithm took."""
     marks = table.chosen is not None
     body = [
-        [*(["*" if place == table.chosen else ""] if marks else []), *map(figure_text, row)]
+        [*(["*" if place == table.chosen else ""] if marks else []), *map(show.figure_text, row)]
         for place, row in enumerate(table.rows)
     ]
     words = [isinstance(cell, str) for cell in (table.rows[0] if table.rows else [""] * len(table.head))]
     rows = [[*([""] if marks else []), *table.head], *body]
-    return [table.title, *(f"  {line.rstrip()}" for line in pad_cells(rows, [*([True] if marks else []), *words]))]
+    return [table.title, *(f"  {line.rstrip()}" for line in show.pad_cells(rows, [*([True] if marks else []), *words]))]
 
 
 def _grid(grid: Grid) -> Iterator[str]:
     """A grid of characters; what is chosen stands in brackets, dots where nothing is."""
 
     def square_text(square: Square) -> str:
-        figure = "." if square.figure is None else figure_text(square.figure)
+        figure = "." if square.figure is None else show.figure_text(square.figure)
         return f"[{figure}]" if square.chosen else figure
 
     rows = [[grid.corner, *grid.head], *([place, *map(square_text, squares)] for place, squares in grid.rows)]
     yield grid.title
-    yield from (f"  {line.rstrip()}" for line in pad_cells(rows, [True] + [False] * len(grid.head)))
+    yield from (f"  {line.rstrip()}" for line in show.pad_cells(rows, [True] + [False] * len(grid.head)))
 
 
 def _beside(blocks: Sequence[Sequence[str]]) -> list[str]:
-    """Blocks of lines side by side where the line holds them, else one below the other."""
+    """Blocks of lines side by side if the line holds them, else one below the other."""
     width = [max(map(len, block)) for block in blocks]
     if sum(width) + 4 * (len(blocks) - 1) > WIDTH:
         return [f"  {line}" for block in blocks for line in block]
@@ -174,13 +161,11 @@ def _beside(blocks: Sequence[Sequence[str]]) -> list[str]:
 
 
 def render_explanation(explanation: Explanation) -> str:
-    """The explanation as one HTML page that needs nothing from a network."""
     title = f"{explanation.instance}: {explanation.algorithm}"
     return render_page(title, (), [Markup("<pre>{}</pre>").format(text(explanation))])
 
 
 def explain_document(explanation: Explanation) -> dict[str, Any]:
-    """The explanation as JSON values, for programs that read what happened."""
     ending = explanation.ending
     claim = ending and {
         "name": ending.claim,
@@ -188,18 +173,18 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
         "source": ending.source,
         "proof_status": ending.standing,
         "verdict": ending.verdict.value,
-        "sides": sentence_text(ending.sides),
-        "steps": _texts(ending.steps),
+        "sides": show.sentence_text(ending.sides),
+        "steps": list(map(show.sentence_text, ending.steps)),
         "failing": None if ending.failing is None else list(ending.failing),
     }
     arrivals = [
         {
             "arrival": moment.heading,
-            "asks": sentence_text(moment.said),
+            "asks": show.sentence_text(moment.said),
             "candidates": None if moment.candidates is None else _table(moment.candidates),
-            "notes": _texts(moment.notes),
-            "decision": sentence_text(moment.decision),
-            "after": _texts(moment.after),
+            "notes": list(map(show.sentence_text, moment.notes)),
+            "decision": show.sentence_text(moment.decision),
+            "after": list(map(show.sentence_text, moment.after)),
         }
         for moment in explanation.moments
     ]
@@ -207,9 +192,9 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
         "instance": explanation.instance,
         "about": explanation.about,
         "algorithm": explanation.algorithm,
-        "result": sentence_text(explanation.result),
+        "result": show.sentence_text(explanation.result),
         "tables": [_table(table) for table in explanation.tables],
-        "remarks": _texts(explanation.remarks),
+        "remarks": list(map(show.sentence_text, explanation.remarks)),
         "arrivals": arrivals,
         "claim": claim,
         "signs": dict(explanation.signs),
@@ -222,7 +207,3 @@ def _table(table: Listing) -> dict[str, Any]:
         [cell if cell is None or isinstance(cell, str) else json_number(cell) for cell in row] for row in table.rows
     ]
     return {"title": table.title, "head": list(table.head), "rows": rows, "chosen": table.chosen}
-
-
-def _texts(sentences: Sequence[Sentence]) -> list[str]:
-    return [sentence_text(sentence) for sentence in sentences]

@@ -1,7 +1,4 @@
-"""The figures that a suite asks for: their data as tables, their pictures, and what pages and terminals show of them.
-
-A kind of figure is a function in `KINDS`; a figure of any other kind shows means of that quantity or measure.
-"""
+"""The figures that a suite asks for: their data as tables, their pictures, what pages and terminals show of them."""
 
 from __future__ import annotations
 
@@ -74,9 +71,6 @@ def make_figure(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     return KINDS.get(plot.kind, _make_means)(results, plot, family)
 
 
-# Means, and what a paper prints for them.
-
-
 def _make_means(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     means = take_means(results, plot)
     printed, beside = _list_gains(results, plot), _list_printed_means(plot, means)
@@ -108,7 +102,7 @@ def _printed_line(row: Any, algorithm: str, paper: str, ours: Any, form: str, un
 
 
 def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) -> Sequence[Picture]:
-    """One picture of lines where that means something, else one per group; none before anything has run."""
+    """One picture of lines if that means something, else one per group; none before anything has run."""
     drawn = means[[lower is not None for lower in means["mean_lower"]]]
     if not len(drawn):
         return []
@@ -145,7 +139,7 @@ def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) ->
 
 
 def _common_limits(drawn: pd.DataFrame, kind: str, scale: Fraction) -> tuple[float, float] | None:
-    """The same axis for all groups, so that they can be compared; None where some are very much smaller."""
+    """The same axis for all groups, so that they can be compared; None if some are very much smaller."""
     tops = drawn.groupby("group")["mean_upper"].agg(lambda values: max(map(float, values)))
     start = 1.0 if kind == "ratio" else 0.0
     if kind != "reached" and max(tops) - start > APART * (min(tops) - start):
@@ -167,10 +161,7 @@ def _draw_rows(axes: Any, *, limits: tuple[float, float] | None, **how: Any) -> 
 
 
 def sort_means(means: pd.DataFrame, kind: str, sense: Sense) -> pd.DataFrame:
-    """The means of a group, OPT above all, then the best mean first; without a mean last.
-
-    Best is the least of ratios and times, and by the sense of what is aimed at; of all else the largest stands first.
-    """
+    """The means of a group, OPT above all, then the best mean first; without a mean last."""
     is_least = kind == "ratio" or find_quantity(kind).timed or (kind == "welfare" and sense is Sense.LEAST)
 
     def order(row: Any) -> tuple[bool, float]:
@@ -210,7 +201,6 @@ def _mean_lines(means: pd.DataFrame) -> Lines:
 
 
 def _mean_text(value: Any, up: bool = False) -> str:
-    """Exact figures as ever, floats with six digits."""
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:.6g}"
     return format_number(value, up=up)
@@ -246,9 +236,6 @@ def _list_printed_means(plot: Plot, means: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns, dtype=object)
 
 
-# Sweeps: ratios over the values of a parameter, and the bound of the family's main theorem.
-
-
 def _make_sweep(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     chosen, ratio = replace(plot, kind="ratio"), results.sense.ratio
     values, table = CaseValues(results, chosen), take_means(results, chosen)
@@ -276,7 +263,6 @@ def _make_sweep(results: Results, plot: Plot, family: Family) -> SuiteFigure:
 
 
 def bound_of(row: Row, check: str) -> Fraction | None:
-    """The bound on the ratio by a check of a run; None where it bounds nothing."""
     result = row.checks.get(check)
     if result is None or result.right is None or result.figures.get("bound") is None:
         return None
@@ -284,7 +270,6 @@ def bound_of(row: Row, check: str) -> Fraction | None:
 
 
 def _over_runs(rows: Sequence[Row], check: str) -> dict[str, Any]:
-    """Verdicts and bounds of the family's main check, and the least and the largest ratio, over runs; exact."""
     bounds = [bound for row in rows if (bound := bound_of(row, check)) is not None]
     counted = Counter(verdict for row in rows if (verdict := row.verdict(check)) is not None)
     ended = [row for row in rows if row.ratio_upper is not None]
@@ -315,7 +300,6 @@ def _sweep_lines(table: pd.DataFrame, plot: Plot, ratio: str, check: str) -> Ite
 
 
 def _sweep_facts(results: Results, values: CaseValues) -> str:
-    """How well OPT is known on the instances, and how much work they were."""
     cases = {row.case: row for row in values.rows}
     known = [row for row in cases.values() if row.opt_lower is not None]
     if not known:
@@ -328,9 +312,6 @@ def _sweep_facts(results: Results, values: CaseValues) -> str:
         f"OPT is known exactly on {proved} of {len(known)} instances; "
         f"the widest interval on it is {100 * gap:.3g} % of OPT. {work:.0f} s of work."
     )
-
-
-# The leaderboard: a row per algorithm, the best first, those that used oracle constants below all others.
 
 
 def _make_leaderboard(results: Results, plot: Plot, family: Family) -> SuiteFigure:
@@ -380,9 +361,6 @@ def _leader(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any
     }
 
 
-# Studies of one algorithm on one instance, which the family draws.
-
-
 def _make_studies(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     wanted = [*plot.algorithms, *results.about.get("algorithms", ())]
     studies = [
@@ -402,7 +380,6 @@ def _make_studies(results: Results, plot: Plot, family: Family) -> SuiteFigure:
 
 
 def list_studies(tables: Sequence[StudyTable]) -> pd.DataFrame:
-    """The rows of studies one below the other, with whose they are; one row with the reason for a study without."""
     lines: list[dict[str, Any]] = []
     for table in tables:
         head = {"case": table.case, "group": table.group, "algorithm": table.study.algorithm}

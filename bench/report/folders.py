@@ -1,8 +1,4 @@
-"""Two result folders side by side: versions of an algorithm, machines, efforts.
-
-Exact figures that differ are differences. Seconds are measurements: they differ always, so per algorithm and stage the
-cases of both folders are paired, and the ratio of their seconds is called different only beyond noise (`compare_pace`).
-"""
+"""Two folders of results side by side: versions of an algorithm, machines, efforts."""
 
 from __future__ import annotations
 
@@ -25,8 +21,6 @@ EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue"
 # Columns that stand side by side, as NAME_a and NAME_b; the first five are exact figures
 SHOWN = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper", "seconds", "state", "algorithm_key")
 SHORTEST = 0.001  # Seconds: pairs that are both shorter are all timer and no work
-CONFIDENCE = Fraction(95, 100)
-PACE = ("stage", "algorithm", "pairs", "median", "low", "high", "beyond_noise")  # Columns of seconds, B over A
 MARGIN = 1.05  # Ratios of seconds nearer to 1 than this are the same, however many cases say otherwise
 
 
@@ -35,8 +29,7 @@ class Comparison:
     a: str
     b: str
     suites: tuple[str, str]
-    # what the runs had different: (what, in A, in B): machine, packages, versions of algorithms and of solves.
-    unlike: Sequence[tuple[str, str, str]]
+    unlike: Sequence[tuple[str, str, str]]  # (what, in A, in B): machine, packages, versions of algorithms and solves
     # a row per case and algorithm of either, in the order of A, then those of B alone: ``case``, ``algorithm``; in
     # ``a`` and ``b`` the columns of `SHOWN` and the ``ratio`` in words, empty where it is missing; in ``differs`` the
     # names of what differs: columns of `EXACT`, ``instance``, names of checks, ``OPT contradiction`` (the intervals of
@@ -58,7 +51,14 @@ def compare(a: Path, b: Path) -> Comparison:
             row[side] = {name: cells[name] for name in (*SHOWN, "ratio")} if cells else {}
         rows.append(row)
     suites = (str(left.about["suite"]), str(right.about["suite"]))
-    return Comparison(str(a), str(b), suites, list(_unlike(left, right)), rows, list(_paces(left, right)))
+    mine, theirs = _circumstances(left), _circumstances(right)
+    unlike = [
+        (name, _plain(mine.get(name)), _plain(theirs.get(name)))
+        for name in dict.fromkeys((*mine, *theirs))
+        if mine.get(name) != theirs.get(name)
+        and ((name in mine and name in theirs) or not name.startswith("version of "))
+    ]
+    return Comparison(str(a), str(b), suites, unlike, rows, list(_paces(left, right)))
 
 
 def _rows(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
@@ -83,14 +83,6 @@ def _differences(a: Mapping[str, Any], b: Mapping[str, Any], checks: Sequence[st
     yield from (name for name in (*EXACT, *checks) if a.get(name) != b.get(name))
 
 
-def _unlike(a: Results, b: Results) -> Iterator[tuple[str, str, str]]:
-    one, other = _circumstances(a), _circumstances(b)
-    for name in dict.fromkeys((*one, *other)):
-        both = name in one and name in other
-        if one.get(name) != other.get(name) and (both or not name.startswith("version of ")):
-            yield name, _plain(one.get(name)), _plain(other.get(name))
-
-
 def _circumstances(results: Results) -> dict[str, Any]:
     """What two runs may have different; versions are the keys but for what belongs to a case (its yesterday)."""
     about = {name: results.about.get(name) for name in ("suite", "effort", "only", "rows")}
@@ -111,23 +103,19 @@ def _plain(value: Any) -> str:
 
 
 def _seconds(results: Results) -> dict[tuple[str, str, str], float]:
-    """Seconds by stage, algorithm and case; of several runs the last."""
     columns = (results.seconds[name] for name in ("stage", "algorithm", "case", "seconds"))
     return {(stage, algorithm, case): seconds for stage, algorithm, case, seconds in zip(*columns, strict=True)}
 
 
 def _paces(a: Results, b: Results) -> Iterator[dict[str, Any]]:
-    """Seconds by stage and algorithm, B over A, over the cases of both that are the same instance.
-
-    Pairs that are exactly equal were measured once and shared; they are left out, and so are those below `SHORTEST`.
-    """
+    """Seconds by stage and algorithm, B over A, over the cases of both that are the same instance."""
     left, right = _seconds(a), _seconds(b)
     instances = [{case.name: case.instance for case in results.cases} for results in (a, b)]
     pairs: dict[tuple[str, str], list[float]] = {}
     for (stage, algorithm, case), seconds in left.items():
         other = right.get((stage, algorithm, case))
         if other is None or seconds == other or instances[0].get(case) != instances[1].get(case):
-            continue
+            continue  # equal seconds were measured once and shared
         if max(seconds, other) >= SHORTEST and min(seconds, other) > 0:
             pairs.setdefault((stage, algorithm), []).append(other / seconds)
     for (stage, algorithm), ratios in pairs.items():
@@ -135,16 +123,12 @@ def _paces(a: Results, b: Results) -> Iterator[dict[str, Any]]:
 
 
 def compare_pace(ratios: Sequence[float]) -> dict[str, Any]:
-    """The number of paired ratios, their median, and its interval by the sign test.
-
-    The interval is made of order statistics, exact at 95 % or more whatever the distribution; it needs six pairs. It is
-    beyond noise if all of it is more than 5 % away from 1.
-    """
+    """The number of paired ratios, their median, its interval by the sign test, and whether that is beyond noise."""
     ordered = sorted(ratios)
     median = math.exp(statistics.median(map(math.log, ordered)))
     # The interval from the k-th smallest to the k-th largest misses with probability 2 P(Binomial(n, 1/2) < k).
     count, missed, left_out = len(ordered), 0, 0
-    while Fraction(2 * (missed + math.comb(count, left_out)), 2**count) <= 1 - CONFIDENCE:
+    while Fraction(2 * (missed + math.comb(count, left_out)), 2**count) <= Fraction(5, 100):
         missed += math.comb(count, left_out)
         left_out += 1
     low, high = (ordered[left_out - 1], ordered[-left_out]) if left_out else (None, None)
@@ -153,10 +137,7 @@ def compare_pace(ratios: Sequence[float]) -> dict[str, Any]:
 
 
 def text(comparison: Comparison, names: bool = False) -> str:
-    """The comparison for a terminal; `!` marks what differs.
-
-    `names`: say which cases and algorithms stand in one of the folders only, not just how many.
-    """
+    """The comparison for a terminal; `!` marks what differs; `names`: say what stands in one folder only."""
     suites = [make_printable(name, CELL) for name in comparison.suites]
     parts = [f"A: {comparison.a} (suite {suites[0]})\nB: {comparison.b} (suite {suites[1]})"]
     if comparison.unlike:
@@ -172,7 +153,14 @@ def text(comparison: Comparison, names: bool = False) -> str:
     if comparison.paces:
         rule = "median over the cases of both, and its interval (sign test, at least 95 %), marked from 5 % on"
         parts.append(f"Seconds, B over A: {rule}:")
-        parts.append(align_columns([_pace_line(pace) for pace in comparison.paces], indent="  "))
+        lines = []
+        for pace in comparison.paces:
+            line = {"Stage": pace["stage"], "algorithm": pace["algorithm"], "pairs": str(pace["pairs"])}
+            low, high = pace["low"], pace["high"]
+            interval = "too few pairs" if low is None else f"[{low:.3g}, {high:.3g}]"
+            differs = ("! slower" if low > 1 else "! faster") if pace["beyond_noise"] else ""
+            lines.append(line | {"B/A": f"{pace['median']:.3g}", "interval": interval, "Differs": differs})
+        parts.append(align_columns(lines, indent="  "))
     different = sum(bool(row["differs"]) for row in both)
     marked = sum(pace["beyond_noise"] for pace in comparison.paces)
     parts.append(
@@ -183,7 +171,6 @@ def text(comparison: Comparison, names: bool = False) -> str:
 
 
 def _alone(comparison: Comparison, side: str, names: bool) -> Iterator[str]:
-    """What stands in one folder only: whole cases, and algorithms in cases that the other one has, too."""
     rows = [row for row in comparison.rows if row["differs"] == [f"only {side}"]]
     other = {row["case"] for row in comparison.rows if row["b" if side == "A" else "a"]}
     for what, is_whole in (("case", True), ("algorithm", False)):
@@ -207,18 +194,6 @@ def _line(row: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _pace_line(pace: Mapping[str, Any]) -> dict[str, str]:
-    low, high = pace["low"], pace["high"]
-    return {
-        "Stage": pace["stage"],
-        "algorithm": pace["algorithm"],
-        "pairs": str(pace["pairs"]),
-        "B/A": f"{pace['median']:.3g}",
-        "interval": "too few pairs" if low is None else f"[{low:.3g}, {high:.3g}]",
-        "Differs": ("! slower" if low > 1 else "! faster") if pace["beyond_noise"] else "",
-    }
-
-
 def exact_frame(comparison: Comparison) -> pd.DataFrame:
     """One line per row: case, algorithm, differs, then every column of `SHOWN` of A and of B; exact fractions."""
     lines = []
@@ -236,13 +211,12 @@ def as_frame(comparison: Comparison) -> pd.DataFrame:
         frame[name] = exact[name].astype("float64" if figure in SHOWN[:6] else "string")
         if figure in SHOWN[:5]:
             frame[f"{name}_exact"] = exact[name]
-    frame.attrs = {"unlike": list(comparison.unlike), "seconds": pd.DataFrame(comparison.paces, columns=PACE)}
+    pace = ("stage", "algorithm", "pairs", "median", "low", "high", "beyond_noise")
+    frame.attrs = {"unlike": list(comparison.unlike), "seconds": pd.DataFrame(comparison.paces, columns=pace)}
     return frame
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    """The comparison as JSON values; exact figures are fractions in strings."""
-
     def plain(row: Mapping[str, Any]) -> dict[str, Any] | None:
         return {name: str(value) if isinstance(value, Fraction) else value for name, value in row.items()} or None
 

@@ -22,8 +22,8 @@ import pandas as pd
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.report.answer import group_words, share_lines, take_shares
 from ratiobench.bench.report.claims import summarise_claims
+from ratiobench.bench.report.rows import group_words, share_lines, take_shares
 from ratiobench.bench.results import read as _tables
 from ratiobench.bench.results.read import online_seconds
 from ratiobench.bench.results.row import KINDS

@@ -15,19 +15,16 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_suite_if_any
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import is_informed
-from ratiobench.bench.report.answer import group_words, list_doubts, name_groups, share_lines, take_shares
+from ratiobench.bench.report import rows
 from ratiobench.bench.report.claims import ClaimSummary, claims_section, count_fallen, fallen_lines
 from ratiobench.bench.report.compare import compare_runs, count_wins, draw_profiles, list_profiles, take_significance
-from ratiobench.bench.report.crosscheck import agreement_text, crosscheck_lines
 from ratiobench.bench.report.figures import SuiteFigure
 from ratiobench.bench.report.pictures import GROUPS, LINE, Picture, draw_shares, draw_times, height_of
-from ratiobench.bench.report.rows import ROWS, row_lines, size_text
 from ratiobench.bench.report.tables import Section, list_html, render_page, table_html
 from ratiobench.bench.results.means import group_shares
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import is_user_algorithm
-from ratiobench.bench.show import Lines, count_text, list_names
-from ratiobench.bench.storage.store import StoredCase
+from ratiobench.bench.show import Lines, agreement_text, count_text, crosscheck_lines, list_names
 from ratiobench.formulations.report import Proof
 
 PARTS = (("only", "cases"), ("rows", "algorithms"))  # What may be chosen of a suite, as the store names it
@@ -50,27 +47,25 @@ _PAIRED = (
 
 def draw_share_picture(results: Results, group: str = "") -> Picture | None:
     """The share of OPT of each algorithm, in all groups or in one; None before anything has a share."""
-    shares = group_shares(results.records, results.sense) if group else take_shares(results)
+    shares = group_shares(results.records, results.sense) if group else rows.take_shares(results)
     if group:
         shares = shares[shares["group"] == group]
     if not any(value is not None for value in shares["reached"]):
         return None
-    shares = shares.assign(group=shares["group"].map(name_groups(shares, group_words(results))))
+    shares = shares.assign(group=shares["group"].map(rows.name_groups(shares, rows.group_words(results))))
     names = list(dict.fromkeys(shares["name"]))
     groups = shares["group"].nunique()
     height = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
     legend = 0.2 * -(-groups // 3) if 1 < groups <= GROUPS else 0.0
-    title = f"Share of OPT{f', {group}' if group else ''}"
-    draw = partial(draw_shares, shares=shares)
-    return Picture(title, draw, height_of(names, height, 0.75 + legend), "share-of-opt")
+    title, height = f"Share of OPT{f', {group}' if group else ''}", height_of(names, height, 0.75 + legend)
+    return Picture(title, partial(draw_shares, shares=shares), height, "share-of-opt")
 
 
 def list_pictures(results: Results, figures: Sequence[SuiteFigure]) -> list[Picture]:
-    """All pictures of a run that have a file: the share of OPT, the suite's figures, the performance profile."""
     share, comparison = draw_share_picture(results), compare_runs(results)
-    own = [picture for figure in figures for picture in figure.pictures]
-    profile = [] if comparison is None else [draw_profiles(comparison)]
-    return [*([] if share is None else [share]), *own, *profile]
+    pictures = [share, *(picture for figure in figures for picture in figure.pictures)]
+    pictures.append(None if comparison is None else draw_profiles(comparison))
+    return [picture for picture in pictures if picture is not None]
 
 
 def render_run(
@@ -81,10 +76,7 @@ def render_run(
     pictures: Mapping[str, Picture],
     cited: str,
 ) -> str:
-    """The results as one HTML page that needs nothing from a network.
-
-    `pictures`: those that have files, by name; `cited`: how the run is cited.
-    """
+    """The page; `pictures`: those that have files, by name; `cited`: how the run is cited."""
     sections = [
         *_figure_sections(results, figures),
         *_comparison_sections(results, pictures),
@@ -100,8 +92,7 @@ def render_run(
 
 
 def _lead(results: Results, claims: Sequence[ClaimSummary], pictures: Mapping[str, Picture]) -> Iterator[Any]:
-    """The answer: shares of OPT, claims that fell, what to doubt."""
-    shares = take_shares(results)
+    shares = rows.take_shares(results)
     if "share-of-opt" in pictures:
         yield pictures["share-of-opt"]
         ratio = {Sense.MOST: "ALG over the proved bound on OPT", Sense.LEAST: "the proved bound on OPT over ALG"}
@@ -112,12 +103,12 @@ def _lead(results: Results, claims: Sequence[ClaimSummary], pictures: Mapping[st
             "reached. Thick: the certified interval of the mean. Thin: from the least to the largest case."
         )
     if len(shares):
-        yield table_html(share_lines(shares, group_words(results)), "Share of OPT by algorithm")
+        yield table_html(rows.share_lines(shares, rows.group_words(results)), "Share of OPT by algorithm")
     if fallen := count_fallen(claims):
         yield fallen
         if lines := fallen_lines(claims):
             yield table_html(lines, "Claims that fell")
-    if doubts := list_doubts(results):
+    if doubts := rows.list_doubts(results):
         yield list_html(doubts, "doubts")
     about = results.about
     if summary := str(about.get("summary", "")):
@@ -203,12 +194,12 @@ def _row_sections(results: Results, family: Family) -> Iterator[Section]:
     if spent:
         times = Picture("Run time", partial(draw_times, seconds=spent), height_of(list(spent)))
         yield Section("Run time", [times], "times")
-    if len(results.records) > ROWS:
+    if len(results.records) > rows.ROWS:
         yield Section("All rows", [f"{len(results.records):,} rows are in `results.csv`."], "rows")
     elif results.records:
         ids = [f"row-{place}" for place in range(len(results.records))]
         text = "Exact figures of all columns, and both sides of every claim, are in `results.csv`."
-        yield Section("All rows", [text, table_html(row_lines(results, family), "All rows", ids)], "rows")
+        yield Section("All rows", [text, table_html(rows.row_lines(results, family), "All rows", ids)], "rows")
 
 
 def _about_sections(results: Results, family: Family, cited: str) -> Iterator[Section]:
@@ -228,7 +219,6 @@ def _about_sections(results: Results, family: Family, cited: str) -> Iterator[Se
 
 
 def _terms(results: Results, family: Family) -> Iterator[Any]:
-    """What the words of the page mean: terms, proofs, algorithms, groups."""
     sense, value = results.sense, family.objective
     used = [proof for proof in Proof if (results.exact["opt_proof"] == proof.value).any()]
     terms = {
@@ -252,17 +242,13 @@ def _terms(results: Results, family: Family) -> Iterator[Any]:
         heads[head] = "yours" if own else re.split(r"; (?=\w+=)", known.get(head, "an algorithm"))[0]
     yield Markup("<h3>Algorithms</h3>")
     yield _definitions(heads)
-    words = group_words(results)
+    words = rows.group_words(results)
     cases: dict[str, list[str]] = {}
     for case in results.cases:
         cases.setdefault(case.group, []).append(case.name)
     yield Markup("<h3>Groups</h3>")
-    yield _definitions(
-        {
-            group: f"{words.get(group, '')} {count_text(len(names), 'case')}: {list_names(names, 6)}".strip()
-            for group, names in cases.items()
-        }
-    )
+    groups = {group: f"{count_text(len(names), 'case')}: {list_names(names, 6)}" for group, names in cases.items()}
+    yield _definitions({group: f"{words.get(group, '')} {text}".strip() for group, text in groups.items()})
 
 
 def _definitions(entries: Mapping[str, str]) -> Markup:
@@ -271,7 +257,6 @@ def _definitions(entries: Mapping[str, str]) -> Markup:
 
 
 def _provenance(results: Results, family: Family, cited: str) -> Iterator[Any]:
-    """How to make the page, and each case, again."""
     about = results.about
     command = about.get("command") or f"python -m ratiobench run {shlex.quote(str(about.get('suite', '')))}"
     yield Markup("<pre>{}</pre>").format(command)
@@ -289,21 +274,13 @@ def _provenance(results: Results, family: Family, cited: str) -> Iterator[Any]:
         f"python -m ratiobench simulate $CASE --algorithm NAME{timeline}\n"
         "python -m ratiobench audit $CASE --algorithm NAME SETTINGS"
     )
-    if results.cases:
-        yield [_case_line(case) for case in results.cases]
-
-
-def _case_line(case: StoredCase) -> dict[str, Any]:
-    settings = [f"--{key} {value}" for key, value in case.solve.items() if value not in ("auto", None, 0.0)]
-    words = dict.fromkeys(is_informed(name) for name, _ in case.algorithms)
-    priors = [
-        f"prior={word}: instances/{case.find_prior(word)}.json.gz" for word in words if word and case.find_prior(word)
-    ]
-    return {
-        "Case": case.name,
-        "Size": size_text(case.describe),
-        "INSTANCE": Markup("<code>{}</code>").format(case.instance),
-        "Recipe": Markup("<code>{}</code>").format(json.dumps(case.recipe)),
-        "SETTINGS": " ".join(settings) or "-",
-        "Other days": ", ".join(priors) or "-",
-    }
+    lines = []
+    for case in results.cases:
+        settings = [f"--{key} {value}" for key, value in case.solve.items() if value not in ("auto", None, 0.0)]
+        words = dict.fromkeys(is_informed(name) for name, _ in case.algorithms)
+        priors = [f"prior={word}: instances/{day}.json.gz" for word in words if (day := case.find_prior(word))]
+        code = [Markup("<code>{}</code>").format(text) for text in (case.instance, json.dumps(case.recipe))]
+        line = {"Case": case.name, "Size": rows.size_text(case.describe), "INSTANCE": code[0], "Recipe": code[1]}
+        lines.append(line | {"SETTINGS": " ".join(settings) or "-", "Other days": ", ".join(priors) or "-"})
+    if lines:
+        yield lines

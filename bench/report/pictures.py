@@ -42,8 +42,6 @@ Draw = Callable[["Axes"], None]
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing that notebooks show and `save` writes."""
-
     title: str  # what it shows
     draw: Draw = field(repr=False)
     height: float = 3.2  # inches
@@ -67,13 +65,8 @@ class Picture:
         logging.getLogger("matplotlib").setLevel(logging.ERROR)  # of a home folder that cannot be written
         import matplotlib as mpl
 
-        style: Any = {
-            "svg.hashsalt": self.title,
-            "svg.fonttype": "none",
-            "font.size": 9,
-            "axes.linewidth": 0.6,
-            "text.parse_math": False,
-        }
+        style: Any = {"svg.hashsalt": self.title, "svg.fonttype": "none", "text.parse_math": False}
+        style |= {"font.size": 9, "axes.linewidth": 0.6}
         dates = {"svg": "Date", "pdf": "CreationDate"}
         with mpl.rc_context(style), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph")  # of names in other scripts, which a browser has fonts for
@@ -95,24 +88,16 @@ class Picture:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture, whole or not at all.
-
-        `path`: ``NAME.svg``, ``NAME.pdf`` or ``NAME.png``.
-        """
+        """Write the picture as ``NAME.svg``, ``NAME.pdf`` or ``NAME.png``, whole or not at all."""
         file = Path(path)
         kind = file.suffix.lower() or FORMATS[0]
         if kind not in FORMATS:
             raise InputError(str(file), "", f"a picture is saved as {', '.join(FORMATS)}, not as {shorten(kind)}")
-        data = io.BytesIO()
-        if kind == ".svg":
-            data.write(f"{self.svg}\n".encode())
-        else:
+        data = io.BytesIO(f"{self.svg}\n".encode() if kind == ".svg" else b"")
+        if kind != ".svg":
             self._write(data, kind[1:])
         write_atomically(file, data.getvalue())
         return file
-
-
-# What pictures have in common.
 
 
 def style_of(number: int) -> dict[str, Any]:
@@ -132,13 +117,11 @@ def break_name(name: str, width: int = 42) -> str:
 
 
 def height_of(names: Sequence[str], height: float = LINE, above: float = 0.75) -> float:
-    """Inches of a picture with a row per name."""
     lines = max((1 + break_name(name).count("\n") for name in names), default=1)
     return above + len(names) * max(height, 0.06 + 0.12 * lines)
 
 
 def name_rows(axes: Axes, names: Sequence[str], own: Sequence[bool] = ()) -> None:
-    """Rows from top to bottom, the names left of them; one's own algorithms are bold."""
     axes.set_yticks(range(len(names)), [break_name(name) for name in names], fontsize=8)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -152,10 +135,7 @@ def write_right(axes: Axes, row: float, text: str, **style: Any) -> None:
 
 
 def label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], height: float | None = None) -> None:
-    """Names (height, text, colour) right of the axes, at the ends of lines, moved apart where they would touch.
-
-    `height`: of the axes in inches, if they are not those of the whole figure.
-    """
+    """Names (height, text, colour) right of the axes, at the ends of lines, moved apart if they would touch."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     step = 0.15 / (height or figure.get_size_inches()[1] - 0.8)
@@ -167,10 +147,8 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], height: float
         place = max(least, min(places[number], 1 - step * behind))
         least = place + step
         _, text, color = ends[number]
-        axes.text(
-            1.015, place, make_printable(text, 60), transform=axes.transAxes, va="center", color=color,
-            fontsize=8,
-        )  # fmt: skip
+        style: dict[str, Any] = {"transform": axes.transAxes, "va": "center", "color": color, "fontsize": 8}
+        axes.text(1.015, place, make_printable(text, 60), **style)
 
 
 def pick_quantiles(values: Sequence[Any], count: int = DOTS) -> Sequence[Any]:
@@ -195,9 +173,6 @@ def use_thousands(axes: Axes, which: str, most: int = 8) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-# The share of OPT.
-
-
 def list_share_rows(shares: pd.DataFrame) -> list[str]:
     """The algorithms of shares of OPT, the best mean over the groups first."""
     known = shares[[value is not None for value in shares["reached"]]]
@@ -207,10 +182,7 @@ def list_share_rows(shares: pd.DataFrame) -> list[str]:
 
 
 def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
-    """The share of OPT, a row per algorithm; the interval of the mean thick, from the least to the largest case thin.
-
-    Each group has a colour and a sign; of more than `GROUPS` every group is a circle, and their mean a line.
-    """
+    """A row per algorithm; the interval of the mean thick, from the least to the largest case thin."""
     order = list_share_rows(shares)
     place = {name: number for number, name in enumerate(order)}
     groups = list(dict.fromkeys(shares["group"]))
@@ -218,9 +190,8 @@ def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
     firsts = [rows.loc[[name]].iloc[0] for name in order]
     name_rows(axes, [f"{row['name']}{' *' * row['oracle']}" for row in firsts], list(map(is_user_algorithm, order)))
     is_loss = any(value is not None and value < 0 for value in shares["reached"])
-    axes.set_xlim(LOSS if is_loss else 0, 101)
+    axes.set(xlim=(LOSS if is_loss else 0, 101), xlabel="share of OPT, percent (100 is optimal)")
     axes.axvline(100, color=OPT, linewidth=1)
-    axes.set_xlabel("share of OPT, percent (100 is optimal)")
     if len(groups) > GROUPS:
         for name, line in place.items():
             values = sorted(value for value in shares[shares["algorithm"] == name]["reached"] if value is not None)
@@ -255,9 +226,6 @@ def _mark_share(axes: Axes, share: Fraction, at: float, **style: Any) -> None:
     if 100 * share < LOSS:
         style["marker"] = "<"
     axes.plot(max(100 * float(share), LOSS + 1), at, **style)
-
-
-# Figures of means.
 
 
 def draw_mean_rows(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: str, log: bool, bars: bool) -> None:
@@ -350,9 +318,7 @@ def draw_mean_lines(
             _draw_mean(axes, place, row, scale, style["color"], upright=True)
         ends.append((heights[-1], rows[0].name, style["color"]))
     axes.set_xticks(range(len(groups)), shorten_groups(groups))
-    axes.set_xlim(-0.5, len(groups) - 0.5)
-    axes.set_xlabel(axis)
-    axes.set_ylabel(title)
+    axes.set(xlim=(-0.5, len(groups) - 0.5), xlabel=axis, ylabel=title)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     use_thousands(axes, "y")
     label_ends(axes, ends)
@@ -370,18 +336,13 @@ def shorten_groups(groups: Sequence[str]) -> list[str]:
 
 
 def draw_bounds(axes: Axes, table: pd.DataFrame, groups: Sequence[str], title: str) -> None:
-    """Above the ratios of a sweep a strip with the bound of the theorem, orders of magnitude higher.
-
-    A hollow diamond is the least bound over the runs of a value, its line reaches to the largest.
-    """
+    """A strip above the ratios of a sweep: from the least bound over the runs, a diamond, to the largest."""
     known = table[[bound is not None for bound in table["bound_least"]]]
     if not len(known):
         return
     strip = axes.inset_axes((0, 1.04, 1, 0.3))
     strip.spines[["top", "right"]].set_visible(False)
-    strip.set_yscale("log")
-    strip.set_xlim(axes.get_xlim())
-    strip.set_xticks([])
+    strip.set(yscale="log", xlim=axes.get_xlim(), xticks=[])
     strip.grid(axis="y", color="#dddddd", linewidth=0.6)
     names = list(dict.fromkeys(known["algorithm"]))
     for number, name in enumerate(names):
@@ -394,14 +355,8 @@ def draw_bounds(axes: Axes, table: pd.DataFrame, groups: Sequence[str], title: s
     use_thousands(strip, "y", 4)
 
 
-# Algorithms against each other, and their times.
-
-
 def draw_profile(axes: Axes, profiles: Mapping[str, Sequence[float]], cases: Mapping[str, int]) -> None:
-    """In how many of its cases an algorithm is within a factor of the best run (Dolan and Moré, 2002).
-
-    `profiles`: by name the factors that some run needs, in ascending order. The best five have colours.
-    """
+    """In how many of its cases an algorithm is within a factor of the best run (Dolan and Moré, 2002)."""
     high = min(1000.0, max([1.1, *(factor for factors in profiles.values() for factor in factors)])) * 1.02
     good = {name: sum(1 / factor for factor in factors) / cases[name] for name, factors in profiles.items()}
     ranked = sorted(profiles, key=lambda name: -good[name])
@@ -418,10 +373,8 @@ def draw_profile(axes: Axes, profiles: Mapping[str, Sequence[float]], cases: Map
         xs, ys = zip(*steps, (high, last), strict=True)
         axes.step(xs, [100 * y for y in ys], where="post", linewidth=0.8 if number is None else 1.5, **style)
         ends.append((100 * last - (1 - good[name]), name, style["color"]))
-    axes.set_xlim(1, high)
-    axes.set_ylim(0, 102)
-    axes.set_xlabel("factor of the best run of the case")
-    axes.set_ylabel("share of cases, percent")
+    axes.set(xlim=(1, high), ylim=(0, 102))
+    axes.set(xlabel="factor of the best run of the case", ylabel="share of cases, percent")
     axes.grid(color="#dddddd", linewidth=0.6)
     shown: list[float] = []
     for value in (1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000):
@@ -433,7 +386,6 @@ def draw_profile(axes: Axes, profiles: Mapping[str, Sequence[float]], cases: Map
 
 
 def draw_times(axes: Axes, seconds: Mapping[str, Sequence[float]]) -> None:
-    """Seconds of every run on a logarithmic axis, a circle per case."""
     name_rows(axes, list(seconds))
     axes.set_xscale("log")
     for place, values in enumerate(seconds.values()):

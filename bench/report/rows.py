@@ -1,37 +1,31 @@
-"""The rows of results: as text for a terminal and as a table of the page; exact figures rounded, outward."""
+"""The answer of a run (shares of OPT, what to doubt) and its rows, as text for a terminal and as tables of the page."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
+from ratiobench.bench import show
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import find_suite_if_any
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.report.answer import list_sweep_groups
+from ratiobench.bench.family.suite import SWEEP
+from ratiobench.bench.report.claims import ClaimSummary, fallen_text
 from ratiobench.bench.report.compare import compare_runs, count_wins, take_significance
-from ratiobench.bench.report.crosscheck import answer_lines
+from ratiobench.bench.report.pictures import GROUPS, list_share_rows
 from ratiobench.bench.results import ratios
-from ratiobench.bench.results.means import IRREGULAR, by_group, group_shares
+from ratiobench.bench.results.means import IRREGULAR, by_group, group_shares, mean
 from ratiobench.bench.results.read import DECIDING, Results, online_seconds
+from ratiobench.bench.results.remarks import is_user_algorithm
 from ratiobench.bench.results.row import Row
-from ratiobench.bench.show import (
-    CELL,
-    LAST_CELL,
-    Lines,
-    admitted_text,
-    align_columns,
-    check_text,
-    check_title,
-    count_text,
-    expected_text,
-    format_number,
-    opt_text,
-    ratio_text,
-    rows_of,
-)
+from ratiobench.bench.storage.store import UNAUDITED
+from ratiobench.formulations.versions import list_unpinned
 from ratiobench.instances.io.errors import make_printable
 
 LISTED = 40  # Cases up to which the text for a terminal has a table for each
@@ -41,16 +35,137 @@ REPEATED = (
     "mean of N runs: the algorithm is randomised; its figures are means of runs with different seeds. A ratio with\n"
     "`about` is an estimate of OPT over E[ALG], which is not certified; the 95 % interval of E[ALG] is Student's t."
 )
+DOUBTS = 5  # Sentences of what to doubt
+SHOWN = 12  # Algorithms on the last screen of a run, beside one's own
+
+
+def list_sweep_groups(results: Results) -> set[str]:
+    """The groups that are values of a sweep: the sweep's table shows them."""
+    return {group for plot in results.plots if plot.kind == SWEEP for group in plot.groups}
+
+
+def take_shares(results: Results) -> pd.DataFrame:
+    swept = list_sweep_groups(results)
+    rows = [row for row in results.records if row.group not in swept] or results.records
+    return group_shares(rows, results.sense)
+
+
+def group_words(results: Results) -> Mapping[str, str]:
+    suite = find_suite_if_any(results.about)
+    return {} if suite is None else suite.groups
+
+
+def name_groups(shares: pd.DataFrame, words: Mapping[str, str]) -> dict[str, str]:
+    cases = {str(group): int(count) for group, count in shares.groupby("group", sort=False)["cases"].max().items()}
+    return {group: f"{words.get(group, group)}, {show.count_text(count, 'case')}" for group, count in cases.items()}
+
+
+def share_lines(shares: pd.DataFrame, words: Mapping[str, str]) -> show.Lines:
+    """A row per algorithm, the best on top: its share of OPT in each group; of many groups mean, least and largest."""
+    called = name_groups(shares, words)
+    groups = {key: row for row in show.rows_of(shares) for key in [(row.algorithm, row.group)]}
+    most = shares.groupby("group", sort=False)["cases"].max()
+    lines = []
+    for algorithm in list_share_rows(shares):
+        rows = [groups[algorithm, group] for group in called if (algorithm, group) in groups]
+        line = {"Algorithm": f"{make_printable(rows[0].name, 80)}{' *' * any(row.oracle for row in rows)}"}
+        parts = rows[0].parts if len(called) == 1 else sorted(row.reached for row in rows if row.reached is not None)
+        ends = [ratios.share_percent(end) for end in (parts[0], parts[-1])] if parts else ["-", "-"]
+        if len(called) <= GROUPS:
+            for group, name in called.items():
+                row = groups.get((algorithm, group))
+                cell = "-"
+                if row is not None and row.reached is not None:
+                    partly = f" on {row.cases} of {most[group]}" if row.cases < most[group] else ""
+                    cell = ratios.share_text(row.lower, row.upper) + partly
+                line[f"share of OPT: {name}"] = cell
+            if len(called) == 1:
+                line |= dict(zip(("least case", "largest case"), ends, strict=True))
+        else:
+            line["groups of cases"] = str(len(parts))
+            line["share of OPT, mean of groups"] = ratios.share_percent(mean(parts) or 0) if parts else "-"
+            line |= dict(zip(("least group", "largest group"), ends, strict=True))
+        counts = {name: sum(getattr(row, name) for row in rows) for name in IRREGULAR}
+        line["not in order"] = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "-"
+        lines.append(line)
+    if all(line["not in order"] == "-" for line in lines):
+        for line in lines:
+            del line["not in order"]
+    return lines
+
+
+def list_doubts(results: Results) -> list[str]:
+    """At most `DOUBTS` sentences on what must not be overlooked, the gravest first."""
+    lines = list(_doubts(results))
+    return lines if len(lines) <= DOUBTS else [*lines[: DOUBTS - 1], " ".join(lines[DOUBTS - 1 :])]
+
+
+def _doubts(results: Results) -> Iterator[str]:
+    rows, sense = results.records, results.sense
+    if not rows:
+        yield "Nothing has run yet."
+    unbounded = {
+        Sense.MOST: "without gain although OPT is above 0 (an unbounded ratio)",
+        Sense.LEAST: "with costs although OPT is 0 (an unbounded ratio)",
+    }
+    kinds: tuple[tuple[str, Callable[[Row], bool]], ...] = (
+        ("invalid (a rule was broken)", lambda row: row.state == "invalid"),
+        ("without an answer (failed)", lambda row: row.state == "failed"),
+        ("not run yet", lambda row: row.state == "missing"),
+        (unbounded[sense], lambda row: row.ratio_kind == ratios.Kind.UNBOUNDED),
+        ("without a ratio, since OPT may be negative or 0", lambda row: row.ratio_kind == ratios.Kind.UNDEFINED),
+    )
+    for words, is_chosen in kinds:
+        names = Counter(row.name for row in rows if is_chosen(row))
+        if count := names.total():
+            are = "is" if count == 1 else "are"
+            yield f"{count} of {show.count_text(len(rows), 'run')} {are} {words}: {show.list_names(list(names))}."
+    if unknown := list(dict.fromkeys(row.case for row in rows if row.opt_lower is None)):
+        yield f"OPT is not known for {show.count_text(len(unknown), 'case')}: {show.list_names(unknown)}."
+    charged = Counter(row.name for row in rows if row.remarks.overcharged)
+    if charged:
+        counts = [f"{name} in {show.count_text(count, 'run')}" for name, count in charged.most_common()]
+        yield f"Charges above the bid: {show.list_names(counts)}."
+    if oracle := list(dict.fromkeys(row.name for row in rows if row.is_oracle)):
+        named = show.list_names(oracle)
+        yield f"* ({named}): given constants computed from the instance under test, its future included (oracle)."
+    if drawn := list(dict.fromkeys(row.name for row in rows if row.is_mean)):
+        named = show.list_names(drawn)
+        yield f"{named}: means of several runs, with a 95 % interval of the expected value, not certified."
+    for name in results.about.get("algorithms", ()):
+        without = [case.name for case in results.cases if name not in [each for each, _ in case.algorithms]]
+        if without:
+            yield f"{make_printable(name, 80)} is left out where no other day is: {show.list_names(without)}."
+    unlike = list_unpinned(results.about.get("provenance", {}).get("packages", {}))
+    if unlike and rows:
+        yield f"Solvers are not those of the published figures, so intervals may differ: {', '.join(unlike)}."
+    if any(case.audits == UNAUDITED for case in results.cases):
+        yield "Claims were not checked on these runs; with --audits they are."
+
+
+def answer_lines(results: Results, claims: Sequence[ClaimSummary]) -> list[str]:
+    """The last screen of `run` and `report`: shares of OPT, what to doubt, claims that fell."""
+    lines = []
+    if agreement := show.agreement_text(results.solvers):
+        lines += textwrap.wrap(agreement, show.WIDTH, subsequent_indent="  ")
+    shares = take_shares(results)
+    table = list(zip(list_share_rows(shares), share_lines(shares, group_words(results)), strict=True))
+    shown = [line for place, (name, line) in enumerate(table) if place < SHOWN or is_user_algorithm(name)]
+    lines += show.align_columns(shown, width=show.WIDTH).splitlines()
+    if len(shown) < len(table):
+        lines.append(f"{len(table) - len(shown)} more algorithms are on the page.")
+    for doubt in list_doubts(results):
+        lines += textwrap.wrap(doubt, show.WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return [*lines, *fallen_text(claims)]
 
 
 def results_text(results: Results, family: Family) -> str:
-    """The whole result as text tables for a terminal."""
     head = family.headline if family.headline in results.checks else ""
     spent = online_seconds(results, DECIDING)
     parts = [*_case_parts(results, family, head, spent), *_mean_parts(results, head)]
     if len(results.cases) > 1:
         if wins := count_wins(results.records, results.sense):
-            parts += [WINS, align_columns(wins, indent="  ")]
+            parts += [WINS, show.align_columns(wins, indent="  ")]
         comparison = compare_runs(results)
         tests = None if comparison is None else take_significance(comparison)
         if comparison is not None and tests is not None:
@@ -66,7 +181,6 @@ def results_text(results: Results, family: Family) -> str:
 
 
 def _case_parts(results: Results, family: Family, head: str, spent: Mapping[tuple[str, str], float]) -> Iterator[str]:
-    """A table for each case, but for the values of sweeps."""
     swept = list_sweep_groups(results)
     cases: dict[str, list[Row]] = {}
     for row in results.records:
@@ -78,11 +192,13 @@ def _case_parts(results: Results, family: Family, head: str, spent: Mapping[tupl
     for case in results.cases:
         if case.name in cases:
             rows = cases[case.name]
-            size = make_printable(size_text(case.describe), LAST_CELL) or "no instance"
-            text = answer_lines(results.solvers[case.name], family.unit) if case.name in results.solvers else []
-            yield "\n  ".join([f"{make_printable(case.name, CELL)}: {size}", opt_text(rows[0], family.unit), *text])
+            size = make_printable(size_text(case.describe), show.LAST_CELL) or "no instance"
+            text = show.solver_lines(results.solvers[case.name], family.unit) if case.name in results.solvers else []
+            yield "\n  ".join(
+                [f"{make_printable(case.name, show.CELL)}: {size}", show.opt_text(rows[0], family.unit), *text]
+            )
             lines = [_line(row, head, spent, family.objective, results) for row in rows]
-            yield align_columns(lines, indent="  ")
+            yield show.align_columns(lines, indent="  ")
 
 
 def size_text(described: Mapping[str, Any]) -> str:
@@ -90,12 +206,12 @@ def size_text(described: Mapping[str, Any]) -> str:
 
 
 def _line(row: Row, head: str, spent: Mapping[tuple[str, str], float], value: str, results: Results) -> dict[str, str]:
-    line = {"algorithm": f"{row.label}{' *' * row.is_oracle}", value: format_number(row.welfare)}
+    line = {"algorithm": f"{row.label}{' *' * row.is_oracle}", value: show.format_number(row.welfare)}
     if len(results.repetitions):
-        line["95 % interval"] = expected_text(row)
-    line |= {results.sense.ratio: ratio_text(row, results.sense), "admitted": admitted_text(row.admitted)}
+        line["95 % interval"] = show.expected_text(row)
+    line |= {results.sense.ratio: show.ratio_text(row, results.sense), "admitted": show.admitted_text(row.admitted)}
     if head:
-        line[check_title(head)] = check_text(row, head)
+        line[show.check_title(head)] = show.check_text(row, head)
     seconds = spent.get((row.case, row.algorithm))
     line["seconds"] = "-" if seconds is None else f"{seconds:.3f}"
     line["state"] = row.state if row.state == "ok" else f"{row.state}: {row.reason}"
@@ -103,7 +219,6 @@ def _line(row: Row, head: str, spent: Mapping[tuple[str, str], float], value: st
 
 
 def _mean_parts(results: Results, head: str) -> Iterator[str]:
-    """The share of OPT that is certainly reached, by group and algorithm."""
     swept = list_sweep_groups(results)
     shares = group_shares([row for row in results.records if row.group not in swept], results.sense)
     if not len(shares):
@@ -111,42 +226,40 @@ def _mean_parts(results: Results, head: str) -> Iterator[str]:
     rows = by_group(results.records)
     odd = [name for name in IRREGULAR if name == "unbounded" or shares[name].any()]
     lines = []
-    for share in rows_of(shares):
+    for share in show.rows_of(shares):
         line = {"group": share.group, "algorithm": share.label}
-        line |= {f"mean {results.sense.reached}": format_number(share.reached), "cases": str(share.cases)}
+        line |= {f"mean {results.sense.reached}": show.format_number(share.reached), "cases": str(share.cases)}
         line |= {name: str(getattr(share, name)) for name in odd}
         if head:
             counts = Counter(row.verdict(head) for row in rows[share.group, share.algorithm])
             verdicts = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
-            line[check_title(head)] = verdicts or "-"
+            line[show.check_title(head)] = verdicts or "-"
         lines.append(line)
     words = {
         Sense.MOST: "How much of the upper bound on OPT each algorithm reaches",
         Sense.LEAST: "How near each algorithm comes to the lower bound",
     }
     yield f"{words[results.sense]}, mean over the cases of a group:"
-    yield align_columns(lines, indent="  ")
+    yield show.align_columns(lines, indent="  ")
 
 
 def _reasons(rows: Sequence[Row], check: str) -> Iterator[str]:
-    """Why the check decided nothing, with the number of rows, most frequent first."""
     for verdict in (Verdict.UNDECIDED, Verdict.NOT_APPLICABLE):
         reasons = [row.checks[check].reason for row in rows if row.verdict(check) == verdict]
         if reasons:
             heads = [re.split(r"[:(]", reason)[0].strip() for reason in reasons]
-            yield f"{check_title(check)} {verdict}: {_counted(heads)}."
+            yield f"{show.check_title(check)} {verdict}: {_counted(heads)}."
     failing = [name for row in rows for name in row.failing(check) or ()]
     if failing:
-        yield f"{check_title(check)}, assumptions of its proof that fail: {_counted(failing)}."
+        yield f"{show.check_title(check)}, assumptions of its proof that fail: {_counted(failing)}."
 
 
 def _counted(texts: Any) -> str:
     counts = Counter(texts).most_common()
-    return "; ".join(f"{make_printable(text, CELL)} ({count_text(count, 'row')})" for text, count in counts)
+    return "; ".join(f"{make_printable(text, show.CELL)} ({show.count_text(count, 'row')})" for text, count in counts)
 
 
-def row_lines(results: Results, family: Family) -> Lines:
-    """Every run as a row of the page: what is read first, then OPT, measures, the verdict on the main claim."""
+def row_lines(results: Results, family: Family) -> show.Lines:
     rows = results.records
     head = family.headline if family.headline in results.checks else ""
     sense, unit = results.sense, family.unit
@@ -161,24 +274,24 @@ def row_lines(results: Results, family: Family) -> Lines:
             "Case": row.case,
             "Group": row.group,
             "Algorithm": f"{row.label}{' *' * row.is_oracle}",
-            sense.ratio: ratio_text(row, sense),
+            sense.ratio: show.ratio_text(row, sense),
             "share of OPT": "-" if share is None else ratios.share_text(*share),
-            f"{family.objective}, {unit}": format_number(row.welfare),
-            "admitted": admitted_text(row.admitted),
+            f"{family.objective}, {unit}": show.format_number(row.welfare),
+            "admitted": show.admitted_text(row.admitted),
             "State": row.state if not row.reason or row.state == "ok" else f"{row.state}: {row.reason}",
-            f"lower end of OPT, {unit}": format_number(row.opt_lower),
-            f"upper end of OPT, {unit}": format_number(row.opt_upper, up=True),
+            f"lower end of OPT, {unit}": show.format_number(row.opt_lower),
+            f"upper end of OPT, {unit}": show.format_number(row.opt_upper, up=True),
             "gap, percent": "-" if row.opt_gap is None else f"{100 * row.opt_gap:.3g}",
             "Proof": row.opt_proof or "-",
         }
         if len(results.repetitions):
-            line["95 % interval of E[ALG]"] = expected_text(row)
+            line["95 % interval of E[ALG]"] = show.expected_text(row)
         if is_paid:
-            line[f"revenue, {unit}"] = format_number(row.revenue)
-        line |= {f"{name}, {unit}": format_number(getattr(row, name)) for name in results.accounts}
-        line |= {name.replace("_", " "): format_number(row.measures.get(name)) for name in results.measures}
+            line[f"revenue, {unit}"] = show.format_number(row.revenue)
+        line |= {f"{name}, {unit}": show.format_number(getattr(row, name)) for name in results.accounts}
+        line |= {name.replace("_", " "): show.format_number(row.measures.get(name)) for name in results.measures}
         if head:
-            line[check_title(head)] = check_text(row, head)
+            line[show.check_title(head)] = show.check_text(row, head)
         line["seconds of decisions"] = "-" if seconds is None else f"{seconds:.3g}"
         line["Constants"] = row.constants_source or "none"
         lines.append(line)

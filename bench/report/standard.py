@@ -13,7 +13,6 @@ from ratiobench.bench.family.standard import Entry, StandardSet, interval_of
 from ratiobench.bench.report.pictures import Picture, label_ends, style_of, use_thousands
 from ratiobench.bench.results import ratios
 from ratiobench.bench.show import Lines
-from ratiobench.bench.storage.payload import read_exact
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.instances.io.files import read_bytes, write_text
 
@@ -27,55 +26,36 @@ LEAST = 0.001  # Percent; nothing smaller is told apart in the picture of gaps
 
 
 def entry_lines(entries: Sequence[Entry]) -> Lines:
-    """A row per entry: what is known of OPT, since when and by which command, and how far the first solve came.
-
-    An entry is `closed` if OPT is known; `easy` if its first solve proved OPT, `medium` if that left a gap below 0.1 %.
-    """
+    """A row per entry: what is known of OPT, since when and by which command, and how far the first solve came."""
     lines = []
     for entry in entries:
-        best = None if entry.best is None else interval_of(entry.best)
+        best, first = (None if record is None else interval_of(record) for record in (entry.best, entry.first))
         is_closed = best is not None and best[0] == best[1]
-        first = _first_ends(entry)
         difficulty = tried = "-"
         if first is not None and entry.first is not None:
-            gap = ratios.gap(*first)
-            difficulty = "easy" if first[0] == first[1] else "medium" if gap < NARROW else "hard"
+            is_narrow = ratios.gap(*first) < NARROW
+            difficulty = "easy" if first[0] == first[1] else "medium" if is_narrow else "hard"
             tried = f"{_gap_text(first)} in {entry.first.seconds:.0f} s"
-        sizes = [f"{key} {_size_text(value)}" for key, value in (entry.size or {}).items()]
+        sizes = []
+        for key, value in (entry.size or {}).items():
+            size = f"{value:.2f}" if isinstance(value, float) else make_printable(str(value), 40)
+            sizes.append(f"{key} {'-' if value is None else size}")
         line = {"Instance": entry.name, "Tier": entry.tier, "Size": ", ".join(sizes) or "not made yet"}
-        line |= {"OPT": "-" if best is None else _interval_text(best), "gap": "-" if best is None else _gap_text(best)}
+        line |= {"OPT": "-", "gap": "-"} if best is None else {"OPT": ratios.ends_text(*best), "gap": _gap_text(best)}
         line |= {"State": "closed" if is_closed else "open", "Difficulty": difficulty, "First solve": tried}
-        line["Since"] = "-" if entry.best is None else entry.best.date
-        # A closed interval is never replaced: date and command are those of the proof.
-        lines.append(line | {"First proved by": entry.best.command if is_closed and entry.best is not None else "-"})
+        line |= {"Since": "-", "First proved by": "-"}
+        if entry.best is not None:
+            # A closed interval is never replaced: date and command are those of the proof.
+            line |= {"Since": entry.best.date, "First proved by": entry.best.command if is_closed else "-"}
+        lines.append(line)
     return lines
-
-
-def _size_text(value: Any) -> str:
-    return "-" if value is None else f"{value:.2f}" if isinstance(value, float) else make_printable(str(value), 40)
 
 
 def _gap_text(ends: tuple[Any, Any]) -> str:
     return "proved" if ends[0] == ends[1] else ratios.percent(ratios.gap(*ends))
 
 
-def _interval_text(ends: tuple[Any, Any]) -> str:
-    lower, upper = ends
-    if lower == upper:
-        return ratios.format_truncated(upper)
-    return f"[{ratios.format_number(lower)}, {ratios.format_number(upper, up=True)}]"
-
-
-def _first_ends(entry: Entry) -> tuple[Any, Any] | None:
-    """The interval of the first solve, at effort 1; None without one."""
-    return None if entry.first is None else (read_exact(entry.first.lower), read_exact(entry.first.upper))
-
-
-# The page in the documentation.
-
-
 def write_table(chosen: StandardSet, families: Mapping[str, Family], path: Path) -> None:
-    """Put the table between its marks in a file."""
     text = read_bytes(path)[0].decode()
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
@@ -85,7 +65,6 @@ def write_table(chosen: StandardSet, families: Mapping[str, Family], path: Path)
 
 
 def describe_set(chosen: StandardSet, families: Mapping[str, Family]) -> str:
-    """The tables of the page as Markdown: the instances of each family, then every improvement in order."""
     return "\n".join(_describe(chosen, families)) + "\n"
 
 
@@ -107,7 +86,7 @@ def _describe(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator[s
     steps = []
     for step in chosen.read_history():
         ends = Fraction(step["lower"]), Fraction(step["upper"])
-        line = {"Instance": f"`{step['instance']}`", "Date": step["date"], "OPT": _interval_text(ends)}
+        line = {"Instance": f"`{step['instance']}`", "Date": step["date"], "OPT": ratios.ends_text(*ends)}
         line |= {"gap": _gap_text(ends), "Command": f"`{step['command']}`"}
         line |= {"seconds in all": step["seconds"], "Machine": step["machine"]}
         steps += [line] if step["instance"] in known else []
@@ -123,20 +102,15 @@ def _markdown(lines: Lines) -> Iterator[str]:
     yield ""
 
 
-# How seconds and gap grow with the size of an instance.
-
-
 def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator[Picture]:
-    """Seconds, and gap in percent, of the first solve over how many arrive: medians of the instances of one size.
-
-    What was proved at once has no gap to show, and what is below `LEAST` is shown there.
-    """
+    """Seconds, and gap in percent, of the first solve over how many arrive: medians of the instances of one size."""
     import pandas as pd
 
     solves = []
     for entry in chosen.entries:
-        size, ends = entry.count(families[entry.family].size[0]), _first_ends(entry)
-        if ends is not None and entry.first is not None and size:
+        size = entry.count(families[entry.family].size[0])
+        if entry.first is not None and size:
+            ends = interval_of(entry.first)
             gap = max(LEAST, 100 * ratios.gap(*ends)) if ends[0] < ends[1] else None
             solves.append((entry.family, size, max(0.01, entry.first.seconds), gap))
     table = pd.DataFrame(solves, columns=["family", "size", "seconds", "gap"])
@@ -149,20 +123,16 @@ def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator
             for family, part in table.dropna(subset=name).groupby("family", sort=False)
         }
         if curves:
-            yield Picture(title, partial(draw_curves, curves=curves, words=words), name=f"growth-{name}")
+            yield Picture(title, partial(_draw_curves, curves=curves, words=words), name=f"growth-{name}")
 
 
-def draw_curves(axes: Axes, curves: Mapping[str, pd.Series[float]], words: str) -> None:
-    """Named curves of positive points, both axes logarithmic."""
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+def _draw_curves(axes: Axes, curves: Mapping[str, pd.Series[float]], words: str) -> None:
     ends = []
     for number, (name, curve) in enumerate(curves.items()):
         style = style_of(number)
         axes.plot(curve.index, curve, markersize=4, linewidth=1.2, **style)
         ends.append((curve.iloc[-1], name, style["color"]))
-    axes.set_xlabel("tasks, jobs or users")
-    axes.set_ylabel(words)
+    axes.set(xscale="log", yscale="log", xlabel="tasks, jobs or users", ylabel=words)
     axes.grid(color="#dddddd", linewidth=0.6)
     use_thousands(axes, "x")
     use_thousands(axes, "y")

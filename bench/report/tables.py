@@ -29,7 +29,7 @@ class Section:
 
 
 def render_page(title: str, sections: Sequence[Section], lead: Sequence[Any] = ()) -> str:
-    """A page that needs nothing from a network: title, what stands first, contents, sections; all text is escaped."""
+    """A page that needs nothing from a network; all text is escaped."""
     folder = files("ratiobench.bench.report")
     sheet, script = (Markup(folder.joinpath(name).read_text("utf-8")) for name in ("page.css", "page.js"))
     template = _load_template()
@@ -38,7 +38,6 @@ def render_page(title: str, sections: Sequence[Section], lead: Sequence[Any] = (
 
 @cache
 def _load_template() -> Template:
-    """The template of all pages, read when the first is made."""
     environment = Environment(
         loader=PackageLoader("ratiobench.bench", "report"),
         autoescape=True,
@@ -62,10 +61,7 @@ def part_html(part: Any) -> Markup:
 
 
 def table_html(lines: Lines, label: str = "", ids: Sequence[str] = ()) -> Markup:
-    """A table that is sorted by its headings, in a box of its own that scrolls; `ids` are places of its rows.
-
-    Cells may be markup. Figures stand to the right, words, whose headings begin with a capital letter, to the left.
-    """
+    """A table that is sorted by its headings, in a box of its own that scrolls; `ids` are places of its rows."""
     names = list(lines[0])
     classes = {name: "" if is_words(name) else ' class="n"' for name in names}
     head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in names)
@@ -83,7 +79,7 @@ def table_html(lines: Lines, label: str = "", ids: Sequence[str] = ()) -> Markup
 
 
 def breakable(text: Any) -> Markup:
-    """A text in which long names may be broken where their parts end; markup stays as it is."""
+    """A text in which long names may be broken where their parts end."""
     if isinstance(text, Markup):
         return text
     return Markup(re.sub(r"([:,_/]|&amp;)(?=\S)", r"\1<wbr>", str(escape(text))))

@@ -39,10 +39,7 @@ def render_timelines(
     runs: Sequence[OnlineRun],
     best: tuple[Exact, Exact | None, Any] | None = None,
 ) -> str:
-    """The time lines of runs on an instance and OPT's schedule, one below the other, as one self-contained page.
-
-    `best`: the ends of the interval on OPT and the best solution known; no upper end if it need not be the best.
-    """
+    """The page of time lines of runs and OPT's schedule; `best`: the interval on OPT and the best solution known."""
     sections = [Section(run.label, list(_run_parts(family, instance, run))) for run in runs]
     if best is not None:
         lower, upper, solution = best
@@ -79,21 +76,26 @@ def _run_parts(family: Family, instance: Any, run: OnlineRun) -> Iterator[Any]:
     if timeline.refused:
         rest = len(timeline.refused) - LISTED
         yield "Rejected arrivals" + (f"; {rest} more are not listed" if rest > 0 else "") + ":"
-        yield list_refusals(timeline)
+        clock = {timeline.clock_title: timeline.clock} if timeline.clock else {}
+        yield [
+            {"arrival": str(refusal.number), timeline.unit: str(refusal.time)}
+            | {title: begins[refusal.time - timeline.times[0]] for title, begins in clock.items()}
+            | {"Reason": refusal.reason, "Figures": refusal.about}
+            for refusal in timeline.refused[:LISTED]
+        ]
 
 
 # Places of a picture: each time has one; of more than `MOST`, neighbours share one.
 
 
 def split_times(timeline: Timeline) -> list[range]:
-    """The times of each place, counted from 0."""
     count = len(timeline.times)
     step = -(-count // MOST)
     return [range(start, min(start + step, count)) for start in range(0, count, step)]
 
 
 def name_times(timeline: Timeline) -> list[str]:
-    """The places in words: ``3``, ``3 to 5``, with when they begin where that is known."""
+    """The places in words: ``3``, ``3 to 5``, with when they begin if that is known."""
     names = []
     for part in split_times(timeline):
         first, last = timeline.times[part[0]], timeline.times[part[-1]]
@@ -113,7 +115,6 @@ def shorten_series(timeline: Timeline, series: TimeSeries) -> TimeSeries:
 
 
 def count_arrivals(timeline: Timeline) -> dict[str, list[int]]:
-    """The arrivals by outcome and place, the admitted first."""
     counts = {"admitted": list(timeline.admitted), **{name: [0] * len(timeline.times) for name in timeline.reasons}}
     for refusal in timeline.refused:
         counts[refusal.reason][refusal.time - timeline.times[0]] += 1
@@ -121,11 +122,7 @@ def count_arrivals(timeline: Timeline) -> dict[str, list[int]]:
     return {name: [sum(row[i] for i in part) for part in parts] for name, row in counts.items()}
 
 
-# Pictures.
-
-
 def draw_timeline(timeline: Timeline) -> list[Picture]:
-    """Load by part of the capacity, prices, arrivals by outcome."""
     prices = [
         Picture(title[:1].upper() + title[1:], partial(draw_series, timeline=timeline, series=series, title=title), 2.6)
         for title, series in timeline.prices.items()
@@ -162,7 +159,6 @@ def draw_series(axes: Axes, timeline: Timeline, series: Sequence[TimeSeries], ti
 
 
 def draw_arrivals(axes: Axes, timeline: Timeline) -> None:
-    """Stacked columns of the arrivals at each time, by outcome."""
     counts = count_arrivals(timeline)
     places = np.arange(len(split_times(timeline))) + 0.5
     base = np.zeros(len(places))
@@ -181,8 +177,7 @@ def _name_time_axis(axes: Axes, timeline: Timeline) -> None:
     names = [re.sub(r" to \S+", "", name) for name in name_times(timeline)]
     step = max(1, -(-len(names) // (5 if timeline.clock else 12)))
     axes.set_xticks([place + 0.5 for place in range(0, len(names), step)], names[::step])
-    axes.set_xlim(0, len(names))
-    axes.set_xlabel(_time_title(timeline))
+    axes.set(xlim=(0, len(names)), xlabel=_time_title(timeline))
 
 
 def _time_title(timeline: Timeline | Gantt) -> str:
@@ -190,7 +185,6 @@ def _time_title(timeline: Timeline | Gantt) -> str:
 
 
 def require_drawable(gantt: Gantt) -> None:
-    """Refuse a chart that would be too large for a browser."""
     blocks = sum(len(task.blocks) for task in gantt.tasks)
     for count, most, what in ((len(gantt.rows), MOST_ROWS, "nodes"), (blocks, MOST_BLOCKS, "pieces of tasks")):
         if count > most:
@@ -209,7 +203,6 @@ def _gantt_parts(family: Family, instance: Any, solution: Any) -> Iterator[Any]:
 
 
 def draw_gantt(gantt: Gantt) -> Picture:
-    """The Gantt chart: machines from top to bottom, time from left to right."""
     require_drawable(gantt)
     present = {task.kind for task in gantt.tasks}
     note = "A block is a task on a node; its height is the share of the node's compute that the task takes. "
@@ -219,7 +212,6 @@ def draw_gantt(gantt: Gantt) -> Picture:
 
 
 def draw_schedule(axes: Axes, gantt: Gantt) -> None:
-    """A rectangle per piece of a task, coloured by the kind of the task."""
     from matplotlib.collections import PolyCollection
 
     counts = Counter(task.kind for task in gantt.tasks)
@@ -236,8 +228,7 @@ def draw_schedule(axes: Axes, gantt: Gantt) -> None:
         label = f"{kind} ({counts[kind]:,})"
         axes.add_collection(PolyCollection(corners, facecolor=color, edgecolor="white", linewidth=0.3, label=label))
     rows = max(1, len(gantt.rows))
-    axes.set_xlim(0, len(gantt.times))
-    axes.set_ylim(rows, 0)
+    axes.set(xlim=(0, len(gantt.times)), ylim=(rows, 0))
     step = -(-rows // 25)
     axes.set_yticks([row + 0.5 for row in range(0, len(gantt.rows), step)], gantt.rows[::step], fontsize=7)
     first = 0
@@ -254,11 +245,7 @@ def draw_schedule(axes: Axes, gantt: Gantt) -> None:
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=8)
 
 
-# Tables.
-
-
 def list_times(timeline: Timeline) -> Lines:
-    """The figures of the pictures, a row per place."""
     columns = {_time_title(timeline): name_times(timeline)}
     for load in timeline.loads:
         shares = shorten_series(timeline, load).mean
@@ -271,17 +258,3 @@ def list_times(timeline: Timeline) -> Lines:
                 columns[name] = [f"{float(value):.6g}" for value in values or short.mean]
     columns |= {outcome: list(map(str, counts)) for outcome, counts in count_arrivals(timeline).items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def list_refusals(timeline: Timeline) -> Lines:
-    """Whoever was turned away, one by one, at most `LISTED`."""
-    return [
-        {
-            "arrival": str(refusal.number),
-            timeline.unit: str(refusal.time),
-            **({timeline.clock_title: timeline.clock[refusal.time - timeline.times[0]]} if timeline.clock else {}),
-            "Reason": refusal.reason,
-            "Figures": refusal.about,
-        }
-        for refusal in timeline.refused[:LISTED]
-    ]

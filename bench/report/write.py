@@ -17,10 +17,9 @@ from typing import Any
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import read_set, shipped_sets
-from ratiobench.bench.report.answer import answer_lines
 from ratiobench.bench.report.claims import claims_frame, claims_text, summarise_claims
 from ratiobench.bench.report.figures import SuiteFigure, make_figure
-from ratiobench.bench.report.rows import results_text
+from ratiobench.bench.report.rows import answer_lines, results_text
 from ratiobench.bench.report.tables import csv_of
 from ratiobench.bench.results.means import group_shares
 from ratiobench.bench.results.read import Results, stages
@@ -34,7 +33,6 @@ from ratiobench.instances.io.files import make_folder, write_atomically
 
 
 def read_folder(folder: Path, labels: Mapping[str, str] | None = None) -> tuple[Results, Family]:
-    """The results of a folder, with algorithms called by their labels, and their family."""
     results = results_of(folder)
     name = results.about.get("family")
     if name not in families():
@@ -48,15 +46,13 @@ def label_rows(results: Results, labels: Mapping[str, str]) -> Results:
     for name in labels:
         if name not in known:
             raise InputError("--label", "", explain_unknown_name(name, known))
-    if not labels:
-        return results
-    rows = [_call(row, labels[row.algorithm]) if row.algorithm in labels else row for row in results.records]
+    rows = []
+    for row in results.records:
+        if name := labels.get(row.algorithm, ""):
+            remarks = replace(row.remarks, name=name, options=())
+            row = replace(row, called=name, remarks=remarks, label=remarks.label)
+        rows.append(row)
     return replace(results, records=rows)
-
-
-def _call(row: Row, name: str) -> Row:
-    remarks = replace(row.remarks, name=name, options=())
-    return replace(row, called=name, remarks=remarks, label=remarks.label)
 
 
 def list_figures(results: Results, family: Family) -> list[SuiteFigure]:
@@ -70,14 +66,7 @@ def write_report(
     show: Callable[[str], None] = print,
     labels: Mapping[str, str] | None = None,
 ) -> int:
-    """Print the tables of the results in a folder and last what they say; write files beside them.
-
-    Files: results.csv, claims.csv where the family's checks are claims, provenance.json, report.html, and an SVG file
-    for each picture in the folder `figures`, or in `pictures`.
-
-    `spent`: seconds of the run just ended, by name, for the table of stages; empty for `report` alone. `labels`: what
-    algorithms are called, by name.
-    """
+    """Print the tables and the answer, write files beside them; `spent`: seconds of the run just ended, by name."""
     from ratiobench.bench.report.page import list_pictures, render_run
 
     started = time.perf_counter()

@@ -13,21 +13,14 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean and its interval."""
-
     mean: Fraction | None  # exact; None without values
-    # low, high: ends of the 95 % interval; None where there is none (fewer than two values, or it is unbounded).
-    low: float | None
+    low: float | None  # low, high: of the 95 % interval; None if there is none, or it is unbounded
     high: float | None
     cases: int  # how many values
 
 
 def mean(values: Sequence[Fraction], confidence: float = CONFIDENCE) -> Estimate:
-    """The mean of independent values, +- t(n - 1) s / sqrt(n).
-
-    It covers the expected value in 95 % of all samples (or as many as `confidence` says) where values are normally
-    distributed, approximately elsewhere.
-    """
+    """The mean of independent values, +- t(n - 1) s / sqrt(n)."""
     count = len(values)
     if not count:
         return Estimate(None, None, None, 0)
@@ -40,19 +33,13 @@ def mean(values: Sequence[Fraction], confidence: float = CONFIDENCE) -> Estimate
 
 
 def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimate:
-    """By how many percent the mean of `ours` is above the mean of `others`, values paired.
-
-    The interval has all 100 (r - 1) for which the paired differences ours - r others do not contradict a mean of 0 at
-    5 % by Student's t (Fieller, 1954). It is unbounded, so None, where the mean of `others` may be 0.
-
-    Returns `mean` is None where the mean of `others` is not positive: then a percentage says nothing.
-    """
+    """By how many percent the mean of `ours` is above that of `others`, values paired, by Fieller's theorem (1954)."""
     pairs = list(zip(ours, others, strict=True))
     count = len(pairs)
     if not count:
         return Estimate(None, None, None, 0)
     a, b = sum(ours, Fraction(0)) / count, sum(others, Fraction(0)) / count
-    if b <= 0:
+    if b <= 0:  # a percentage says nothing
         return Estimate(None, None, None, count)
     middle = 100 * (a / b - 1)
     if count == 1:
@@ -64,7 +51,7 @@ def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimat
     ab = scale * sum((x - a) * (y - b) for x, y in pairs)
     # (a - r b)^2 <= aa - 2 r ab + r^2 bb, a quadratic in r.
     lead, half, rest = b * b - bb, a * b - ab, a * a - aa
-    if lead <= 0:
+    if lead <= 0:  # unbounded: the mean of `others` may be 0
         return Estimate(middle, None, None, count)
     root = math.sqrt(half * half - lead * rest)
     low, high = (100 * ((float(half) + sign * root) / float(lead) - 1) for sign in (-1, 1))

@@ -24,49 +24,26 @@ from ratiobench.bench.results.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 
-# Columns of the shares of OPT
-SHARES = {
-    "group": "group of the cases",
-    "algorithm": "name with options",
-    "name": "what the algorithm is called",
-    "label": "the same with remarks on its runs",
-    "cases": "cases in the mean",
-    "reached": "exact mean of the share of OPT that is certainly reached",
-    "lower": "exact mean of the least share for any OPT in its interval; of means of runs at the end of their interval",
-    "upper": "the same of the largest",
-    "parts": "exact shares that are certainly reached, of every case, in ascending order",
-    "unbounded": "cases in the mean whose ratio is unbounded",
-    "undefined": "cases without a share, since OPT may be negative or 0",
-    "invalid": "cases in which a rule was broken",
-    "failed": "cases without an answer",
-    "oracle": "whether constants come from the instance under test",
-    "said": "short remarks on the runs in the mean",
-}
+# Columns of the shares of OPT, of which `reached` is certain and `parts` are those of every case, in ascending order.
+# `lower` and `upper` are for any OPT in its interval, of means of runs at the ends of theirs. All are exact.
+SHARES = (
+    "group", "algorithm", "name", "label", "cases", "reached", "lower", "upper", "parts", "unbounded", "undefined",
+    "invalid", "failed", "oracle", "said",
+)  # fmt: skip
 IRREGULAR = ("unbounded", "undefined", "invalid", "failed")  # Columns of counts of cases that are not in order
-# Columns of the means of a figure
-COLUMNS = {
-    "plot": "name of the figure",
-    "kind": "averaged figure",
-    "group": "group of the cases",
-    "algorithm": "name with options, or OPT",
-    "cases": "cases in the mean",
-    "mean_lower": "exact mean over the cases (of the lower ends, where each case is an interval); seconds: float",
-    "mean_upper": "the same of the upper ends; equal to mean_lower where every case is a number",
-    "low": "float: lower end of the 95 % interval of the mean, as if cases were a sample; empty for one case",
-    "high": "float: its upper end",
-    "unbounded": "cases whose ratio is unbounded, or has a least value only, which no mean contains",
-    "left_out": "other cases without a figure: failed, invalid, undefined",
-    "oracle": "whether constants come from the instance under test",
-    "said": "short remarks on the runs in the mean",
-}
+# Columns of the means of a figure: `mean_lower` and `mean_upper` are exact (of times floats) and equal where every case
+# is a number; `low` and `high` are the floats of the 95 % interval as if cases were a sample, empty for one case;
+# `unbounded` counts ratios with a least value at most, `left_out` other cases without a figure, `said` has remarks.
+COLUMNS = (
+    "plot", "kind", "group", "algorithm", "cases", "mean_lower", "mean_upper", "low", "high", "unbounded", "left_out",
+    "oracle", "said",
+)  # fmt: skip
 # Columns that only pictures and pages need: fixed cases one by one, and what the algorithm is called
 SHOWN = ("parts", "name", "label")
 OPT_LABEL = "OPT"  # The algorithm of the rows of OPT among those of a figure of welfare
-_ENDLESS = (ratios.Kind.UNBOUNDED, ratios.Kind.OPEN)
 
 
 def by_group(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
-    """The rows of each group and algorithm, in their order."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.group, row.algorithm), []).append(row)
@@ -87,7 +64,7 @@ def group_shares(rows: Iterable[Row], sense: Sense) -> pd.DataFrame:
         line |= {"undefined": len(usable) - len(known)}
         line |= {state: sum(row.state == state for row in part) for state in ("invalid", "failed")}
         lines.append(line | _describe_runs(part, usable))
-    return pd.DataFrame(lines, columns=list(SHARES), dtype=object)
+    return pd.DataFrame(lines, columns=SHARES, dtype=object)
 
 
 def _describe_runs(rows: Sequence[Row], shown: Sequence[Row]) -> dict[str, Any]:
@@ -114,7 +91,6 @@ def share_of(row: Row, sense: Sense) -> tuple[Fraction, Fraction]:
 
 
 def mean(values: Sequence[Fraction]) -> Fraction | None:
-    """The exact mean; None of nothing."""
     return _sum(values) / len(values) if values else None
 
 
@@ -126,8 +102,6 @@ def _sum(values: Sequence[Fraction]) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What figures of means can show of every case."""
-
     title: str  # what the axis says, with places for what depends on the family
     money: bool = False  # whether it is in the family's unit
     timed: bool = False  # whether a clock decides it: its means are floats, its axis is logarithmic
@@ -147,7 +121,6 @@ QUANTITIES = {
 
 
 def find_quantity(kind: str) -> Quantity:
-    """What figures of means of this kind show."""
     return QUANTITIES.get(kind, Quantity(f"mean of {kind.replace('_', ' ')}"))
 
 
@@ -167,7 +140,6 @@ class CaseValues:
         self.deciding = online_seconds(results, DECIDING)
 
     def value(self, row: Row, kind: str) -> tuple[Fraction, Fraction] | None:
-        """The figure of a valid run, as an interval; None where there is none."""
         if row.state != "ok":
             return None
         if kind == "seconds":
@@ -184,10 +156,7 @@ class CaseValues:
 
 
 def choose_in_hindsight(rows: Sequence[Row], groups: Sequence[tuple[str, Sequence[str]]], sense: Sense) -> list[Row]:
-    """The rows with, per case and (label, algorithms), the algorithm of the best value once more under the label.
-
-    Of the algorithms only the first one of each label keeps its own place: the others are there to be chosen from.
-    """
+    """The rows, and per case and (label, algorithms) the best of these once more, under the label."""
     hidden = {name for _, names in groups for name in names[1:]} - {names[0] for _, names in groups}
     shown = [row for row in rows if row.algorithm not in hidden]
     for label, names in groups:
@@ -219,11 +188,12 @@ def _list_means(values: CaseValues, samples: set[str]) -> Iterator[dict[str, Any
             figures = [(Fraction(row.opt_lower), Fraction(row.opt_upper)) for row in known]
             opt = {"algorithm": OPT_LABEL, "name": OPT_LABEL, "unbounded": 0, "left_out": len(cases) - len(known)}
             yield _mean_line(plot, group, figures, is_sample) | opt | {"oracle": False, "said": "", "label": ""}
+        endless = (ratios.Kind.UNBOUNDED, ratios.Kind.OPEN)
         for algorithm in values.algorithms:
             rows = values.groups.get((group, algorithm), [])
             if not rows:
                 continue
-            unbounded = [row for row in rows if plot.kind == "ratio" and row.ratio_kind in _ENDLESS]
+            unbounded = [row for row in rows if plot.kind == "ratio" and row.ratio_kind in endless]
             valued = {row.case: pair for row in rows if (pair := values.value(row, plot.kind)) is not None}
             shown = [*(row for row in rows if row.case in valued), *unbounded]
             counts = {"unbounded": len(unbounded), "left_out": len(rows) - len(unbounded) - len(valued)}
@@ -251,14 +221,14 @@ def _mean_line(plot: Plot, group: str, figures: Sequence[tuple[Fraction, Fractio
 
 def _find_samples(cases: Sequence[StoredCase]) -> set[str]:
     """The groups whose cases are a sample: recipes of one law that differ in their seed, and name, only."""
+
+    def without_seed(recipe: Any) -> Any:
+        if isinstance(recipe, Mapping):
+            return {key: without_seed(value) for key, value in recipe.items() if key not in ("seed", "name")}
+        return recipe
+
     laws: dict[str, set[str]] = {}
     for case in cases:
-        recipes = [_without_seed(recipe) for recipe in (case.recipe, case.prior_recipe, case.history_recipe)]
+        recipes = [without_seed(recipe) for recipe in (case.recipe, case.prior_recipe, case.history_recipe)]
         laws.setdefault(case.group, set()).add(json.dumps(recipes, sort_keys=True, default=str))
     return {group for group, recipes in laws.items() if len(recipes) == 1}
-
-
-def _without_seed(recipe: Any) -> Any:
-    if isinstance(recipe, Mapping):
-        return {key: _without_seed(value) for key, value in recipe.items() if key not in ("seed", "name")}
-    return recipe

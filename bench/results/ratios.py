@@ -1,7 +1,4 @@
-"""Competitive ratios as intervals: OPT is known within [lower, upper], so the ratio is known within an interval too.
-
-The one place that knows whether the most or the least of an objective is best.
-"""
+"""Competitive ratios as intervals, since OPT is known within one; decides alone whether most or least is best."""
 
 from __future__ import annotations
 
@@ -31,10 +28,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """OPT/ALG, or ALG/OPT where the least is best, within [lower, upper], exact.
-
-    Both ends are None unless `kind` is an interval; `upper` is None where it is open.
-    """
+    """OPT/ALG, or ALG/OPT if least is best; ends are None unless `kind` is an interval, `upper` if it is open."""
 
     kind: Kind
     lower: Fraction | None = None
@@ -47,7 +41,6 @@ class Ratio:
 
 
 def open_text(lower: Exact) -> str:
-    """A ratio of which the least value is known only."""
     return f"at least {format_decimal(lower, up=False)}"
 
 
@@ -88,7 +81,6 @@ def _least_ratio(lower: Exact, upper: Exact, value: Exact) -> Ratio:
 
 
 def columns(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> dict[str, Any]:
-    """What the rows of results say of ALG = value beside OPT in [lower, upper]: ratio, part reached, difference."""
     interval, part = ratio(lower, upper, value, sense), certain_share(lower, upper, value, sense)
     least, most = shortfall(lower, upper, value, sense)
     return {
@@ -118,7 +110,6 @@ def require_bound(
 
 
 def is_better(one: Exact, other: Exact, sense: Sense) -> bool:
-    """Whether one value is strictly better than the other."""
     return one > other if sense is Sense.MOST else one < other
 
 
@@ -128,17 +119,14 @@ def shortfall(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> tuple[E
 
 
 def gap(lower: Exact, upper: Exact) -> float:
-    """(upper - lower) / |upper|; 0 where both are 0, infinite where only the upper end is."""
+    """(upper - lower) / |upper|; 0 if both are 0, infinite if only the upper end is."""
     if lower == upper:
         return 0.0
     return float(Fraction(upper - lower) / Fraction(max(upper, -upper))) if upper else float("inf")
 
 
 def certain_share(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -> Fraction | None:
-    """The part of OPT that was certainly reached: ALG/upper, or lower/ALG where the least is best.
-
-    None where the bound is negative, and for upper = 0 > ALG.
-    """
+    """The part of OPT that was certainly reached: ALG/upper, or lower/ALG; None if the bound rules none out."""
     if sense is Sense.LEAST:
         if lower < 0:
             return None
@@ -149,10 +137,7 @@ def certain_share(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense
 
 
 def share(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -> tuple[Fraction, Fraction] | None:
-    """The part of OPT that was reached, for OPT in [lower, upper]: at least, at most; never above 1.
-
-    None where OPT may be negative, and where a loss stands against an OPT that may be 0.
-    """
+    """The part of OPT that was reached: at least, at most; None if OPT may be negative, or 0 beside a loss."""
     low = certain_share(lower, upper, value, sense)
     if low is None:
         return None
@@ -164,13 +149,12 @@ def share(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -
 
 
 def interval_text(lower: Exact, upper: Exact, digits: int = 3) -> str:
-    """``[lower, upper]`` rounded outward, or the one number where both ends print exactly alike."""
     low, high = format_decimal(lower, digits, up=False), format_decimal(upper, digits, up=True)
     return low if low == high else f"[{low}, {high}]"
 
 
 def format_truncated(value: Exact, digits: int = 3) -> str:
-    """An exact figure for reading; dots follow where decimals were cut off."""
+    """An exact figure for reading; dots follow if decimals were cut off."""
     size = abs(Fraction(value))
     cut = format_decimal(size, digits, up=False)
     whole, point, places = cut.partition(".")
@@ -178,8 +162,14 @@ def format_truncated(value: Exact, digits: int = 3) -> str:
     return f"{'-' if value < 0 else ''}{int(whole):,}{point}{places}{dots}"
 
 
+def ends_text(lower: Exact, upper: Exact) -> str:
+    if lower == upper:
+        return format_truncated(upper)
+    return f"[{format_number(lower)}, {format_number(upper, up=True)}]"
+
+
 def share_percent(share: Exact, *, up: bool = False) -> str:
-    """A share as a percentage with one digit, rounded down, or up; ``0 %`` and ``100 %`` are exactly that."""
+    """A share in percent with one digit, rounded down, or `up`; ``0 %`` and ``100 %`` are exactly that."""
     if share in (0, 1):
         return f"{int(100 * share)} %"
     text = format_decimal(100 * Fraction(share), 1, up=up)
@@ -187,15 +177,11 @@ def share_percent(share: Exact, *, up: bool = False) -> str:
 
 
 def percent(share: float) -> str:
-    """A gap as a percentage with three significant digits."""
     return f"{100 * share:.3g} %"
 
 
 def share_text(low: Fraction, high: Fraction) -> str:
-    """A share within [low, high] for reading: ``82.1 %`` where both ends round down to it, else ``at least`` or both.
-
-    As everywhere, a single number is rounded down and an interval outward; nothing reads 0 % that is not exactly that.
-    """
+    """A share within [low, high]: ``82.1 %`` if both ends round down to it, else ``at least`` or both."""
     one, other = (share_percent(end) for end in (low, high))
     if one == other and (low == high or not one.startswith(("0.0 ", "-0.0 "))):
         return one

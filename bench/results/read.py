@@ -1,8 +1,9 @@
-"""The rows of a result store as tables: exact figures for files, rounded ones (outward) for reading."""
+"""The rows of a result store as tables."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -12,13 +13,14 @@ from typing import Any
 import msgspec
 import pandas as pd
 
+from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
-from ratiobench.bench.results import ratios
-from ratiobench.bench.results.repetitions import mean_row
-from ratiobench.bench.results.row import ACCOUNTS, COLUMNS, REPEATED, Row
-from ratiobench.bench.storage.pieces import Audit, Failed, Online, Opt, Piece, Solvers, read_piece
+from ratiobench.bench.results import intervals, ratios
+from ratiobench.bench.results.remarks import remarks_of_runs
+from ratiobench.bench.results.row import ACCOUNTS, COLUMNS, KINDS, REPEATED, Row
+from ratiobench.bench.storage.pieces import Audit, Check, Failed, Online, Opt, Piece, Solvers, read_piece
 from ratiobench.bench.storage.pieces import Study as StudyPiece
 from ratiobench.bench.storage.store import EMPTY, STORE, Store, StoredCase
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
@@ -26,16 +28,13 @@ from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.remarks import Remarks
 
-# The part of an online run that its decisions take, without the making of the instance and the last verification
-DECIDING = "deciding"
+DECIDING = "deciding"  # The part of an online run that its decisions take
 # Columns of the table of the runs behind means
 RUN = ("case", "algorithm", "repetition", "state", "reason", "welfare", "true_welfare", "revenue", "admitted")
 
 
 @dataclass(frozen=True, slots=True)
 class StudyTable:
-    """What a study found on a case: rows with the same keys, or the reason why there are none."""
-
     case: str
     group: str
     study: Study  # kind, algorithm and task
@@ -45,8 +44,6 @@ class StudyTable:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The tables of one folder."""
-
     about: Mapping[str, Any]  # suite, options and provenance
     cases: Sequence[StoredCase]  # in the order of the suite
     # results.csv: a row per case and algorithm, figures as integers, fractions and, of checks, their text; columns
@@ -58,19 +55,15 @@ class Results:
     accounts: Sequence[str] = ()  # the columns `ACCOUNTS`, or none where the family gives no accounts
     records: Sequence[Row] = ()  # the rows of `exact` for programs, with the facts behind them
     studies: Sequence[StudyTable] = ()  # the tables made beside the runs, in the order of the suite
-    # a row per run of an algorithm that was run more than once on a case, exact: columns `RUN`.
-    repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)
-    # by case, what several solvers said of the program as its paper prints it, held against the interval on OPT.
-    solvers: Mapping[str, CrossCheck] = field(default_factory=dict)
+    repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)  # columns `RUN`: runs behind means
+    solvers: Mapping[str, CrossCheck] = field(default_factory=dict)  # answers for the printed program, by case
 
     @property
     def sense(self) -> Sense:
-        """Whether the most or the least of the objective is best."""
         return Sense(self.about.get("sense", Sense.MOST))
 
     @property
     def first_records(self) -> list[Row]:
-        """The first row of each case and algorithm."""
         first: dict[tuple[str, str], Row] = {}
         for row in self.records:
             first.setdefault((row.case, row.algorithm), row)
@@ -92,15 +85,12 @@ class Results:
 
 
 class _About(msgspec.Struct):
-    """What is read of a run as a whole."""
-
     family: str = ""
     sense: Sense = Sense.MOST
     plots: tuple[Plot, ...] = ()
 
 
 def read_results(store: Store) -> Results:
-    """Read the tables from a store."""
     about, cases = store.about(), store.cases()
     run = convert(about, _About, str(store.path), "about")
     family = families().get(run.family)
@@ -137,7 +127,6 @@ def read_results(store: Store) -> Results:
 
 
 def read_folder(folder: Path) -> Results:
-    """Read the tables of a folder in which a suite was run; InputError where there are none."""
     with Store.open(folder / STORE, create=False) as store:
         results = read_results(store)
     if not results.about:
@@ -194,8 +183,18 @@ class _Reader:
         rows: list[list[Row]] = []
         for name, repetition, key in case.runs():
             cells = head | {"algorithm": name, "label": name, "algorithm_key": key, "remarks": Remarks(name)}
-            cells |= self._run(case, name, online[key], made, head)
-            cells |= self._audit(case, name, key, online[key], cells["reason"])
+            run = online[key]
+            if isinstance(run, Online):
+                cells |= _run_columns(run, head["opt_lower"], head["opt_upper"], self.sense)
+                if run.seconds is not None:
+                    self._note(case, name, DECIDING, run.seconds)
+            elif isinstance(run, Failed):
+                cells |= {"state": "failed", "reason": run.reason}
+            elif isinstance(made, Failed):
+                cells |= {"state": "failed", "reason": f"no instance: {made.reason}"}
+            else:
+                cells |= {"state": "missing", "reason": "not run yet"}
+            cells |= self._audit(case, name, key, run, cells["reason"])
             if repetition == 1:
                 rows.append([])
             rows[-1].append(Row(**cells))
@@ -207,10 +206,7 @@ class _Reader:
                 yield mean_row(several, self.sense)
 
     def _reference(self, case: StoredCase, opt: Piece | None, runs: Iterable[tuple[str, Online]]) -> dict[str, Any]:
-        """The interval on OPT. A valid run is a verified solution too: the best one may move the verified end.
-
-        A run that is better than the bound on OPT is refused: one of the two must be wrong.
-        """
+        """The interval on OPT, whose verified end the best valid run may move."""
         if not isinstance(opt, Opt):
             reason = opt.reason if isinstance(opt, Failed) else "not solved yet"
             return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}
@@ -219,9 +215,8 @@ class _Reader:
             if run.valid and ratios.beats_bound(opt.lower, opt.upper, run.welfare, self.sense):
                 where = f"case {shorten(case.name)}, online of {shorten(name)}, welfare"
                 beyond = "above" if self.sense is Sense.MOST else "below"
-                problem = (
-                    f"{shorten(run.welfare)} is {beyond} the bound {shorten(getattr(opt, self.sense.bound))} on OPT"
-                )
+                bound = shorten(getattr(opt, self.sense.bound))
+                problem = f"{shorten(run.welfare)} is {beyond} the bound {bound} on OPT"
                 raise InputError(str(self.store.path), where, problem)
             if run.valid and ratios.is_better(run.welfare, ends[self.sense.verified], self.sense):
                 ends[self.sense.verified], source = Fraction(run.welfare), name
@@ -231,26 +226,10 @@ class _Reader:
             "opt_lower": lower,
             "opt_lower_source": source,
             "opt_upper": upper,
-            "opt_proof": opt.proof,
-            "opt_formulation": opt.formulation,
-            "opt_backend": opt.backend,
             "opt_solver": (opt.solver or {}).get("solver", ""),
             "opt_gap": ratios.gap(lower, upper),
-            "opt_time_limited": opt.time_limited,
+            **{f"opt_{name}": getattr(opt, name) for name in ("proof", "formulation", "backend", "time_limited")},
         }
-
-    def _run(
-        self, case: StoredCase, name: str, run: Piece | None, made: Piece | None, head: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        if isinstance(run, Online):
-            if run.seconds is not None:
-                self._note(case, name, DECIDING, run.seconds)
-            return _run_columns(run, head["opt_lower"], head["opt_upper"], self.sense)
-        if isinstance(run, Failed):
-            return {"state": "failed", "reason": run.reason}
-        if isinstance(made, Failed):
-            return {"state": "failed", "reason": f"no instance: {made.reason}"}
-        return {"state": "missing", "reason": "not run yet"}
 
     def _audit(self, case: StoredCase, name: str, key: str, run: Piece | None, reason: str | None) -> dict[str, Any]:
         audit = self._get(case, "audit", case.audit_key(key), name)
@@ -305,3 +284,73 @@ def online_seconds(results: Results, stage: str = "online") -> dict[tuple[str, s
     chosen = results.seconds[results.seconds["stage"] == stage]
     spent: dict[tuple[str, str], float] = chosen.groupby(["case", "algorithm"], sort=False)["seconds"].mean().to_dict()  # type: ignore[assignment]
     return spent if len(chosen) else {}
+
+
+def mean_row(rows: Sequence[Row], sense: Sense) -> Row:
+    """One row for the runs of an algorithm on a case: means; or, if a run is not `ok`, the first of these."""
+    count = len(rows)
+    reasons = [f"repetition {number} of {count}: {row.reason}" for number, row in enumerate(rows, 1)]
+    for row, reason in zip(rows, reasons, strict=True):
+        if row.state != "ok":
+            return replace(row, reason=reason)
+    first = rows[0]
+    remarks = replace(first.remarks, repetitions=count)
+    if len({row.remarks for row in rows}) > 1:
+        text = remarks_of_runs(first.algorithm, [row.remarks for row in rows])
+        remarks = Remarks(first.algorithm, notes=(text,) if text else (), repetitions=count)
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update(json.loads(row.counts))
+    admitted = _mean([row.admitted for row in rows])
+    expected = intervals.mean([Fraction(row.welfare) for row in rows])
+    figures: dict[str, Any] = {
+        name: _mean([getattr(row, name) for row in rows]) for name, kind in KINDS.items() if kind == "exact"
+    }
+    figures["admitted"] = admitted if admitted is None or admitted.denominator > 1 else admitted.numerator
+    if first.opt_lower is not None and first.opt_upper is not None:
+        figures |= ratios.columns(first.opt_lower, first.opt_upper, figures["welfare"], sense)
+        if figures["ratio_kind"] == ratios.Kind.INTERVAL:
+            figures["ratio_kind"] = ratios.Kind.ESTIMATE.value
+        low, high = _expected_ratio(float(first.opt_lower), float(first.opt_upper), expected, sense)
+        figures |= {"expected_ratio_low": low, "expected_ratio_high": high}
+    return replace(
+        first,
+        **figures,
+        label=remarks.label,
+        remarks=remarks,
+        reason=next((reason for row, reason in zip(rows, reasons, strict=True) if row.reason), ""),
+        counts=json.dumps(counts),
+        repetitions=count,
+        welfare_low=expected.low,
+        welfare_high=expected.high,
+        measures={name: _mean([row.measures.get(name) for row in rows]) for name in first.measures},
+        checks={name: _find_worst(rows, name) for name in dict.fromkeys(name for row in rows for name in row.checks)},
+    )
+
+
+def _mean(values: Sequence[Any]) -> Fraction | None:
+    return None if any(value is None for value in values) else sum(map(Fraction, values), Fraction(0)) / len(values)
+
+
+def _find_worst(rows: Sequence[Row], check: str) -> Check:
+    verdicts = [row.verdict(check) for row in rows]
+    order = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
+    worst = next(verdict for verdict in order if verdict in verdicts)
+    place = verdicts.index(worst)
+    shown = rows[place].checks[check]
+    if worst is Verdict.NOT_APPLICABLE:
+        return shown
+    runs = f"(in {verdicts.count(worst)} of {len(rows)} runs; the figures are those of run {place + 1})"
+    return msgspec.structs.replace(shown, reason=f"{shown.reason} {runs}".strip())
+
+
+def _expected_ratio(
+    lower: float, upper: float, expected: intervals.Estimate, sense: Sense
+) -> tuple[float | None, float | None]:
+    """The range of the ratio of OPT and E[ALG], if both are in their intervals; at least 1."""
+    low, high = expected.low, expected.high
+    if low is None or high is None or lower < 0:
+        return None, None
+    if sense is Sense.LEAST:
+        return (max(1.0, low / upper) if upper else None), (max(1.0, high / lower) if lower else None)
+    return (max(1.0, lower / high) if high > 0 else None), (max(1.0, upper / low) if low > 0 else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ratiobench.instances.io.errors import make_printable
@@ -11,18 +11,19 @@ from ratiobench.online.remarks import LIMITED, OVERCHARGED, Remark, Remarks, per
 # Facts that differ from run to run, by their field: what all of a kind are called. All others count as they stand.
 KINDS = {"limit": LIMITED, "overcharged": OVERCHARGED}
 MOST = 4  # Different remarks on a mean; of more the number
-_LONGEST = 120
 
 
 def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
-    """The remarks on an algorithm's runs in words, each with the number of runs that have it.
-
-    Those on a single run stand as they are; options that the name has already are left out. Empty without any.
-    """
+    """The remarks on an algorithm's runs, each with the number of runs that have it."""
     counted: dict[Remark, int] = {}
     for run in runs:
-        listed = _beyond(algorithm, run)
-        for remark in dict.fromkeys(map(_kind, listed) if len(runs) > 1 else listed):
+        named = algorithm.rpartition(":")[2].split(",")
+        remarks = []
+        for field, text in run.listed():
+            if rest := ", ".join(part for part in text.split(", ") if part not in named):  # options of the name
+                counts_as = KINDS.get(field) if len(runs) > 1 else None
+                remarks.append(Remark(field, counts_as or make_printable(rest, 120)))
+        for remark in dict.fromkeys(remarks):
             counted[remark] = counted.get(remark, 0) + 1
     gaps = [run.gap_ppm for run in runs if run.gap_ppm is not None]
     parts = []
@@ -32,15 +33,11 @@ def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
         else:
             gap = f", worst gap {percentage(max(gaps))} %" if remark.field == "limit" and gaps else ""
             parts.append(f"{remark.text} in {count} of {len(runs)} runs{gap}")
-    rest = len(parts) - MOST
-    return " and ".join([*parts[:MOST], *([f"{rest} more"] if rest > 0 else [])])
+    return " and ".join([*parts[:MOST], *([f"{len(parts) - MOST} more"] if len(parts) > MOST else [])])
 
 
 def label_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
-    """An algorithm's name in a table of means: with the remarks on its runs, each with the number that have it.
-
-    ``NAME:key=value`` is ``NAME (key=value)`` where the runs have these options, and perhaps more, in brackets.
-    """
+    """An algorithm's name with the remarks on its runs; ``NAME (key=value)`` if all runs have these options."""
     head, _, text = algorithm.partition(":")
     options = set(text.split(",")) if text else set()
     shown = next((run.options for run in runs if run.name == head and options and options <= set(run.options)), ())
@@ -53,16 +50,3 @@ def is_user_algorithm(algorithm: str) -> bool:
     """Whether the name is an import path, ``package.module:Class[:key=value,...]``: a user's algorithm."""
     attribute = algorithm.partition(":")[2].partition(":")[0]
     return bool(attribute) and "=" not in attribute
-
-
-def _kind(remark: Remark) -> Remark:
-    """What a remark counts as among those on several runs."""
-    return remark._replace(text=KINDS.get(remark.field, remark.text))
-
-
-def _beyond(algorithm: str, run: Remarks) -> Iterator[Remark]:
-    """The remarks on a run, safe to print, without the options that are in the name."""
-    given = algorithm.rpartition(":")[2].split(",")
-    for field, text in run.listed():
-        if rest := ", ".join(part for part in text.split(", ") if part not in given):
-            yield Remark(field, make_printable(rest, _LONGEST))

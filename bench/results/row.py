@@ -1,4 +1,4 @@
-"""The row of an algorithm on a case: its figures, verdicts and measures, and the columns that results.csv has of it."""
+"""The row of an algorithm on a case, and the columns of results.csv."""
 
 from __future__ import annotations
 
@@ -89,24 +89,20 @@ class Row:
 
     @property
     def is_oracle(self) -> bool:
-        """Whether constants come from the instance under test."""
         return Source.ORACLE in (self.constants_source or "").split("+")
 
     @property
     def is_mean(self) -> bool:
-        """Whether the figures are means of runs."""
         return self.repetitions is not None and self.repetitions > 1
 
     def verdict(self, check: str) -> str | None:
-        """The verdict of a check; None where it was not made."""
         return self.checks[check].status.value if check in self.checks else None
 
     def failing(self, check: str) -> Sequence[str] | None:
-        """The assumptions of a claim's proof that fail on the run; None where its check does not say."""
+        """The assumptions of a claim's proof that fail on the run; None if its check does not say."""
         return self.checks[check].failing if check in self.checks else None
 
     def cells(self) -> dict[str, Any]:
-        """The row in the columns of results.csv."""
         cells = {name: getattr(self, name) for name in KINDS} | dict(self.measures)
         for name, check in self.checks.items():
             cells |= {name: check.status.value, f"{name}_left": check.left, f"{name}_right": check.right}

@@ -1,8 +1,4 @@
-"""Pieces of work on a dask cluster, as an executor like the pool of this machine.
-
-A dask worker hands each piece to a child process of its own thread: one that dies or runs into its limit costs that
-piece alone, with the same reason in the table as in a pool of our own. Nothing needs a file system that machines share.
-"""
+"""Pieces of work on a dask cluster, as an executor like the pool of this machine."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ from typing import Any
 
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings
-from ratiobench.bench.running import provenance
+from ratiobench.bench.running.machine import collect
 from ratiobench.bench.running.pool import ExecutorLost, P, SpawnPool, T, WorkerLost
 from ratiobench.bench.storage.store import StoredResult
 from ratiobench.formulations.report import Termination
@@ -33,13 +29,11 @@ from ratiobench.online.referee.arrival_count import ArrivalCount
 
 POLL = 2.0  # Seconds between two looks at how many workers a cluster has
 CONNECT = 10.0  # Seconds to wait for a scheduler's answer
-_EVER = 1e9
-_ALL_MEMORY_MB = 2**30
 WORKERLESS = 300.0  # Seconds to wait for a first or a new worker of a cluster that has none
 
 
 def _find_scheduler(distributed: Any, address: str) -> None:
-    """Ask what is there, once; a client of `distributed` asks for ever where something else listens."""
+    """Ask what is there, once; a client of `distributed` asks for ever if something else listens."""
 
     async def ask() -> Any:
         comm = await distributed.core.connect(address, timeout=CONNECT)
@@ -58,22 +52,8 @@ def _find_scheduler(distributed: Any, address: str) -> None:
         raise ValueError(f"it is a {shorten(kind)}")
 
 
-def _briefly(error: Exception) -> str:
-    """An error of `distributed`, which can be pages long, in a few words."""
-    if isinstance(error, TimeoutError):
-        return f"nothing within {CONNECT:g} s"
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:160]
-
-
 class DaskCluster(Executor):
-    """The workers of a dask.distributed cluster.
-
-    A worker that dies costs nothing: the scheduler gives its piece to another one. A piece that takes more workers with
-    it than the scheduler allows (`distributed.scheduler.allowed-failures`, 3 by default) is lost, and it alone.
-
-    `limit`: seconds after which a piece is given up; None for no limit; `tell`: told, in a line, that there is no
-    worker; to be set by whoever shows the progress.
-    """
+    """The workers of a dask cluster; one that dies costs nothing unless a piece takes several with it."""
 
     def __init__(self, address: str, limit: float | None = None) -> None:
         try:
@@ -87,9 +67,9 @@ class DaskCluster(Executor):
             _find_scheduler(distributed, address)
             self._client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
         except Exception as error:  # distributed raises many kinds for what is no address or no scheduler
-            raise InputError(
-                "--dask", "", f"no dask scheduler answers at {shorten(address)}: {_briefly(error)}"
-            ) from None
+            why = f"{type(error).__name__}: {' '.join(str(error).split())}"[:160]  # it can be pages long
+            why = f"nothing within {CONNECT:g} s" if isinstance(error, TimeoutError) else why
+            raise InputError("--dask", "", f"no dask scheduler answers at {shorten(address)}: {why}") from None
         self.address, self.limit = address, limit
         self._executor: Executor = self._client.get_executor(pure=False)
         self.tell: Callable[[str], None] | None = None
@@ -122,11 +102,6 @@ class DaskCluster(Executor):
         )
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run the call on a worker, in a process of its own there.
-
-        The future raises what the call raises, `WorkerLost` if its process dies or runs into the limit, and
-        `ExecutorLost` if the cluster cannot run it.
-        """
         handed: Future[T] = Future()
         call = pickle.dumps(partial(fn, *args, **kwargs), pickle.HIGHEST_PROTOCOL)
         try:
@@ -137,26 +112,25 @@ class DaskCluster(Executor):
         return handed
 
     def count_of(self, future: Future[Any]) -> ArrivalCount | None:
-        """How far the online run of a piece is: not known of a cluster."""
         return None
 
     def _hand_over(self, done: Future[tuple[Any, Exception | None]], handed: Future[T]) -> None:
+        value: Any = None
+        error: Exception | None = None
         if done.cancelled():
-            handed.set_exception(self._gone())
-            return
-        lost = done.exception()
-        if lost is not None:
-            if type(lost).__name__ == "KilledWorker":
-                handed.set_exception(WorkerLost("the dask workers that were given this piece died, one after another"))
-            else:
-                problem = f"a dask worker cannot run ratiobench: {type(lost).__name__}: {lost}; install it there"
-                handed.set_exception(ExecutorLost(problem))
-            return
-        value, error = done.result()
-        if error is not None:
-            handed.set_exception(error)
+            error = self._gone()
+        elif (lost := done.exception()) is None:
+            value, error = done.result()
+        elif type(lost).__name__ == "KilledWorker":
+            error = WorkerLost("the dask workers that were given this piece died, one after another")
         else:
+            error = ExecutorLost(
+                f"a dask worker cannot run ratiobench: {type(lost).__name__}: {lost}; install it there"
+            )
+        if error is None:
             handed.set_result(value)
+        else:
+            handed.set_exception(error)
 
     def stop(self) -> None:
         """Leave the cluster at once; pieces that its workers have begun end there, and nobody waits for them."""
@@ -165,7 +139,6 @@ class DaskCluster(Executor):
         self._close()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster, after what was submitted is finished."""
         self._executor.shutdown(wait=wait)
         self._close()
 
@@ -176,48 +149,36 @@ class DaskCluster(Executor):
 
 Pool = SpawnPool | DaskCluster
 
-# In the workers.
-
 
 @lru_cache(maxsize=1)
 def hash_code() -> str:
     """Hash of what the numbers depend on: versions of our algorithms, solves and audits, and of the packages."""
-    ours = [
-        (
-            family.name,
-            family.audit_version,
-            family.solve_key(SolveSettings()),
-            [family.algorithm_key(entry.name) for entry in family.algorithms()],
-        )
-        for family in families().values()
-    ]
-    packages = sorted(provenance.collect()["packages"].items())
+    ours = []
+    for family in families().values():
+        algorithms = [family.algorithm_key(entry.name) for entry in family.algorithms()]
+        ours.append((family.name, family.audit_version, family.solve_key(SolveSettings()), algorithms))
+    packages = sorted(collect()["packages"].items())
     return hashlib.sha256(repr((ours, packages)).encode()).hexdigest()
 
 
 def run_piece(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Exception | None]:
-    """In a dask worker: what the call returns, or its exception."""
     if planned_by != hash_code():
         where = f"a dask worker cannot be used, on {platform.node()}"
         problem = "its version of ratiobench, or of a package, is not the one here: install the same, then restart it"
         return None, ExecutorLost(f"{where}: {problem}")
-    child = worker("piece")
+    child, ever, memory_mb = worker("piece"), 1e9, 2**30  # seconds; all memory
     if child.pid is None:
-        child.call("ratiobench.bench.running.work:load_imports", wall_seconds=_EVER, memory_mb=_ALL_MEMORY_MB)
-    reply = child.call(
-        "ratiobench.bench.running.cluster:answer_call", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB
-    )
+        child.call("ratiobench.bench.running.work:load_imports", wall_seconds=ever, memory_mb=memory_mb)
+    place = "ratiobench.bench.running.cluster:answer_call"
+    reply = child.call(place, call, wall_seconds=limit or ever, memory_mb=memory_mb)
     if reply.termination is None:
         return reply.value  # type: ignore[no-any-return]
-    reasons = {
-        Termination.TIMEOUT: f"ended at the limit of {limit or _EVER:g} s",
-        Termination.CRASH: "the worker process died",
-    }
+    reasons = {Termination.TIMEOUT: f"ended at the limit of {limit or ever:g} s"}
+    reasons[Termination.CRASH] = "the worker process died"
     return None, WorkerLost(reasons.get(reply.termination, reply.message))
 
 
 def answer_call(call: bytes) -> tuple[Any, Exception | None]:
-    """In the child process of a dask worker's thread: run the call. Machines are shared by threads, not by kernels."""
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     try:
@@ -228,7 +189,6 @@ def answer_call(call: bytes) -> tuple[Any, Exception | None]:
 
 
 def _explained(value: Any) -> Any:
-    """Failed pieces that miss a module say where it is missing."""
     if isinstance(value, tuple):
         return tuple(map(_explained, value))
     if isinstance(value, StoredResult) and "no module" in str(value.payload.get("reason", "")).lower():

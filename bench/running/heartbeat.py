@@ -1,4 +1,4 @@
-"""A command that is at work is never silent for long: what it does, and for how long, every few seconds."""
+"""A command at work says every few seconds what it does, and for how long."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ class Heartbeat:
             self._thread.join()
 
     def begin(self, what: str, *, again: bool = False) -> None:
-        """Another work begins, or `again` the same one is further; nothing is said of an empty text."""
         self._what, self._began = what, self._began if again else time.monotonic()
 
     def _remind(self) -> None:
@@ -55,36 +54,30 @@ _listening = threading.Event()
 
 
 def _find_compiling() -> str:
-    """The kernel that numba compiles in this process; empty when it compiles none, or began before the first call."""
-    event = sys.modules.get("numba.core.event")
+    """The kernel that numba compiles in this process; empty if it compiles none, or began before the first call."""
+    event: Any = sys.modules.get("numba.core.event")
     if event is None:
         return ""
     if not _listening.is_set():
+
+        class Listener(event.Listener):  # type: ignore[misc]
+            def on_start(self, event: Any) -> None:
+                function = event.data["dispatcher"].py_func
+                _compiling.append(f"{function.__module__}.{function.__qualname__}".removeprefix("ratiobench."))
+
+            def on_end(self, event: Any) -> None:
+                if _compiling:  # it may have begun before anybody listened
+                    _compiling.pop()
+
         _listening.set()
-        event.register("numba:compile", _make_listener(event))
+        event.register("numba:compile", Listener())
     try:
         return _compiling[0]
     except IndexError:  # another thread may have ended it
         return ""
 
 
-def _make_listener(event: Any) -> Any:
-    class Listener(event.Listener):  # type: ignore[misc]
-        def on_start(self, event: Any) -> None:
-            function = event.data["dispatcher"].py_func
-            _compiling.append(f"{function.__module__}.{function.__qualname__}".removeprefix("ratiobench."))
-
-        def on_end(self, event: Any) -> None:
-            if _compiling:  # it may have begun before anybody listened
-                _compiling.pop()
-
-    return Listener()
-
-
 def set_current(what: str, *, again: bool = False) -> None:
-    """From now on the innermost heartbeat says this; an empty text where something else tells what is at work.
-
-    `again`: the same work is further, and its seconds are counted on.
-    """
+    """What the heartbeat says from now on, or nothing; `again`: the same work is further, its seconds go on."""
     if Heartbeat.current is not None:
         Heartbeat.current.begin(what, again=again)

@@ -1,22 +1,27 @@
-"""What this machine has for us: cores and bytes that may be used."""
+"""What the numbers came from: the code's commit, versions of the packages, and the machine."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import os
+import platform
+import re
+import subprocess
 from pathlib import Path
+
+from ratiobench.instances.io.plugins import plugin_packages
 
 # Memory set aside for one worker with its solver process: a day with 7,200 tasks stays below it
 WORKER_BYTES = 2 * 2**30
 
 
 def usable_cores() -> int:
-    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def usable_bytes() -> int | None:
-    """Memory that is free for us, by the system and by the control group; None where neither can be asked."""
+    """Memory that is free for us, by the system and by the control group; None if neither can be asked."""
     sizes = []
     with contextlib.suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -31,6 +36,60 @@ def usable_bytes() -> int | None:
 
 
 def default_workers() -> int:
-    """One worker per core, fewer where memory is short."""
     free = usable_bytes()
     return max(1, usable_cores() if free is None else min(usable_cores(), free // WORKER_BYTES))
+
+
+def collect(isolation: str = "") -> dict[str, dict[str, str]]:
+    """Commit (`code`), versions (`packages`) and machine (`machine`), without names of hosts, users and folders."""
+    machine = _machine() | ({"isolation": isolation} if isolation else {})
+    return {"code": _code(), "packages": _packages(), "machine": machine}
+
+
+def _code() -> dict[str, str]:
+    """The commit of the checkout that this code is run from, and whether files differ from it; empty elsewhere."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return {}
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(root), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+
+    try:
+        folders = ("bench", "formulations", "instances", "online")
+        changed = git("status", "--porcelain", "--", *folders)
+        return {"commit": git("rev-parse", "HEAD"), "changed since": "yes" if changed else "no"}
+    except (OSError, subprocess.SubprocessError):  # no git, or a checkout of somebody else's
+        return {}
+
+
+def _packages() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        versions["ratiobench"] = importlib.metadata.version("ratiobench")
+    try:
+        required = importlib.metadata.requires("ratiobench") or []
+    except importlib.metadata.PackageNotFoundError:
+        required = ["highspy", "numba", "numpy", "ortools", "pandas", "pulp"]
+    for requirement in required:
+        match = re.match(r"[A-Za-z0-9._-]+", requirement)
+        if match:
+            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+                versions[match.group()] = importlib.metadata.version(match.group())
+    return versions | {f"plug-in {name}": version for name, version in plugin_packages().items()}
+
+
+def _machine() -> dict[str, str]:
+    machine = {
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": platform.processor() or platform.machine(),
+        "usable cores": str(usable_cores()),
+    }
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        machine["processor"] = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    free = usable_bytes()
+    if free is not None:
+        machine["free memory"] = f"{free / 2**30:.1f} GiB"
+    return machine

@@ -1,8 +1,4 @@
-"""Processes that run pieces of work, as a `concurrent.futures.Executor`; `cluster` has the same of a dask cluster.
-
-Both give each piece to a process that nothing else depends on, and give the same reasons for a piece that is lost, so
-that a table does not show where it was made.
-"""
+"""Processes that run pieces of work, as a `concurrent.futures.Executor`."""
 
 from __future__ import annotations
 
@@ -41,25 +37,19 @@ class WorkerLost(RuntimeError):
 
 
 class ExecutorLost(CommandError):
-    """Whatever runs the pieces is gone as a whole; the run cannot go on, and what was finished is kept."""
+    """Whatever runs the pieces is gone as a whole; what was finished is kept."""
 
 
 class SpawnPool(Executor):
-    """A pool of processes in which a dead process costs exactly the piece that it ran, and is replaced.
-
-    Each thread of the pool drives one process, which leads a process group: ending it ends the solver that it started,
-    and Ctrl-C in a terminal reaches the parent alone.
-
-    `limit`: seconds after which a piece is given up and its process killed, without those in which it was made ready
-    (`ratiobench.formulations.timing`); None for no limit.
-    """
+    """A pool of processes in which a dead process costs exactly the piece that it ran, and is replaced."""
 
     def __init__(self, workers: int, limit: float | None = None) -> None:
-        self.workers, self.limit = workers, limit
+        self.workers, self.limit = workers, limit  # in seconds, without those that `timing` excludes
         self._context, self._stopped, self._lock = _context(), False, threading.Lock()
         self._waiting: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._processes: set[_Process] = set()
         self._at_work: dict[Future[Any], _Process] = {}
+        # Each drives one process, which leads a process group: ending it ends the solver that it started.
         self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(workers)]
         for thread in self._threads:
             thread.start()
@@ -69,13 +59,12 @@ class SpawnPool(Executor):
         return self.workers
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run the call in one of the processes; the future raises `WorkerLost` if that process dies."""
         future: Future[T] = Future()
         self._waiting.put((future, partial(fn, *args, **kwargs)))
         return future
 
     def count_of(self, future: Future[Any]) -> ArrivalCount | None:
-        """How far the online run of a piece is; None where it does none, or has not begun it."""
+        """How far the online run of a piece is; None if it does none, or has not begun it."""
         process = self._at_work.get(future)
         count = ArrivalCount(*map(int, process.count)) if process is not None else None
         return count if count is not None and count.arrivals else None
@@ -121,7 +110,6 @@ class SpawnPool(Executor):
             process.join()
 
     def stop(self) -> None:
-        """End all processes at once, with whatever they run."""
         with self._lock:
             self._stopped = True
             for process in self._processes:
@@ -178,7 +166,6 @@ class _Process:
         return value  # type: ignore[no-any-return]
 
     def kill(self) -> None:
-        """End it with all that it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 with contextlib.suppress(ProcessLookupError):  # it leads no group yet
@@ -208,11 +195,8 @@ def _work(pipe: Any, cores: int, left_out: Any, count: Any, environment: dict[st
 
 
 def _prepare(cores: int, left_out: Any, count: Any, environment: dict[str, str]) -> None:
-    """Lead a process group, share the cores fairly, and die with the parent, however that dies.
-
-    The environment is the parent's of now: the server that the process was forked from may be older.
-    """
-    os.environ.clear()
+    """Lead a process group, share the cores fairly, and die with the parent, however that dies."""
+    os.environ.clear()  # the server that the process was forked from may be older than the parent's environment
     os.environ.update(environment)
     importlib.invalidate_caches()
 
@@ -243,10 +227,7 @@ def _prepare(cores: int, left_out: Any, count: Any, environment: dict[str, str])
 
 
 def _context() -> Any:
-    """Processes forked from a server that has loaded what every worker needs, and nothing else; spawned without Linux.
-
-    A spawned worker spends 0.7 s of a core on these imports.
-    """
+    """Processes forked from a server that has loaded what every worker needs; spawned elsewhere, 0.7 s a worker."""
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -256,10 +237,7 @@ def _context() -> Any:
 
 @contextlib.contextmanager
 def hide_main_module() -> Iterator[None]:
-    """Processes started inside do not run the parent's main module again.
-
-    Our workers need nothing of it, and a script or a notebook need not be written so that it can be run twice.
-    """
+    """Processes started inside do not run the parent's main module again, so that scripts need no main guard."""
     main = sys.modules["__main__"]
     with _main_module:
         entries: dict[str, Any] = {n: vars(main).pop(n) for n in ("__file__", "__spec__") if n in vars(main)}
@@ -271,11 +249,8 @@ def hide_main_module() -> Iterator[None]:
 
 
 def _shield_from_interrupts() -> None:
-    """Processes started by this thread inherit the blocked signal: Ctrl-C is for the parent to handle.
-
-    The tracker of shared resources comes first: the thread that starts it has the signal unblocked afterwards, and the
-    server that workers are forked from would print a traceback if Ctrl-C came while it is loaded.
-    """
+    """Processes started by this thread inherit the blocked signal: Ctrl-C is for the parent to handle."""
     if hasattr(signal, "pthread_sigmask"):
+        # The tracker first: whoever starts it has the signal unblocked, and Ctrl-C while it is loaded would be printed.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -1,4 +1,4 @@
-"""How far a run is: a bar in a terminal, else a line every few seconds."""
+"""Progress of a run: a bar in a terminal, else a line every few seconds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ SHOWN = 4  # Pieces at work that are named
 
 
 class Progress:
-    """Progress of a run in pieces of work, those found in the store included.
-
-    `quiet`: print nothing but warnings; `stream`: where to; standard error by default.
-    """
+    """Progress in pieces of work, those found in the store included; if `quiet`, warnings alone."""
 
     def __init__(self, total: int, quiet: bool = False, stream: TextIO | None = None) -> None:
         self._stream, self.quiet = sys.stderr if stream is None else stream, quiet
@@ -51,12 +48,10 @@ class Progress:
         self._bar.update()
 
     def line(self, text: str) -> None:
-        """A line of its own, above the bar if there is one."""
         if not self.quiet:
             self.warn(text)
 
     def warn(self, text: str) -> None:
-        """A line of its own in any case."""
         self._said = time.monotonic()
         with self._bar.external_write_mode(self._stream):
             print(text, file=self._stream, flush=True)
@@ -66,7 +61,7 @@ class Progress:
 
 
 def clock(seconds: float) -> str:
-    """A time for reading: seconds up to 100, then minutes and seconds, from 100 minutes on hours."""
+    """Seconds up to 100, then minutes and seconds, from 100 minutes on hours."""
     whole = round(seconds)
     if whole < 100:
         return f"{whole} s"

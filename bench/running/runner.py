@@ -10,7 +10,7 @@ import math
 import shlex
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -27,10 +27,10 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families, require_algorithms
 from ratiobench.bench.family.standard import StoredRun, find_certificate, read_runs, read_set
 from ratiobench.bench.family.suite import Case, Study, Suite, is_informed
-from ratiobench.bench.running import provenance, work
+from ratiobench.bench.running import work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.machine import default_workers, usable_cores
+from ratiobench.bench.running.machine import collect, default_workers, usable_cores
 from ratiobench.bench.running.pool import ExecutorLost, SpawnPool
 from ratiobench.bench.running.progress import MAKING, Progress, clock
 from ratiobench.bench.storage.store import STORE, UNAUDITED, Store, StoredCase, StoredResult
@@ -55,8 +55,6 @@ _ISOLATED = {BUBBLEWRAP: "isolated", LANDLOCK: f"isolated by {LANDLOCK}"}
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How to run a suite: which cases, with which algorithms, where to, by whom, with how much work."""
-
     only: tuple[str, ...] = ()  # only, rows: patterns; tier: names of groups
     tier: tuple[str, ...] = ()
     scale: str = "full"
@@ -76,12 +74,10 @@ class RunOptions:
     fresh: bool = False
     retry_failed: bool = False
     quiet: bool = False
-    # what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
-    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)  # classes and objects by their names
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The algorithms that are named, in the order in which they are run."""
         return tuple(dict.fromkeys((*self.algorithms, *self.add)))
 
     def context(self, family: Family) -> RunContext:
@@ -89,7 +85,7 @@ class RunOptions:
         return RunContext(isolate=isolate, own=self.own, hidden=(str(self.out.absolute()),))
 
     def as_words(self) -> list[str]:
-        """The options on which figures depend, where they are not at their defaults, as words of a command."""
+        """The options on which figures depend, if they are not at their defaults, as words of a command."""
         words: list[str] = []
         for option in fields(self):
             value = getattr(self, option.name)
@@ -129,8 +125,6 @@ class _Piece:
 
 @dataclass(slots=True)
 class _Sweep:
-    """The state of one run."""
-
     family: Family
     store: Store
     folder: Path
@@ -153,10 +147,10 @@ class _Sweep:
     shown: bool = False  # a table was printed
     began: float = field(default_factory=time.monotonic)
 
-    # 1. What there is to do: an instance, then OPT and what the solvers answer, then runs and studies.
-
     def plan(self, case: Case) -> None:
-        """Queue the generation of a case; the rest follows from what it turns out to be."""
+        solve_key = self.family.solve_key(case.solve)
+        if case.certificate:
+            solve_key = f"{CERTIFICATE}{sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
         stored = StoredCase(
             name=case.name,
             group=case.group,
@@ -165,7 +159,7 @@ class _Sweep:
             describe={},
             algorithms=[(name, self._key(name)) for name in case.algorithms],
             solve=asdict(case.solve),
-            solve_key=self._reference_key(case),
+            solve_key=solve_key,
             audits=self.family.audit_version if self.audited else UNAUDITED,
             prior_recipe=case.prior,
             history_recipe=case.history,
@@ -185,7 +179,6 @@ class _Sweep:
         self.planned.append(_Piece(stored, GENERATE, MAKING, "", call))
 
     def _made(self, case: StoredCase, result: work.GeneratedInstance) -> None:
-        """Write the instance, and plan OPT and the answers of the solvers."""
         for made in filter(None, (result, result.prior, result.history)):
             path = self.path(made.instance)
             if not path.exists() or read_bytes(path)[0] != made.data:
@@ -199,14 +192,16 @@ class _Sweep:
         self.store.put_case(position, known)
         self._advance(known, result.seconds)
 
-        if planned.certificate:
-            call = partial(self._certify, known, planned.certificate)
-        else:
-            call = partial(self._call, work.solve, known, planned.solve, known.solve_key)
+        def call() -> partial[Any]:
+            if not planned.certificate:
+                return self._call(work.solve, known, planned.solve, known.solve_key)
+            proof, _ = read_bytes(find_certificate(planned.certificate))
+            return self._call(work.certify, known, planned.certificate, proof, known.solve_key)
+
         self._add(_Piece(known, OPT_STAGE, OPT, known.solve_key, call))
         if self.solvers_key:
-            call = partial(self._call, work.solve_printed, known, known.solvers_key)
-            self._add(_Piece(known, SOLVERS, SOLVERS, known.solvers_key, call))
+            answers = partial(self._call, work.solve_printed, known, known.solvers_key)
+            self._add(_Piece(known, SOLVERS, SOLVERS, known.solvers_key, answers))
 
     def _measure(self, case: StoredCase, reference: StoredResult) -> None:
         """Plan the runs with their audits, and the studies, of a case whose OPT is known."""
@@ -214,7 +209,6 @@ class _Sweep:
             audit_key = case.audit_key(key)
             own = {path: user for path, user in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
             terms = replace(self.terms, own=own, repetition=repetition)
-
             call = partial(self._play, work.measure, case, name, name, key, audit_key, reference, terms, self.audited)
             piece = _Piece(case, AUDIT, name, audit_key, call, slow=self.family.is_slow(name))
             self._add(piece, self._known_run(case, name, key, audit_key))
@@ -227,9 +221,6 @@ class _Sweep:
         data, _ = read_bytes(self.path(case.instance))
         return partial(work_of, self.family.name, data, case.instance, *args)
 
-    def _certify(self, case: StoredCase, source: str) -> partial[Any]:
-        return self._call(work.certify, case, source, read_bytes(find_certificate(source))[0], case.solve_key)
-
     def _play(self, work_of: Callable[..., Any], case: StoredCase, algorithm: str, *args: Any) -> partial[Any]:
         """The same with the file of the case's prior or history, if the algorithm asks for it."""
         asked = case.find_prior(is_informed(algorithm))
@@ -237,7 +228,6 @@ class _Sweep:
         return partial(self._call(work_of, case, *args), prior=prior)
 
     def _known_run(self, case: StoredCase, name: str, key: str, audit_key: str) -> list[StoredResult]:
-        """A run and its audit from the store, or from those that are stored with a standard set; empty: not known."""
         online = self.store.get(ONLINE, case.instance, key)
         audit = self.store.get(AUDIT, case.instance, audit_key)
         if online is not None and self.rerun and online.ok and online.payload["seconds"] is None:
@@ -250,11 +240,6 @@ class _Sweep:
             self.store.put(online, audit)
         return [online, audit] if online is not None and audit is not None else []
 
-    def _reference_key(self, case: Case) -> str:
-        if case.certificate:
-            return f"{CERTIFICATE}{sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
-        return self.family.solve_key(case.solve)
-
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key, with its solver's version; one's own in a sandbox is kept apart."""
         isolated = _ISOLATED.get(str(self.terms.isolate), "") if self.family.runs_user_code(algorithm) else ""
@@ -263,8 +248,6 @@ class _Sweep:
 
     def path(self, instance: str) -> Path:
         return self.folder / f"{instance}.json.gz"
-
-    # 2. From one piece to the next.
 
     def _add(self, piece: _Piece, known: Sequence[StoredResult] | None = None) -> None:
         """Queue a piece, unless its results are stored, or those of one with the same content are awaited."""
@@ -292,7 +275,6 @@ class _Sweep:
             self._arrived(other, made, None)
 
     def _lost(self, piece: _Piece, error: BaseException) -> None:
-        """A piece has failed in a way that its function could not catch."""
         case = piece.case
         if piece.stage == GENERATE:
             self.store.put_case([other.name for other in self.cases].index(case.name), case)
@@ -332,8 +314,6 @@ class _Sweep:
             if table := _case_table(self.family, self.store, case.name):
                 self.progress.line(f"\n{table}\n")
 
-    # 3. The order.
-
     def next(self, at_work: Collection[_Piece] = ()) -> _Piece | None:
         """The next piece, while these are at work; None if there is none.
 
@@ -363,7 +343,7 @@ class _Sweep:
         return piece
 
     def drain(self, pool: Pool) -> None:
-        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded."""
+        """Work until nothing is left; workers have at most one piece each, so memory stays bounded."""
         at_work: dict[Future[Any], tuple[_Piece, float]] = {}
         while self.planned or self.queue or at_work:
             while len(at_work) < pool.parallel():
@@ -393,9 +373,7 @@ class _Sweep:
 
 
 def _case_table(family: Family, store: Store, name: str) -> str:
-    """The table of a case that is done, as the report prints it; empty where it prints none."""
-    from ratiobench.bench.report.answer import list_sweep_groups  # with pandas
-    from ratiobench.bench.report.rows import results_text
+    from ratiobench.bench.report.rows import list_sweep_groups, results_text  # with pandas
     from ratiobench.bench.results.read import read_results
 
     results = read_results(store)
@@ -407,7 +385,6 @@ def _case_table(family: Family, store: Store, name: str) -> str:
 
 
 def _count_pieces(case: Case, repeats: Mapping[str, int], crosscheck: bool) -> int:
-    """Pieces of work in a case: the instance, OPT, several solvers' answers, every run with its audit, studies."""
     return 2 + crosscheck + sum(repeats.get(name, 1) for name in case.algorithms) + len(case.studies)
 
 
@@ -428,7 +405,6 @@ def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
 
 
 def filter_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
-    """The cases whose names fit one of the patterns, of one of the tiers (groups); all, where there is none."""
     known = dict.fromkeys(case.group for case in suite.cases)
     for tier in tiers:
         require_known(tier, known, "--tier")
@@ -451,7 +427,6 @@ def _require_fitting(option: str, patterns: Sequence[str], names: Sequence[str],
 
 
 def _filter_rows(suite: Suite, options: RunOptions) -> list[Case]:
-    """The cases that the options choose, with those algorithms and studies whose names fit `--rows`, if any do."""
     cases, patterns = filter_cases(suite, options.only, options.tier), options.rows
     names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
     _require_fitting("--rows", patterns, names, f"algorithm of {suite.name}")
@@ -467,7 +442,6 @@ def _filter_rows(suite: Suite, options: RunOptions) -> list[Case]:
 
 
 def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
-    """The cases that are to be run, with what the options add to them."""
     if options.algorithms and options.rows:
         problem = "chooses of the suite's algorithms, of which none runs beside those of --algorithm"
         raise InputError("--rows", "", f"{problem}; --add NAME runs one beside them")
@@ -500,7 +474,6 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
 
 
 def _no_other_day(suite: Suite, chosen: Sequence[Case], name: str) -> str:
-    """Why no chosen case can have a row of the algorithm, and what can."""
     if len(chosen) == 1:
         problem = f"the case {chosen[0].name} of {suite.name} has no other day"
     else:
@@ -512,10 +485,7 @@ def _no_other_day(suite: Suite, chosen: Sequence[Case], name: str) -> str:
 
 
 def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
-    """The rows of the command that are left out, since a case has no other day: a line per algorithm.
-
-    Suites leave out such rows as well, where a case has no earlier day.
-    """
+    """A line for each algorithm of the command that cases without another day cannot have."""
     chosen = _filter_rows(suite, options)
     lines = []
     for name in options.named:
@@ -528,7 +498,7 @@ def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
 
 
 def require_shown(suite: Suite, added: Sequence[str]) -> None:
-    """That the figures of a file show algorithms that are run; `added` are those of the command."""
+    """Refuse figures of a file with algorithms that are not run; `added` are those of the command."""
     known = dict.fromkeys([*(name for case in suite.cases for name in case.all_algorithms), *added])
     for j, plot in enumerate(suite.plots if suite.file else ()):
         named = {
@@ -561,10 +531,7 @@ def scale_suite(suite: Suite, scale: str) -> Suite:
 
 
 def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
-    """Run what is missing of a suite, into the store of the folder.
-
-    Returns seconds of this run by the clock: ``run``.
-    """
+    """Run what is missing of a suite, into the store of the folder; the seconds of this run by the clock: ``run``."""
     started = time.monotonic()
     suite = scale_suite(suite, options.scale)
     cases = choose_cases(suite, options)
@@ -602,7 +569,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 stored |= {} if options.rerun or audited or repeats else read_runs(read_set(name))
             if options.fresh or options.retry_failed:
                 store.clear(failed_only=not options.fresh)
-            made_by = {"workers": pool.parallel(), "provenance": provenance.collect(isolation)}
+            made_by = {"workers": pool.parallel(), "provenance": collect(isolation)}
             store.begin(_describe(family, suite, options) | made_by, [case.name for case in cases])
             solvers_key = family.printed_key() if suite.crosscheck else ""
             total = sum(_count_pieces(case, repeats, bool(solvers_key)) for case in cases)
@@ -611,7 +578,9 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 progress.warn(f"ratiobench: {make_printable(note, 500)}")
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
-            terms = replace(terms, hidden=(*terms.hidden, *_folders(suite, cases)))
+            given = {path for case in cases for path in work.paths_of(case.recipe, case.prior, case.history)}
+            folders = {str(Path(path).absolute().parent) for path in (*given, *filter(None, [suite.file]))}
+            terms = replace(terms, hidden=(*terms.hidden, *sorted(folders)))
             about = family, store, folder, progress, terms, repeats, audited, solvers_key, stored, options.rerun
             sweep = _Sweep(*about, cases)
             with run_context(terms):
@@ -649,31 +618,20 @@ def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, An
     return about | ({"rows": list(rows)} if rows else {})
 
 
-def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:
-    """The folders of the suite's own file and of the files that its recipes name."""
-    given = {path for case in cases for path in work.paths_of(case.recipe, case.prior, case.history)}
-    return tuple(sorted({str(Path(path).absolute().parent) for path in (*given, *filter(None, [suite.file]))}))
-
-
 def command(suite: Suite, options: RunOptions) -> str:
-    """The command that makes the same table anywhere: what is run, and not where or by whom."""
     words = ["python", "-m", "ratiobench", "run", Path(suite.file).name or suite.name]
     words += [word for name in suite.over for word in ("--over", name)]
     return shlex.join([*words, *options.as_words()])
 
 
 def find_folder(out: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()) -> Path:
-    """The folder of the results, where none is named ``results/SUITE``.
-
-    At the small scale the folder is ``results/SUITE-small``, over axes of a sweep ``results/SUITE-AXIS-...``.
-    """
+    """The folder of the results: ``results/SUITE[-AXIS...][-small]`` if none is named."""
     return out or Path("results") / "-".join([suite, *over, *([scale] if scale != SCALES[0] else [])])
 
 
 def generate_suite(
     family: Family, suite: Suite, out: Path, only: Sequence[str] = (), tiers: Sequence[str] = ()
 ) -> list[Mapping[str, Any]]:
-    """Write the instance files of a suite, or of the cases that fit a pattern, one per case, named after it."""
     written: list[Mapping[str, Any]] = []
     with fill_folder(out) as beside:
         for case in filter_cases(suite, only, tiers):
@@ -690,10 +648,7 @@ def generate_suite(
 
 
 def compile_kernels(chosen: Mapping[str, Collection[str] | None]) -> None:
-    """Compile and cache the kernels of OPT, of these algorithms of each family (None: of all) and of their audits.
-
-    Calls are made in any order: a kernel that two processes need is compiled by one of them.
-    """
+    """Compile and cache the kernels of OPT, of these algorithms of each family (None: of all) and of their audits."""
     began, cores = time.monotonic(), usable_cores()
     parts = [(name, names, part) for name, names in chosen.items() for part in families()[name].compilations(names)]
     progress = Progress(len(parts))

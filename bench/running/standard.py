@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import shlex
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,25 +15,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ratiobench.bench.family import standard as sets
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.standard import (
-    Entry,
-    First,
-    Record,
-    StandardSet,
-    StoredRun,
-    interval_of,
-    read_runs,
-    read_set,
-    suite_of,
-    write_runs,
-)
 from ratiobench.bench.family.suite import SolveSettings
-from ratiobench.bench.running.machine import usable_cores
+from ratiobench.bench.running.machine import collect, usable_cores
 from ratiobench.bench.running.pool import SpawnPool
-from ratiobench.bench.running.provenance import collect
 from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.storage.payload import format_error, json_number
 from ratiobench.bench.storage.store import STORE, Store
@@ -44,15 +32,7 @@ from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import make_folder, read_bytes, write_atomically, write_text
 
 
-class EntryCheck(NamedTuple):
-    """What came of the check of an entry: the first thing that is wrong, empty where all is as claimed."""
-
-    name: str
-    problem: str
-    seconds: float
-
-
-def make_entry(entry: Entry) -> tuple[Family, Any]:
+def make_entry(entry: sets.Entry) -> tuple[Family, Any]:
     """The instance of an entry, whose content is what the set says."""
     family = families().get(entry.family)
     if family is None:
@@ -65,52 +45,50 @@ def make_entry(entry: Entry) -> tuple[Family, Any]:
     return family, instance
 
 
-def read_certificate(chosen: StandardSet, entry: Entry, record: Record) -> tuple[bytes, str]:
-    """The file of an entry's certificate, and its name; InputError where it is not the one of the record."""
+def read_certificate(chosen: sets.StandardSet, entry: sets.Entry, record: sets.Record) -> tuple[bytes, str]:
+    """The file of an entry's certificate, which is the one of the record, and its name."""
     data, source = read_bytes(chosen.certificate(entry))
     if (digest := sha256(data).hexdigest()) != record.certificate:
         raise InputError(source, "", f"SHA-256 {digest}, not {record.certificate} as the manifest says")
     return data, source
 
 
-def check_entry(chosen: StandardSet, entry: Entry) -> EntryCheck:
-    """Make the instance, and check its certificate and everything that the manifest says of it."""
-    began = time.perf_counter()
-
-    def done(problem: str) -> EntryCheck:
-        return EntryCheck(entry.name, problem, time.perf_counter() - began)
-
+def check_entry(chosen: sets.StandardSet, entry: sets.Entry) -> str:
+    """The first thing that is wrong with an entry, empty if all is as the manifest says."""
+    if entry.best is None:
+        return "no certificate"
     try:
-        if entry.best is None:
-            return done("no certificate")
         data, source = read_certificate(chosen, entry, entry.best)
         if not entry.instance:
-            return done("instance: the manifest has no SHA-256 of its content")
+            return "instance: the manifest has no SHA-256 of its content"
         family, instance = make_entry(entry)
         report = family.read_certified(instance, family.load_document(instance, data, source), source)
-        for end, claimed in zip(("lower", "upper"), interval_of(entry.best), strict=True):
-            if getattr(report, end) != claimed:
-                return done(f"{end}: {claimed} in the manifest, {getattr(report, end)} in the certificate")
     except InputError as error:
-        return done(str(error))
+        return str(error)
     except Exception as error:  # a failure of ours, told like the others
-        return done(format_error(error))
-    return done("")
+        return format_error(error)
+    for end, claimed in zip(("lower", "upper"), sets.interval_of(entry.best), strict=True):
+        if getattr(report, end) != claimed:
+            return f"{end}: {claimed} in the manifest, {getattr(report, end)} in the certificate"
+    return ""
 
 
-def check_set(chosen: StandardSet, entries: Sequence[Entry], workers: int | None) -> Iterator[EntryCheck]:
-    """Check entries side by side, large ones first; as they get done."""
+def check_set(
+    chosen: sets.StandardSet, entries: Sequence[sets.Entry], workers: int | None
+) -> Iterator[tuple[str, str]]:
+    """Check entries side by side, large ones first; (name, problem) as they get done."""
     sizes = {file.name: file.stat().st_size for file in chosen.folder.glob("*")}
     order = sorted(entries, key=lambda entry: -sizes.get(chosen.certificate(entry).name, 0))
     with SpawnPool(min(workers or usable_cores(), max(1, len(order)))) as pool:
-        for future in as_completed([pool.submit(check_entry, chosen, entry) for entry in order]):
-            yield future.result()
+        futures = {pool.submit(check_entry, chosen, entry): entry.name for entry in order}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
 
 
 class Improvement(NamedTuple):
     """The set afterwards, the interval before (None: there was none) and after, and which ends moved."""
 
-    chosen: StandardSet
+    chosen: sets.StandardSet
     before: tuple[Exact, Exact] | None
     after: tuple[Exact, Exact]
 
@@ -119,11 +97,10 @@ class Improvement(NamedTuple):
         return self.before != self.after
 
 
-def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Callable[[str], None]) -> Improvement:
-    """Search on from the best known solution; a certificate is replaced by a better one that was verified, only.
-
-    The better of both upper ends and of both lower ends make the new one, whoever found them.
-    """
+def improve(
+    chosen: sets.StandardSet, entry: sets.Entry, settings: SolveSettings, tell: Callable[[str], None]
+) -> Improvement:
+    """Search on from the best known solution; a certificate is replaced by a better one that was verified, only."""
     tell(f"{entry.name}: making the instance")
     family, instance = make_entry(entry)
     known: SolveReport | None = None
@@ -155,7 +132,7 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     settled = " --effort " + str(settings.effort) if settings.seconds is None else f" --seconds {settings.seconds:g}"
     settled += f" --gap {settings.gap:g}" if settings.gap else ""
     machine = collect()["machine"]
-    record = Record(
+    record = sets.Record(
         lower=json_number(after[0]),
         upper=json_number(after[1]),
         certificate=sha256(content).hexdigest(),
@@ -166,13 +143,15 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     )
     first = entry.first
     if first is None and known is None:
-        first = First(record.lower, record.upper, record.seconds)
+        first = sets.First(record.lower, record.upper, record.seconds)
     described = family.describe(instance)
     size = {name: described[name] for name in dict.fromkeys((*family.size, "load")) if name in described}
     improved = msgspec.structs.replace(entry, instance=family.identity(instance), size=size, first=first, best=record)
     make_folder(chosen.folder)
     write_atomically(chosen.certificate(entry), content)
-    changed = read_set(chosen.path).replace_entry(improved)  # another process may have written it meanwhile
+    changed = sets.read_set(chosen.path)  # another process may have written it meanwhile
+    entries = tuple(improved if each.name == entry.name else each for each in changed.entries)
+    changed = replace(changed, entries=entries)
     changed.write()
     if before != after:
         changed.add_to_history(improved)
@@ -195,56 +174,49 @@ def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping
 
 
 def store_runs(
-    chosen: StandardSet, entries: Sequence[Entry], folder: Path, workers: int | None, tell: Callable[[str], None]
-) -> Mapping[str, int]:
-    """Run all shipped algorithms on the entries and store the runs with the set; how many runs each family has.
-
-    Results are kept in the folder, so that an interrupted command goes on where it stopped. Algorithms that ask for
-    what an entry does not have, such as prices from a file, have no run.
-    """
-    stored = dict(read_runs(chosen))
+    chosen: sets.StandardSet,
+    entries: Sequence[sets.Entry],
+    folder: Path,
+    workers: int | None,
+    tell: Callable[[str], None],
+) -> dict[str, int]:
+    """Run all shipped algorithms on the entries and store the runs with the set; how many runs each family has."""
+    stored = dict(sets.read_runs(chosen))
     counts = {}
     for name in dict.fromkeys(entry.family for entry in entries):
         family = families()[name]
-        suite = suite_of(chosen, name, family.day_before)
+        suite = sets.suite_of(chosen, name, family.day_before)
         assert suite is not None  # the family has entries
         policies = () if family.evaluation is None else family.evaluation.policies
         algorithms = dict.fromkeys((*chosen.algorithms.get(name, ()), *policies))
-        for algorithm in family.algorithms():
+        for each in family.algorithms():
             with contextlib.suppress(InputError):  # it needs something named
-                family.validate_algorithm(algorithm.name)
-                algorithms[algorithm.name] = None
+                family.validate_algorithm(each.name)
+                algorithms[each.name] = None
         only = tuple(entry.name for entry in entries if entry.family == name)
         out = folder / name
         tell(f"{len(algorithms)} algorithms of {name} on {len(only)} instances")
-        options = RunOptions(
-            algorithms=tuple(algorithms), only=only, audits=False, rerun=True, out=out, workers=workers
-        )
-        run_suite(family, suite, options)
-        made = [run for run in _runs_of(out) if run.entry in only]
+        terms: dict[str, Any] = {"audits": False, "rerun": True, "out": out, "workers": workers}
+        run_suite(family, suite, RunOptions(algorithms=tuple(algorithms), only=only, **terms))
         stored = {address: run for address, run in stored.items() if run.entry not in only}
-        stored |= {(run.entry, run.algorithm): run for run in made}
-        counts[name] = len(made)
-    write_runs(chosen, stored.values())
+        before = len(stored)
+        with Store.open(out / STORE, create=False) as store:
+            for case in (case for case in store.cases() if case.name in only):
+                for algorithm, key in case.algorithms:
+                    run = store.get("online", case.instance, key)
+                    audit = store.get("audit", case.instance, case.audit_key(key))
+                    if run is not None and run.ok and audit is not None:
+                        payload, measures = {**run.payload, "seconds": None}, audit.payload.get("measures", {})
+                        made = sets.StoredRun(case.name, case.instance, algorithm, key, payload, measures)
+                        stored[case.name, algorithm] = made
+        counts[name] = len(stored) - before
+    sets.write_runs(chosen, stored.values())
     return counts
 
 
-def _runs_of(folder: Path) -> Iterator[StoredRun]:
-    """The runs of a folder of results that did not fail."""
-    with Store.open(folder / STORE, create=False) as store:
-        for case in store.cases():
-            for algorithm, key in case.algorithms:
-                run = store.get("online", case.instance, key)
-                audit = store.get("audit", case.instance, case.audit_key(key))
-                if run is not None and run.ok and audit is not None:
-                    measures = audit.payload.get("measures", {})
-                    yield StoredRun(
-                        case.name, case.instance, algorithm, key, {**run.payload, "seconds": None}, measures
-                    )
-
-
-def fetch(chosen: StandardSet, entries: Sequence[Entry], folder: Path, tell: Callable[[str], None]) -> list[Path]:
-    """Write the instances' files and their certificates into a folder; each is checked against the set first."""
+def fetch(
+    chosen: sets.StandardSet, entries: Sequence[sets.Entry], folder: Path, tell: Callable[[str], None]
+) -> list[Path]:
     make_folder(folder)
     written = []
     for entry in entries:

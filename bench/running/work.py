@@ -36,26 +36,20 @@ listener: Tell | None = None
 
 
 def load_imports() -> None:
-    """In a new process: load what every piece needs. What fails here fails again, with its reason, in the piece."""
+    """What fails here fails again, with its reason, in the piece."""
     with contextlib.suppress(Exception):
         families()
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedInstance:
-    """A generated instance: its hash, its gzipped file, the family's figures about it, and the seconds it took.
-
-    `prior` and `history` are the other instances that were asked for with it, `notes` what must be known of how it was
-    made.
-    """
-
-    instance: str
-    data: bytes
-    describe: Mapping[str, Any]
-    seconds: float
-    prior: GeneratedInstance | None = None
+    instance: str  # SHA-256 of its content
+    data: bytes  # its file, gzipped
+    describe: Mapping[str, Any]  # the family's figures about it
+    seconds: float  # that it took, with those of prior and history
+    prior: GeneratedInstance | None = None  # prior, history: others that were asked for with it
     history: GeneratedInstance | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what must be known of how it was made
 
 
 def make(
@@ -79,22 +73,15 @@ def make(
 
 
 def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
-    """The files that recipes name, by path: instances may be made on a machine that does not have them.
-
-    ``{"kind": "file", "path": PATH}`` is the instance in a file, of any family; ``{"kind": "joined", "recipes":
-    [...]}`` are several, one after another in time, as one instance.
-
-    What cannot be read is not there: whoever makes the instance says so.
-    """
+    """The files that recipes name, by path: instances may be made on a machine that does not have them."""
     files: dict[str, bytes] = {}
     for path in paths_of(*recipes):
-        with contextlib.suppress(InputError):
+        with contextlib.suppress(InputError):  # whoever makes the instance says so
             files[path] = files.get(path) or read_bytes(path)[0]
     return files
 
 
 def paths_of(*recipes: Mapping[str, Any] | None) -> list[str]:
-    """The instance files that recipes name."""
     paths: list[str] = []
     for recipe in recipes:
         if recipe is not None and recipe.get("kind") == "file":
@@ -146,16 +133,12 @@ def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key:
 
 
 def _encoded(family: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
-    """The report as JSON values, and its solution as a gzipped document."""
     document = json.dumps(family.solution_document(report.solution)).encode()
     return report_payload(report), gzip.compress(document, compresslevel=6, mtime=0)
 
 
 def certify(family: str, data: bytes, identity: str, source: str, certificate: bytes, key: str) -> StoredResult:
-    """The interval of a shipped certificate, believed only after the checker's word; else a failed piece.
-
-    A good word is kept on disk, for these bytes of the instance and of the certificate and this code of the checker.
-    """
+    """The interval of a shipped certificate after the checker's word, which a disk keeps for these bytes and code."""
 
     def verify(contract: Family) -> tuple[dict[str, Any], bytes]:
         checker = "ratiobench.formulations"
@@ -178,8 +161,6 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
 
 
 def solve_printed(family: str, data: bytes, identity: str, key: str) -> StoredResult:
-    """The program as its paper prints it, by each solver."""
-
     def answer(contract: Family) -> tuple[dict[str, Any], None]:
         return {"answers": [row.document() for row in contract.solve_printed(_instance(family, data))]}, None
 
@@ -259,7 +240,7 @@ def study(
 
 
 def _same_code(family: Family, algorithm: str, key: str) -> None:
-    """The algorithm here is the one that the run was planned with; anyone's own may have been edited since."""
+    """The algorithm is the one that the run was planned with; a user's may have been edited since."""
     with excluded_from_timing():  # its module is loaded; anyone's own is built once
         family.validate_algorithm(algorithm)
         here = family.algorithm_key(algorithm)
@@ -268,7 +249,6 @@ def _same_code(family: Family, algorithm: str, key: str) -> None:
 
 
 def make_failed(stage: str, identity: str, key: str, error: BaseException | str, seconds: float = 0.0) -> StoredResult:
-    """A failed piece with its reason in one line."""
     payload = {"reason": format_error(error)}
     if isinstance(error, BaseException):
         payload["traceback"] = "".join(traceback.format_exception(error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -15,58 +15,39 @@ if TYPE_CHECKING:
 
 
 def format_error(error: BaseException | str, limit: int = 300) -> str:
-    """An error as one line of text that is safe to print."""
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     return make_printable(text, limit)
 
 
 def report_payload(report: SolveReport) -> dict[str, Any]:
-    """A solve report as JSON values, without the solution."""
-    return {
-        "status": report.status.value,
-        "lower": json_number(report.lower),
-        "upper": json_number(report.upper),
-        "proof": report.proof.value,
-        "formulation": report.formulation,
-        "backend": report.backend,
-        "termination": report.termination.value,
-        "time_limited": report.time_limited,
-        "seconds": round(report.seconds, 6),
-        "work": dict(report.work),
-        "message": report.message,
-        "solver": None if report.solver is None else report.solver.document(),
-    }
+    names = ("status", "lower", "upper", "proof", "formulation", "backend", "termination", "time_limited", "seconds")
+    values = {name: getattr(report, name) for name in (*names, "work", "message")}
+    values |= {"lower": json_number(report.lower), "upper": json_number(report.upper)}
+    values |= {"seconds": round(report.seconds, 6), "work": dict(report.work)}
+    return values | {"solver": None if report.solver is None else report.solver.document()}
 
 
 def json_number(value: Exact) -> int | str:
-    """An exact figure as a JSON value: an integer, or a fraction in a string."""
     return int(value) if value == int(value) else str(value)
 
 
 def read_exact(value: int | str) -> Exact:
-    """The figure that `json_number` wrote."""
     return value if isinstance(value, int) else Fraction(value)
 
 
+_KINDS: Mapping[str, Callable[[Any], Any]] = {
+    "status": Status, "proof": Proof, "termination": Termination, "lower": read_exact, "upper": read_exact,
+}  # fmt: skip
+
+
 def restore_report(piece: StoredResult, solution: Any) -> SolveReport:
-    """The solve report that was stored as this piece."""
-    values = dict(piece.payload)
-    return SolveReport(
-        **values
-        | {
-            "status": Status(values["status"]),
-            "proof": Proof(values["proof"]),
-            "termination": Termination(values["termination"]),
-            "lower": read_exact(values["lower"]),
-            "upper": read_exact(values["upper"]),
-            "solution": solution,
-            "solver": SolverAnswer.from_document(values["solver"]) if values.get("solver") else None,
-        }
-    )
+    values: dict[str, Any] = {**piece.payload, "solution": solution}
+    values |= {name: kind(values[name]) for name, kind in _KINDS.items()}
+    solver = values.get("solver")
+    return SolveReport(**values | {"solver": SolverAnswer.from_document(solver) if solver else None})
 
 
 def run_payload(run: OnlineRun, accounts: Mapping[str, Exact] | None = None) -> dict[str, Any]:
-    """An online run as JSON values, without decisions and trace; with its accounts, if the family gives any."""
     extra = {} if accounts is None else {"accounts": {name: json_number(value) for name, value in accounts.items()}}
     return extra | {
         "algorithm": run.algorithm,

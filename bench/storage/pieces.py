@@ -39,7 +39,7 @@ class Failed(Struct):
 
 
 class Made(Struct):
-    """An instance was made."""
+    pass
 
 
 class Opt(Struct):
@@ -144,7 +144,7 @@ _STAGES: Mapping[str, type[Piece]] = {
 
 
 def read_piece(piece: StoredResult, store: Path, case: StoredCase, *, whole: bool = False) -> Piece:
-    """The content of a piece; InputError names what is not as `run` writes it. `whole`: values must be integers."""
+    """The content of a piece, as `run` writes it; `whole`: values must be integers."""
 
     def decode(_: Any, value: Any) -> Value:
         text = isinstance(value, str) and not whole and re.fullmatch(_FRACTION, value)

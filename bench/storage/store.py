@@ -50,8 +50,6 @@ STORE = "results.sqlite"  # The file of a folder of results
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """A finished or failed piece of work."""
-
     stage: str  # ``generate``, ``opt``, ``solvers``, ``online``, ``audit`` or ``study``
     instance: str  # SHA-256 of the instance's content
     key: str  # what was done to it: canonical names, options and code version
@@ -87,10 +85,8 @@ class StoredCase:
     prior_recipe: Mapping[str, Any] | None = None
     # the tables to be made: kind, algorithm, task (or None), key.
     studies: Sequence[Annotated[Sequence[Any], Meta(min_length=4, max_length=4)]] = field(default_factory=list)
-    # how many times each algorithm that draws is run, where that is more than once.
-    repeats: Mapping[str, Annotated[int, Meta(ge=2, le=REPEATS)]] = field(default_factory=dict)
-    # history, history_recipe: the same of the days before, where some algorithms take more than that from them.
-    history: str = ""
+    repeats: Mapping[str, Annotated[int, Meta(ge=2, le=REPEATS)]] = field(default_factory=dict)  # runs of drawing ones
+    history: str = ""  # history, history_recipe: the same of several days before
     history_recipe: Mapping[str, Any] | None = None
     solvers_key: str = ""  # of the answers of several solvers for the program as printed; empty where none are asked
 
@@ -106,7 +102,6 @@ class StoredCase:
                 yield name, number, f"{key} | repetition {number}"
 
     def audit_key(self, algorithm_key: str) -> str:
-        """The key of an audit: it depends on the run, on the reference and on what is checked."""
         return f"{algorithm_key} | {self.solve_key} | audits {self.audits}"
 
 
@@ -119,7 +114,6 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Store:
-        """Open the store, or make it."""
         if not create and not os.path.isfile(path):  # False as well for a name that is too long
             raise InputError(str(path), "", "there is no result store here; `run` makes one")
         if os.path.exists(path) and not os.path.isfile(path):
@@ -136,14 +130,14 @@ class Store:
 
     def _prepare(self, create: bool) -> None:
         with _plain_words(self.path):
-            [application], [version] = (self._one(f"PRAGMA {p}") for p in ("application_id", "user_version"))
-            tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            application, version = (self._one(f"PRAGMA {name}") for name in ("application_id", "user_version"))
+            tables = self._one("SELECT count(*) FROM sqlite_master")
             if tables and application != _APPLICATION:
                 raise InputError(str(self.path), "", "an SQLite file, but not a result store of ratiobench")
             if tables and version != VERSION:
                 problem = f"a store of version {version}; this program reads {VERSION}: run the suite into a new folder"
                 raise InputError(str(self.path), "", problem)
-            if self._one("PRAGMA quick_check(1)")[0] != "ok":
+            if self._one("PRAGMA quick_check(1)") != "ok":
                 raise sqlite3.DatabaseError("malformed")
             if not tables and not create:
                 raise InputError(str(self.path), "", EMPTY)
@@ -153,18 +147,14 @@ class Store:
                     f"PRAGMA user_version = {VERSION}; COMMIT;"
                 )
 
-    def _one(self, query: str) -> tuple[Any, ...]:
-        row: tuple[Any, ...] = self.connection.execute(query).fetchone()
-        return row
-
-    def close(self) -> None:
-        self.connection.close()
+    def _one(self, query: str) -> Any:
+        return self.connection.execute(query).fetchone()[0]
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self.connection.close()
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -181,7 +171,6 @@ class Store:
             self.connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def get(self, stage: str, instance: str, key: str) -> StoredResult | None:
-        """The piece at this address, or None."""
         query = "SELECT ok, payload, solution, seconds FROM pieces WHERE stage = ? AND instance = ? AND key = ?"
         with _plain_words(self.path):
             row = self.connection.execute(query, (stage, instance, key)).fetchone()
@@ -193,7 +182,6 @@ class Store:
         )
 
     def _object(self, text: Any, what: str) -> dict[str, Any]:
-        """The JSON object in a text of the store; InputError names the store and what the text is about."""
         try:
             value = json.loads(text)
         except (ValueError, TypeError, RecursionError):
@@ -203,7 +191,6 @@ class Store:
         return value
 
     def clear(self, *, failed_only: bool = False) -> None:
-        """Forget all pieces, or all failed ones."""
         with self._transaction():
             self.connection.execute("DELETE FROM pieces" + (" WHERE ok = 0" if failed_only else ""))
 
@@ -218,7 +205,6 @@ class Store:
             self.connection.executemany("DELETE FROM cases WHERE name = ?", gone)
 
     def about(self) -> dict[str, Any]:
-        """What `begin` noted last; empty before."""
         with _plain_words(self.path):
             row = self.connection.execute("SELECT content FROM about WHERE name = 'run'").fetchone()
         return {} if row is None else self._object(row[0], "about")
@@ -229,7 +215,6 @@ class Store:
             self.connection.execute("INSERT OR REPLACE INTO cases VALUES (?, ?, ?)", (case.name, position, content))
 
     def cases(self) -> list[StoredCase]:
-        """The cases in the order of the suite."""
         with _plain_words(self.path):
             rows = self.connection.execute("SELECT name, content FROM cases ORDER BY position, name").fetchall()
         return [
@@ -240,7 +225,6 @@ class Store:
 
 @contextlib.contextmanager
 def _plain_words(path: Path) -> Iterator[None]:
-    """SQLite's errors as one line each."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""What checks work out of an instance, or of a run beside the one that they are about, kept for the next check."""
+"""Keeps what checks work out of an instance for the next check."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ratiobench.bench.family.capabilities import CounterexampleSearch, SearchFunction, SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.suite import NamedSummary
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.io.seeds import RandomNumbers
 
@@ -30,7 +29,7 @@ Candidate = TypeVar("Candidate")  # An instance in the form that a family change
 
 
 class Measure(NamedTuple):
-    """The two sides of a claim; `score` grows with left against right and passes 1 where the claim is violated."""
+    """The two sides of a claim; `score` grows with left against right and passes 1 if the claim is violated."""
 
     left: Fraction
     right: Fraction
@@ -38,22 +37,16 @@ class Measure(NamedTuple):
 
     @property
     def violated(self) -> bool:
-        """left > right."""
         return self.left > self.right
 
 
 class Found(NamedTuple, Generic[Candidate]):
-    """A candidate with its measure."""
-
     candidate: Candidate
     measure: Measure
 
 
 class SearchProblem(ABC, Generic[Candidate]):
-    """A claim, and the candidates among which a violation is searched for.
-
-    `limits` are the settings of the search, with the largest number of tasks of the moment.
-    """
+    """A claim, and the candidates among which a violation is searched for."""
 
     state_format: str  # of the file of a search's state
     version = 1  # of what is drawn, and its order: a search begun by another version is not taken up
@@ -71,11 +64,9 @@ class SearchProblem(ABC, Generic[Candidate]):
         """The names of the random words of a round; `number` counts rounds, `tries` the tries before it."""
 
     @abstractmethod
-    def draw(self, draws: RandomNumbers, limits: SearchSettings) -> Candidate:
-        """A random candidate within the limits."""
+    def draw(self, draws: RandomNumbers, limits: SearchSettings) -> Candidate: ...
 
     def change(self, candidate: Candidate, draws: RandomNumbers, limits: SearchSettings) -> Candidate:
-        """The candidate after one random change, within the limits."""
         raise NotImplementedError
 
     def prepare(self, candidate: Candidate, limits: SearchSettings, number: int) -> Candidate | None:
@@ -84,7 +75,7 @@ class SearchProblem(ABC, Generic[Candidate]):
 
     @abstractmethod
     def measure(self, candidate: Candidate, floor: Fraction = Fraction(-1)) -> Measure | None:
-        """The sides of the claim; None where it does not apply, or where the score is surely not above the floor."""
+        """The sides of the claim; None if it does not apply, or if the score is surely not above the floor."""
 
     @abstractmethod
     def smaller(self, candidate: Candidate, /) -> Iterable[Candidate]:
@@ -95,23 +86,19 @@ class SearchProblem(ABC, Generic[Candidate]):
         """What makes a witness small: tasks first, and with random changes then slots and nodes."""
 
     @abstractmethod
-    def restore(self, data: Any, source: str, key: str) -> Candidate:
-        """The candidate of a state's JSON values; InputError if it is none."""
+    def restore(self, data: Any, source: str, key: str) -> Candidate: ...
 
     @abstractmethod
-    def make_instance(self, candidate: Candidate, name: str, origin: Document) -> Any:
-        """The candidate as an instance of the family."""
+    def make_instance(self, candidate: Candidate, name: str, origin: Document) -> Any: ...
 
     @abstractmethod
     def check(self, instance: Any) -> Check | None:
-        """The audit's verdict; None where the claim is about other runs."""
+        """The audit's verdict; None if the claim is about other runs."""
 
     def search_exactly(self, settings: SearchSettings, tell: Callable[[str], None]) -> SearchResult:
-        """The largest score among all instances within the limits."""
         raise InputError("--exact", "", f"there is no such search for {self.name}")
 
     def conclude(self, result: SearchResult, found: Found[Candidate] | None, settings: SearchSettings) -> SearchResult:
-        """The result with the candidate as an instance, and the audit's own verdict on it."""
         if found is None:
             return result
         left, right, score = found.measure
@@ -131,12 +118,7 @@ def label_witness(result: SearchResult, settings: SearchSettings) -> tuple[str, 
 
 
 class LocalSearch(Generic[Candidate]):
-    """The state of a search, and its steps.
-
-    `number`, `step`: the present round; steps since its last better candidate; `here`, `top`: present candidate and
-    best one of the round, None before a start was measured; `best`: of all rounds, shrunk when it violates the claim;
-    `limits.tasks`: falls below a violation's. `tell` gets a line about the progress about once a second.
-    """
+    """The state of a search, and its steps; `tell` gets a line of progress about once a second."""
 
     def __init__(
         self, problem: SearchProblem[Candidate], settings: SearchSettings, tell: Callable[[str], None]
@@ -149,18 +131,17 @@ class LocalSearch(Generic[Candidate]):
         own = {key: value for key, value in asdict(settings).items() if key not in left_out}
         self._head: Document = {"format": problem.state_format, "version": problem.version, "claim": problem.name}
         self._head["settings"] = own
-        self.best: Found[Candidate] | None = None
+        self.best: Found[Candidate] | None = None  # of all rounds, shrunk when it violates the claim
         self._begin_round(0)
 
     def _begin_round(self, number: int, skip: int = 0) -> None:
-        self.number, self.step = number, 0
-        self.here: Found[Candidate] | None = None
+        self.number, self.step = number, 0  # the present round; steps since its last better candidate
+        self.here: Found[Candidate] | None = None  # here, top: present and best candidate of the round
         self.top: Found[Candidate] | None = None
         self.draws = RandomNumbers(*self.problem.name_stream(self.limits, number, self.tries), skip=skip)
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to look for."""
         if self.best is None or not self.best.measure.violated:
             return False
         return not self.settings.smaller or self.limits.tasks < 1
@@ -217,11 +198,7 @@ class LocalSearch(Generic[Candidate]):
         return True
 
     def shrink(self, found: Found[Candidate]) -> Found[Candidate]:
-        """The smallest one found that still violates the claim, or comes as close.
-
-        First everything is left out or made smaller that can be, until nothing helps; then random changes look for a
-        smaller one still, `polish` of them in a row without success.
-        """
+        """The smallest one found that still violates the claim, or comes as close."""
         problem, left, (_, _, score) = self.problem, self.problem.shrinking, found.measure
         must_violate = found.measure.violated
 
@@ -266,7 +243,6 @@ class LocalSearch(Generic[Candidate]):
         return self.problem.measure(candidate, floor)
 
     def document(self) -> Document:
-        """Where the search stands between two tries, as JSON values."""
         found = {"here": self.here, "top": self.top, "best": self.best}
         return {
             **self._head,
@@ -279,12 +255,14 @@ class LocalSearch(Generic[Candidate]):
         }
 
     def load(self, data: Any, source: str) -> None:
-        """Take up a search where `document` left it; InputError naming the field that does not fit."""
         if not isinstance(data, dict):
             raise InputError(source, "", f"{shorten(data)} is not an object")
         for key, own in self._head.items():
             if data.get(key) != own:
-                raise InputError(source, key, f"{_shorten(data.get(key))} is not this search's: {_shorten(own)}")
+                here, this = (
+                    str(dict(value)) if isinstance(value, Mapping) else shorten(value) for value in (data.get(key), own)
+                )
+                raise InputError(source, key, f"{here} is not this search's: {this}")
         for key in ("tries", "round", "step", "words", "tasks"):
             if type(data.get(key)) is not int or data[key] < 0:
                 raise InputError(source, key, f"{shorten(data.get(key))} is not an integer of at least 0")
@@ -327,10 +305,6 @@ class LocalSearch(Generic[Candidate]):
         return problem.conclude(result, best, settings)
 
 
-def _shorten(value: Any) -> str:
-    return str(dict(value)) if isinstance(value, Mapping) else shorten(value)
-
-
 def search_problem(
     problem: SearchProblem[Any],
     settings: SearchSettings,
@@ -339,7 +313,6 @@ def search_problem(
     keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> SearchResult:
-    """Search, from the state of an earlier search (None: from the start); see `CounterexampleSearch`."""
     if settings.exact:
         return problem.search_exactly(settings, tell)
     search = LocalSearch(problem, settings, tell)
@@ -358,7 +331,4 @@ def make_search(
             raise InputError("claim", "", explain_unknown_name(claim, problems))
         return search_problem(problems[claim], *args, **kwargs)
 
-    def claims() -> list[NamedSummary]:
-        return [NamedSummary(name, problem.statement) for name, problem in problems.items()]
-
-    return CounterexampleSearch(claims, search, worst)
+    return CounterexampleSearch(lambda: list(problems), search, worst)

@@ -16,8 +16,8 @@ from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.report.answer import DOUBTS, answer_lines, list_doubts, share_lines
 from ratiobench.bench.report.claims import NAMED, ClaimSummary, fallen_text, summarise_claims
+from ratiobench.bench.report.rows import DOUBTS, answer_lines, list_doubts, share_lines
 from ratiobench.bench.results.means import group_shares
 from ratiobench.bench.results.ratios import share_text
 from ratiobench.bench.results.read import Results, read_folder

@@ -118,7 +118,7 @@ def test_a_run_says_what_it_does_before_and_after_its_pieces(
 ) -> None:
     """Getting ready and writing, by the heartbeat; in between the progress alone; nothing with --quiet."""
     monkeypatch.setattr(heartbeat, "SILENCE", 0.02)
-    monkeypatch.setattr("ratiobench.bench.running.runner.provenance.collect", lambda *_: time.sleep(0.2) or {})
+    monkeypatch.setattr("ratiobench.bench.running.runner.collect", lambda *_: time.sleep(0.2) or {})
     for more, said in (([], True), (["--quiet"], False)):
         assert main(["run", "toy", "--out", str(tmp_path / str(said)), "--workers", "1", *more]) == 0
         errors = capsys.readouterr().err

@@ -15,7 +15,7 @@ from ratiobench.bench.cli import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.results import intervals, repetitions
+from ratiobench.bench.results import intervals, read
 from ratiobench.bench.results.ratios import columns
 from ratiobench.bench.results.row import COLUMNS, REPEATED, Row
 from ratiobench.bench.storage.pieces import Check
@@ -140,7 +140,7 @@ def _row(welfare: int, **more: Any) -> Row:
 def test_both_senses_read_right(sense: Sense) -> None:
     """OPT within its ends over the mean; the interval of E[ALG] lies on the right side, and never below 1."""
     values = (60, 80) if sense is Sense.MOST else (120, 160)
-    row = repetitions.mean_row([_row(value) for value in values], sense)
+    row = read.mean_row([_row(value) for value in values], sense)
     middle = Fraction(sum(values), 2)
     ends = (Fraction(90) / middle, Fraction(100) / middle) if sense is Sense.MOST else (middle / 100, middle / 90)
     assert (row.ratio_lower, row.ratio_upper) == ends
@@ -153,7 +153,7 @@ def test_both_senses_read_right(sense: Sense) -> None:
     else:
         assert row.expected_ratio_low == 1.0
         assert row.expected_ratio_high == pytest.approx(expected.high / 90)
-    nothing = repetitions.mean_row([_row(0, opt_lower=Fraction(0)), _row(0, opt_lower=Fraction(0))], sense)
+    nothing = read.mean_row([_row(0, opt_lower=Fraction(0)), _row(0, opt_lower=Fraction(0))], sense)
     assert nothing.ratio_kind == columns(Fraction(0), Fraction(100), 0, sense)["ratio_kind"].replace(
         "interval", "estimate"
     )
@@ -167,12 +167,12 @@ def test_a_check_has_the_worst_verdict_of_the_runs() -> None:
         return _row(60, measures={"share": Fraction(share)}, checks={"half": check})
 
     rows = [audited("holds", "1", "1/2"), audited("violated", "2", "1/4"), audited("violated", "3", "3/4")]
-    row = repetitions.mean_row(rows, Sense.MOST)
+    row = read.mean_row(rows, Sense.MOST)
     assert (row.verdict("half"), row.checks["half"].left, row.measures["share"]) == ("violated", "2", Fraction(1, 2))
     assert row.checks["half"].reason == "l <= r (in 2 of 3 runs; the figures are those of run 2)"
     limited = [_row(60, remarks=Remarks("a", limit=Part(n, 9), gap_ppm=1000 * n)) for n in (1, 3)]
     label = "a (at limit in 2 of 2 runs, worst gap 0.3 %) (mean of 2 runs)"
-    assert repetitions.mean_row(limited, Sense.MOST).label == label
+    assert read.mean_row(limited, Sense.MOST).label == label
 
 
 def test_who_draws_among_the_shipped() -> None:

@@ -319,12 +319,12 @@ def test_titles_of_checks_are_words() -> None:
 
 def test_results_say_which_commit_made_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """That of the checkout, and whether files differ from it; nothing where there is no checkout or no git."""
-    from ratiobench.bench.running import provenance
+    from ratiobench.bench.running import machine
 
     root = tmp_path / "checkout"
     (root / "bench").mkdir(parents=True)
-    monkeypatch.setattr(provenance, "__file__", str(root / "bench" / "running" / "provenance.py"))
-    assert provenance.collect()["code"] == {}
+    monkeypatch.setattr(machine, "__file__", str(root / "bench" / "running" / "machine.py"))
+    assert machine.collect()["code"] == {}
 
     def git(*words: str) -> str:
         me = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
@@ -335,11 +335,11 @@ def test_results_say_which_commit_made_them(tmp_path: Path, monkeypatch: pytest.
     (root / "bench" / "x.py").write_text("")
     git("add", ".")
     git("commit", "-q", "-m", "one")
-    assert provenance.collect()["code"] == {"commit": git("rev-parse", "HEAD"), "changed since": "no"}
+    assert machine.collect()["code"] == {"commit": git("rev-parse", "HEAD"), "changed since": "no"}
     (root / "bench" / "x.py").write_text("x = 1\n")
-    assert provenance.collect()["code"]["changed since"] == "yes"
+    assert machine.collect()["code"]["changed since"] == "yes"
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert provenance.collect()["code"] == {}
+    assert machine.collect()["code"] == {}
 
 
 def test_the_page_cites_every_source(found: Results, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,11 +400,11 @@ def test_the_witness_of_a_claim_has_the_command_that_shows_it(found: Results) ->
 
 def test_a_suite_about_verdicts_has_them_first(page: str, found: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the sections; groups are called as the suite calls them."""
-    from ratiobench.bench.report import answer
     from ratiobench.bench.report import page as pages
+    from ratiobench.bench.report import rows
 
     suite = replace(families()["toy"].suites()[0], verdicts_first=True, groups={"even": "even ones"})
-    for module in (answer, pages):
+    for module in (rows, pages):
         monkeypatch.setattr(module, "find_suite_if_any", lambda _: suite)
     changed = page_of(found)
     assert changed.index('id="claims"') < changed.index('id="compare"')

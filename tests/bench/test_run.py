@@ -456,7 +456,7 @@ def test_a_report_of_nothing_says_what_to_do(tmp_path: Path, capsys: pytest.Capt
         if name == "empty":
             store.touch()
         else:
-            Store.open(store).close()
+            Store.open(store).connection.close()
         before = store.read_bytes()
         assert main(["report", str(store.parent)]) == 2
         assert "holds no results; `run SUITE --out DIR`" in capsys.readouterr().err

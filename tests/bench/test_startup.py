@@ -241,7 +241,7 @@ _SLOW = {
         ("--version", _SLOW | {"argparse", "dataclasses", "importlib.metadata", "numpy", "signal"}, 2),
         ("--help", _SLOW | {"numpy", "sqlite3", "ratiobench.bench.family.capabilities"}, 35),
         ("list algorithms", _SLOW, 235),
-        ("check FILE --certificate CERTIFICATE", _SLOW | {"sqlite3", "ratiobench.bench.commands.simulate"}, 45),
+        ("check FILE --certificate CERTIFICATE", _SLOW | {"sqlite3", "ratiobench.bench.commands.simulate"}, 40),
         ("simulate FILE --algorithm greedy --no-opt", _SLOW - {"numba"}, 152),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import SolveSettings
-from ratiobench.bench.report.answer import list_doubts
+from ratiobench.bench.report.rows import list_doubts
 from ratiobench.bench.results.read import read_folder
 from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.show import opt_text

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ratiobench.bench.family.suite import Case, NamedSummary, SolveSettings, Suite
+from ratiobench.bench.family.contract import NamedSummary
+from ratiobench.bench.family.suite import Case, SolveSettings, Suite
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.online import run_context
 from ratiobench.online.outcome import OnlineRun

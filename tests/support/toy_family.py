@@ -16,8 +16,8 @@ from typing import Any
 
 from ratiobench.bench.family.capabilities import Claims, Statement, Studies
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
-from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.suite import Case, NamedSummary, Plot, PrintedGain, SolveSettings, Study, Suite
+from ratiobench.bench.family.contract import Family, NamedSummary
+from ratiobench.bench.family.suite import Case, Plot, PrintedGain, SolveSettings, Study, Suite
 from ratiobench.bench.lora.studies import draw_study
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import InputError, shorten
