@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, overload
 
 from ratiobench.bench.family.sense import Sense
 from ratiobench.instances.io import packing
