@@ -68,6 +68,10 @@ class BestBid(NamedTuple):
     utility: Fraction
     is_reached: bool = True  # False: no bid gains as much as those close enough to this one nearly do
 
+    def describe(self) -> str:
+        bid, utility = format_number(self.bid), format_number(self.utility)
+        return f"the bid {bid} gains {utility}" if self.is_reached else f"bids close to {bid} gain nearly {utility}"
+
 
 def find_best(curve: Curve) -> tuple[Fraction, BestBid]:
     """The utility of the truthful bid, and the best bid: the truthful one unless another gains more."""
@@ -101,9 +105,7 @@ def describe_best_bid(curve: Curve) -> str:
     valuation = format_number(curve.valuation)
     if best.utility == truthful:
         return f"No bid gains more than the valuation {valuation}, which gains {format_number(truthful)}."
-    gains = "the bid {} gains {}" if best.is_reached else "bids close to {} gain nearly {}"
-    gains = gains.format(format_number(best.bid), format_number(best.utility))
-    return f"The valuation {valuation} gains {format_number(truthful)}; {gains}."
+    return f"The valuation {valuation} gains {format_number(truthful)}; {best.describe()}."
 
 
 def describe_charges(charges: Sequence[Charge]) -> str:

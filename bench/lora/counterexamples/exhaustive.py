@@ -94,8 +94,6 @@ class Bound(NamedTuple):
 
 
 class Enumeration:
-    """The search of a space, and its result."""
-
     def __init__(self, space: Space, bound: Bound | None) -> None:
         self.space, self.bound = space, bound
         self.shapes = space.shapes(is_fair=bound is not None)

@@ -90,7 +90,6 @@ class Trial:
 
     @property
     def is_fair(self) -> bool:
-        """The setting of Theorem 5."""
         return not self.is_negative and self.bbar[0] >= 1
 
     @property
