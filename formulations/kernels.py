@@ -362,3 +362,26 @@ def sort_stably(keys):  # type: ignore[no-untyped-def]
         order, other = other, order
         width *= 2
     return order
+
+
+@inner
+def draw_word(state):  # type: ignore[no-untyped-def]
+    """xorshift64*; the state is a (1,) uint64 array."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return x * np.uint64(2685821657736338717)
+
+
+@inlined
+def draw_below(state, size):  # type: ignore[no-untyped-def]
+    """A random integer in 0..size-1, by a remainder."""
+    return np.int64((draw_word(state) >> np.uint64(11)) % np.uint64(size))
+
+
+@inlined
+def draw_unit(state):  # type: ignore[no-untyped-def]
+    """A random double in [0, 1)."""
+    return np.float64(draw_word(state) >> np.uint64(11)) / 9007199254740992.0

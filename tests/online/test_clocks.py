@@ -15,7 +15,7 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running import work
 from ratiobench.bench.running.pool import SpawnPool, WorkerLost
-from ratiobench.formulations import backends, engine, interval, timing
+from ratiobench.formulations import backends, engine, timing
 from ratiobench.instances.eapm.format import loads
 from ratiobench.instances.lora.named import named
 from ratiobench.online import run as runs
@@ -53,7 +53,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The only clock of solves and runs; whatever is made ready takes a hundred seconds."""
     clock = Clock()
     module = SimpleNamespace(perf_counter=clock.perf_counter)
-    for each in (lora_solve, engine, interval, simulator):
+    for each in (lora_solve, engine, simulator):
         monkeypatch.setattr(each, "time", module)
     ready = clock.takes(100.0)
     monkeypatch.setattr(runs, "warm_once", lambda game, choice: ready(choice))

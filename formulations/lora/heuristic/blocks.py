@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.draws import draw_below, draw_unit
-from ratiobench.formulations.kernels import compiled_in_place, inlined, sort_few
+from ratiobench.formulations.kernels import compiled_in_place, draw_below, draw_unit, inlined, sort_few
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, insert, put_back, remove, revert
 from ratiobench.formulations.lora.heuristic.state import State, copy_into

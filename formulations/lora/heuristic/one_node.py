@@ -9,8 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.draws import draw_below, draw_unit
-from ratiobench.formulations.kernels import compiled, inlined, inner_allocating, sort_stably
+from ratiobench.formulations.kernels import compiled, draw_below, draw_unit, inlined, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.lagrangian import DualBound, never_over, value_density
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost
 from ratiobench.formulations.lora.heuristic.blocks import chance

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.draws import draw_below, draw_unit
-from ratiobench.formulations.kernels import compiled_in_place, inlined, inner
+from ratiobench.formulations.kernels import compiled_in_place, draw_below, draw_unit, inlined, inner
 from ratiobench.formulations.lora.bound.lagrangian import value_density
 from ratiobench.formulations.lora.bound.patterns import node_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, find_pool, trace

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.draws import draw_below, draw_unit
-from ratiobench.formulations.kernels import inlined, inner_allocating, sort_stably
+from ratiobench.formulations.kernels import draw_below, draw_unit, inlined, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.patterns import best_pattern
 
 # Columns generated at most for one fractional packing; what is not proved optimal by then is good enough to round

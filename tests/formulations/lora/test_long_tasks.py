@@ -90,11 +90,8 @@ def _exchanged(p: Pool) -> Pool:
 def _bound(instance: Instance, p: Pool) -> int:
     """The dual bound of a pool, with a certificate that the checker finds valid."""
     dual = dual_bound(Pricer(p))
-    lam, phi = (tuple(map(tuple, each.tolist())) for each in (dual.lam, dual.phi))
-    nobody = (None,) * instance.tasks
-    proof = Certificate(
-        content_hash(instance), dual.unit, lam, phi, solve_module._class_prices(dual), dual.upper, 0, nobody
-    )
+    table, nobody = solve_module._table_of(dual)[:3], (None,) * instance.tasks
+    proof = Certificate(content_hash(instance), dual.unit, *table, dual.upper, 0, nobody)
     assert verify(instance, certificates.document(proof)).valid
     return dual.upper
 
