@@ -278,7 +278,6 @@ def _claim_line(claim: ClaimSummary, family: Family) -> dict[str, Any]:
 
 
 def _stack(texts: Sequence[Any], small: Sequence[Any]) -> Markup:
-    """Lines of a cell, those behind the first ones in small letters."""
     lines = [*map(_cell, texts), *(Markup("<small>{}</small>").format(_cell(text)) for text in small if text)]
     return Markup("<br>").join(lines)
 

@@ -148,7 +148,6 @@ def _grid(grid: Grid) -> Iterator[str]:
 
 
 def _beside(blocks: Sequence[Sequence[str]]) -> list[str]:
-    """Blocks of lines side by side if the line holds them, else one below the other."""
     width = [max(map(len, block)) for block in blocks]
     if sum(width) + 4 * (len(blocks) - 1) > WIDTH:
         return [f"  {line}" for block in blocks for line in block]
