@@ -31,7 +31,7 @@ for module in list(sys.modules.values()):
     file = getattr(module, "__file__", None)
     if file and os.path.realpath(file).startswith(FOLDERS):
         files.setdefault(os.path.realpath(file), set()).add(id(module))
-print(len(files) > 450, [file for file, found in files.items() if len(found) > 1])
+print(len(files) > 400, [file for file, found in files.items() if len(found) > 1])
 """.replace("FOLDERS", repr(tuple(f"{ROOT / name}{os.sep}" for name in (*PACKAGES, "ratiobench"))))
     code = code.replace("PACKAGES", repr(PACKAGES))
     done = run_python(code, tmp_path)

@@ -219,7 +219,7 @@ def test_check_takes_a_solution_or_a_certificate(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("family", ["lora", "eapm", "edgeflow", "tenants"])
 def test_a_checker_is_a_program(family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`python -m ratiobench.formulations.FAMILY.verify FILE CERTIFICATE`: status 0 for a valid proof alone."""
-    shipped = importlib.import_module(f"ratiobench.instances.{family}.named")
+    shipped = importlib.import_module(f"ratiobench.instances.{family}.{'named' if family == 'lora' else 'generate'}")
     instance, other = (str(shipped.path(name)) for name in shipped.names()[:2])
     certificate = str(tmp_path / "c.cert")
     assert main(["opt", instance, "--certificate", certificate]) == 0
