@@ -85,8 +85,9 @@ class StoredCase:
     prior_recipe: Mapping[str, Any] | None = None
     # the tables to be made: kind, algorithm, task (or None), key.
     studies: Sequence[Annotated[Sequence[Any], Meta(min_length=4, max_length=4)]] = field(default_factory=list)
-    repeats: Mapping[str, Annotated[int, Meta(ge=2, le=REPEATS)]] = field(default_factory=dict)  # runs of drawing ones
-    history: str = ""  # history, history_recipe: the same of several days before
+    # Of algorithms that draw: number of runs
+    repeats: Mapping[str, Annotated[int, Meta(ge=2, le=REPEATS)]] = field(default_factory=dict)
+    history: str = ""  # SHA-256 of several days before, which some algorithms learn from
     history_recipe: Mapping[str, Any] | None = None
     solvers_key: str = ""  # of the answers of several solvers for the program as printed; empty where none are asked
 

@@ -1,7 +1,8 @@
-"""The checker of certificates `ratiobench/eapm-certificate/1`; it shares no code with what makes them.
+"""The checker of certificates `ratiobench/eapm-certificate/1`; with what makes them it shares their format.
 
-P is all that is paid, C(x) what a solution x costs, MS(x) > 0 its largest load L_j(x); OPT is the largest
-(P - C(x)) / MS(x). For prices w_j >= 0 of sum W every x has sum_j w_j L_j(x) <= W MS(x), and therefore
+x_ij of the a_i tasks of user i run on machine j; one costs c_ij and takes e_ij milliseconds there. P is all that is
+paid, C(x) what a solution x costs, MS(x) > 0 its largest load L_j(x); OPT is the largest (P - C(x)) / MS(x).
+For prices w_j >= 0 of sum W every x has sum_j w_j L_j(x) <= W MS(x), and therefore
 
     C(x) + W MS(x) >= sum_ij x_ij (c_ij + w_j e_ij) >= sum_i a_i min_j (c_ij + w_j e_ij).
 

@@ -1,4 +1,4 @@
-"""The checker of certificates `ratiobench/edgeflow-certificate/1`; it shares no code with what makes them.
+"""The checker of certificates `ratiobench/edgeflow-certificate/1`; with what makes them it shares their format.
 
 Let a GPU second of cell k cost lam_k, an edge second mu_k, and job i's work W_i be worth w_i. Its run of x seconds at
 speed s earns at most w_i s (x - overhead) / W_i; the most that job i can earn less its cost, N_i, is found cell by cell

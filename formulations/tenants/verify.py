@@ -1,4 +1,4 @@
-"""The checker of certificates `ratiobench/tenants-certificate/1`; it shares no code with what makes them.
+"""The checker of certificates `ratiobench/tenants-certificate/1`; with what makes them it shares their format.
 
 Pay pi_j for every time that job j is run, and let V_k(t) be the least cost less pay of what one GPU of type k runs from
 tick t on, among sequences that hold all that schedules do: jobs one after another, each after its release, ended by the

@@ -149,7 +149,7 @@ def _classify(
 
 
 def _levels(largest: int, step: Fraction) -> list[int]:
-    """Sizes from the largest down by a factor of `step`."""
+    """Sizes from the largest down, each smaller by a factor of `step` and by at least one."""
     levels = [largest]
     while levels[-1] > 1:
         levels.append(min(levels[-1] - 1, max(1, math.floor(levels[-1] / step))))

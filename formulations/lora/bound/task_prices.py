@@ -72,7 +72,11 @@ def _sort_down(key, order, n):  # type: ignore[no-untyped-def]
 
 @compiled
 def best_set(value, rate, memory, n, capacity, capacity_mb, chosen, weighing):  # type: ignore[no-untyped-def]
-    """Largest sum of values of a set that fits a node, by branch and bound from `chosen`, where the best is written."""
+    """Largest sum of values of a set that fits a node, by branch and bound.
+
+    `value`, `rate`, `memory`: (n,) of the tasks; `chosen`: (n,) 1 for members of a set to begin from; out: of the
+    best set; `weighing`: (1,) in and out: the weight of compute that was best, in eighths, -1 for none.
+    """
     order = np.empty(n, np.int64)
     key = np.empty(n, np.float64)
     count = 0
@@ -358,7 +362,11 @@ def _is_plain(p, d, i):  # type: ignore[no-untyped-def]
 
 @inner_allocating
 def answers(p, d, price, bonus, places, table, gain, option, local):  # type: ignore[no-untyped-def]
-    """Best reduced profit of every task, losses included (-inf for none), its option (-1) and local types (-1)."""
+    """Best reduced profit of every task, losses included (-inf for none), its option (-1) and local types (-1).
+
+    `price`: (entries, T) micro-dollars per cell; `bonus`: more than a schedule can cost: what a task of more than two
+    types is paid for a cell that it must have; `gain`, `option`: (n,) out; `local`: (sum of widths,) out.
+    """
     width = 0
     for i in range(len(p.task)):
         width = max(width, p.width[i])
@@ -460,7 +468,11 @@ def _evaluate(p, s, d, price, bonus, places, w):  # type: ignore[no-untyped-def]
 
 @compiled
 def descend(p, s, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain):  # type: ignore[no-untyped-def]
-    """Better prices by a deflected subgradient method with Polyak's steps; `best_price`, `best_gain`: of the least."""
+    """Better prices by a deflected subgradient method with Polyak's steps.
+
+    `price`: (entries, T), changed; `state`: (3,) least bound so far, factor of the steps, evaluations since the bound
+    fell, changed; `direction`: (cells,) of the last step, changed; `best_price`, `best_gain`: out, of the least bound.
+    """
     cells = len(s.entry)
     scratch = np.empty(cells, np.int64), np.empty(cells), np.empty(cells)
     _descend(p, s, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain, scratch)

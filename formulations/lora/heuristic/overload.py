@@ -71,7 +71,11 @@ def search(
     over: Callable[[], bool],
     enough: Callable[[int], bool] = lambda welfare: False,
 ) -> Solution:
-    """A solution that is no worse than a known one; `enough` ends it, asked of the best welfare before an annealing."""
+    """A solution that is no worse than a known one; `enough` ends it, asked of the best welfare before an annealing.
+
+    `price`: (entries, T), `rent`: (classes, T) dual prices of cells, micro-dollars; `admitted`: (n,) how far the linear
+    program admits each task, 0 to 1.
+    """
     p = find_pool(instance)
     if p.tasks == 0:
         return solution
