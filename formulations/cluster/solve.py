@@ -236,7 +236,7 @@ class _Run(SolveInterval[Fraction]):
                 began = time.perf_counter()
                 self.improve_and_prove(stage)
                 if 10 * (ends[1] - self.upper) < self.lower - ends[0]:
-                    self.improve_alone(stage, 3 * (time.perf_counter() - began))
+                    self.search_in_two_threads(stage, 3 * (time.perf_counter() - began))
             else:
                 self.improve(stage, self.elapsed(0.4 if pays else 0.8))
                 searched = self.lower - ends[0]
@@ -265,7 +265,7 @@ class _Run(SolveInterval[Fraction]):
         if pays:
             self.take_prices()
 
-    def improve_alone(self, stage: int, seconds: float) -> None:
+    def search_in_two_threads(self, stage: int, seconds: float) -> None:
         """Search in two threads for so many seconds."""
         elapsed, until = self.elapsed(0.8), time.perf_counter() + seconds
         self.search.improve_halves(
