@@ -67,16 +67,40 @@ def test_a_time_limit_gives_proof_and_schedule_by_one_thread_or_two(
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_threads_that_share_a_schedule_leave_a_valid_one_that_costs_what_they_say(number: int) -> None:
+def test_a_half_of_a_schedule_is_improved_within_its_time(number: int) -> None:
+    """So two threads can share a schedule; what they leave is valid and costs what they say."""
     instance = _queue(60, 5) if number == 0 else make_tiny("halves", number, jobs=30)
     problem = make_problem(instance, make_costs(instance.jobs, "wait"))
     search = Search(problem)
-    before, rounds = search.decode(problem.release), iter(range(40))
+    first, run = search.decode(problem.release), problem.run
+    assert search.best is not None
+    middle = int(np.median(search.best.start))
+    for begin, end in ((-(2**60), middle), (middle, 2**60)):
+        before = search.best.start.copy()
+        search.improve(40, 20, 100, begin=begin, end=end)
+        after, free = search.best.start, (before >= begin) & (before + run <= end)
+        assert (after == before)[~free].all()
+        assert (after >= begin)[free].all()
+        assert (after + run <= end)[free].all()
+        assert number or (after != before).any()
+    halves, rounds = search.cost, iter(range(40))
     search.improve_halves(6, 20, 100, lambda: next(rounds, None) is None)
-    assert search.cost <= before
+    assert search.cost <= halves <= first
     assert check(instance, "wait", search.schedule()).cost == round(search.cost)
-    if number == 0:
-        assert search.cost < before
+
+
+def test_a_half_gains_nothing_by_what_runs_beyond_its_end() -> None:
+    """A long wide job had better wait for a short one that comes a second later, but then it ends a second later."""
+    columns = {"id": ["wide", "short"], "submit": [0, 1], "run": [10, 1], "nodes": [2, 1]}
+    top = {"format": "ratiobench/cluster/1", "name": "two", "begin": 0, "pool_sets": [[0]]}
+    pools = [{"name": "cpu", "nodes": 2, "gpus": 1}]
+    instance = parse(top | {"pools": pools, "jobs": columns | {"gpus": [1, 1], "pools": [0, 0]}})
+    search = Search(make_problem(instance, make_costs(instance.jobs, "wait")))
+    search.decode([0, 1])
+    assert search.best is not None
+    for end, starts in ((11, [0, 10]), (12, [2, 1])):
+        search.improve(5, 2, 50, end=end)
+        assert search.best.start.tolist() == starts
 
 
 @pytest.mark.parametrize("number", range(8))
