@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ratiobench.bench.evaluation.cases import known_interval
 from ratiobench.bench.evaluation.isolation import share_sandboxes
@@ -27,7 +27,12 @@ COLUMNS = (
 )  # fmt: skip
 
 
-_Played = tuple[Exact, int, Sequence[Violation], int, float]  # Value, admitted, what was broken, arrivals, seconds
+class _Played(NamedTuple):
+    value: Exact
+    admitted: int
+    violations: Sequence[Violation]
+    arrivals: int
+    seconds: float
 
 
 def play_rows(pairs: Sequence[tuple[Family, Any]], policy: object, trusted: bool) -> Iterator[tuple[Any, ...]]:
@@ -59,7 +64,7 @@ def _isolate(stack: contextlib.ExitStack, pairs: Sequence[tuple[Family, Any]], p
 
 def _run(family: Family, name: str, instance: Any) -> _Played:
     run = family.run(instance, name)
-    return run.welfare, run.admitted, run.violations, run.arrivals, run.seconds
+    return _Played(run.welfare, run.admitted, run.violations, run.arrivals, run.seconds)
 
 
 def _play_of(family: Family, policy: object) -> Callable[[Any], _Played]:
@@ -93,8 +98,8 @@ def _run_object(environment: Environment[Any], spec: Spec, policy: Any, instance
         values = {constant.name: constant.value for constant in constants}
         log, violations, seconds = run_in_process(table, algorithm, values)
         judged = environment.judge(instance, log, violations)
-        return judged.value, judged.admitted, judged.violations, table.arrivals, seconds
+        return _Played(judged.value, judged.admitted, judged.violations, table.arrivals, seconds)
     except InputError:
         raise
     except Exception as error:
-        return 0, 0, [Violation("error", None, locate_error(error), table.noun)], table.arrivals, 0.0
+        return _Played(0, 0, [Violation("error", None, locate_error(error), table.noun)], table.arrivals, 0.0)

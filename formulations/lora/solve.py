@@ -360,7 +360,7 @@ def trivial_bound(instance: Instance) -> int:
 
 
 def best_alone(instance: Instance) -> Solution:
-    """The solution of the one task that is worth most alone: it takes no search: a bound that it refutes is wrong."""
+    """The solution of the one task that is worth most alone: without a search, so a bound that it refutes is wrong."""
     public = instance.public("")
     everywhere = np.ones((len(instance.node_types), instance.slots), np.bool_)
     nodes = np.broadcast_to(public.first_node[:-1, None], everywhere.shape)

@@ -79,7 +79,10 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
             breaches.append(ConstraintViolation("release", j, problem, "job"))
         busy[gpu].append((tick, end, j))
         late = max(0, end - int(instance.deadline[j]))
-        lateness, flow, money, met = lateness + late, flow + end - release, money + price * run, met + (not late)
+        lateness += late
+        flow += end - release
+        money += price * run
+        met += not late
         per_gpu[gpu] += 100 * instance.late_penalty * late + (100 - cs) * instance.theta * (end - release)
         per_gpu[gpu] += cs * price * run
     for gpu, intervals in enumerate(busy):

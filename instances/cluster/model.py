@@ -356,10 +356,8 @@ def make_costs(jobs: Jobs, name: str) -> Costs:
     if name == "slowdown":  # max(1, (s - submit + run) / max(run, 10)), the bounded slowdown
         bounded = freeze(np.maximum(jobs.run, 10))
         return Costs(bounded, one, jobs.run, bounded, jobs.submit, len(jobs))
-    weight, zero = (
-        {"wait-gpu-hours": jobs.width * jobs.run, "wait": one, "wait-gpus": jobs.width}[name],
-        freeze(0 * one),
-    )
+    weight = {"wait-gpu-hours": jobs.width * jobs.run, "wait": one, "wait-gpus": jobs.width}[name]
+    zero = freeze(0 * one)
     return Costs(zero, freeze(weight), zero, one, jobs.submit, int(weight.sum()))
 
 

@@ -80,7 +80,9 @@ def compare_ratio(
     elif case.lower > bound and (factor is not None or welfare <= 0):
         verdict = Verdict.VIOLATED
     side = case.lower if verdict is Verdict.VIOLATED else case.upper
-    left = Fraction(side, welfare) if welfare > 0 else Fraction(1) if side == 0 == welfare else None
+    left = Fraction(1) if side == welfare == 0 else None
+    if welfare > 0:
+        left = Fraction(side, welfare)
     reason = claim
     if verdict is Verdict.UNDECIDED:
         reason += ": the bound is undefined" if factor is None else ": the interval on OPT straddles the bound"
