@@ -82,22 +82,45 @@ def load_numba() -> None:
     """Import numba, a fifth of a second, which is in no clock."""
     with excluded_from_timing():
         exclude_compilation()
+        _remember_signatures()
         if READ_ONLY in os.environ:
             _read_cache_only()
 
 
+def _remember_signatures() -> None:
+    """Look up what a function of numba's returns for some types once a kernel, and not at every call: a seventh."""
+    from numba.core.targetconfig import ConfigStack
+    from numba.core.types.functions import BaseFunction
+
+    resolve = BaseFunction.get_call_type
+    known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+
+    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+        parts = self, context, ConfigStack.top_or_none()
+        key = *map(id, parts), tuple(args), tuple(kws.items())
+        if key not in known:
+            known[key] = *parts, resolve(self, context, args, kws)  # all are kept, so that no other has their numbers
+        return known[key][-1]
+
+    BaseFunction.get_call_type = get_call_type
+
+
 @cache
-def _inner_compiler() -> Any:
-    """Numba's compiler for a kernel that only kernels call: optimised within its callers, not by itself as well."""
+def _compiler(inner: bool) -> Any:
+    """Numba's compiler of kernels: a module is optimised, not its functions before, which takes a tenth of the time.
+
+    A kernel that only kernels call is optimised within its callers, not by itself as well.
+    """
     from numba.core import cgutils
     from numba.core.codegen import JITCodeLibrary, ll, llvmir
     from numba.core.compiler import Compiler
 
     class Library(JITCodeLibrary):  # type: ignore[misc]
-        _final_module: Any
-
         def _optimize_functions(self, module: Any) -> None:
             module.data_layout = self._codegen._data_layout
+
+    class InnerLibrary(Library):
+        _final_module: Any
 
         def _optimize_final_module(self) -> None:
             """Leave it to the callers."""
@@ -113,13 +136,14 @@ def _inner_compiler() -> Any:
             self._final_module = ll.parse_assembly(cgutils.normalize_ir_text(str(stub)))
             super()._finalize_final_module()
 
-    class InnerCompiler(Compiler):  # type: ignore[misc]
+    class KernelCompiler(Compiler):  # type: ignore[misc]
         def compile_extra(self, function: Any) -> Any:
-            self.state.library = Library(self.state.targetctx.codegen(), function.__qualname__)
+            library = InnerLibrary if inner else Library
+            self.state.library = library(self.state.targetctx.codegen(), function.__qualname__)
             self.state.library.enable_object_caching()
             return super().compile_extra(function)
 
-    return InnerCompiler
+    return KernelCompiler
 
 
 _lock = threading.RLock()
@@ -165,9 +189,9 @@ class LazyKernel:
 
         while _alternatives:
             function, chosen = _alternatives.pop()
-            overload(function, jit_options={**_INNER, "_nrt": False, "pipeline_class": _inner_compiler()})(chosen)
-        only_kernels = {"pipeline_class": _inner_compiler()} if self.targetoptions.items() >= _INNER.items() else {}
-        made = njit(**self.targetoptions, **only_kernels)(self.py_func)
+            overload(function, jit_options={**_INNER, "_nrt": False, "pipeline_class": _compiler(inner=True)})(chosen)
+        inner = self.targetoptions.items() >= _INNER.items()
+        made = njit(**self.targetoptions, pipeline_class=_compiler(inner))(self.py_func)
         # Numba looks at the kernel's own file only: it would run what it compiled of other files before they changed,
         # and fails where a type of another file has another name.
         # Numba's index of what it has compiled; none where NUMBA_DISABLE_JIT leaves the function as it is.

@@ -21,8 +21,7 @@ from ratiobench.formulations.linear import BoolArray, FloatArray, LinearModel
 from ratiobench.formulations.lora.bound.lagrangian import value_density
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, pool
 from ratiobench.formulations.lora.direct_solve import safe_floor
-from ratiobench.formulations.lora.heuristic.blocks import insert_all
-from ratiobench.formulations.lora.heuristic.insertion import begin, new_workspace
+from ratiobench.formulations.lora.heuristic.insertion import begin, insert_all, new_workspace
 from ratiobench.formulations.lora.heuristic.state import State, copy_state, solution_of_state, state_of, type_of_node
 from ratiobench.formulations.lora.models.pooled import CellCounts, Cells, Schedules, Supply, pack_slot
 from ratiobench.formulations.report import Termination

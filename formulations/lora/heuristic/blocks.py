@@ -15,20 +15,13 @@ from ratiobench.instances.lora.model import IntArray
 
 MOST = 3  # Most tasks removed by one block of a descent
 MOST_HOT = 6  # Most tasks removed by one block of an annealing
-_NOBODY = np.empty(0, np.int64)
-_NO_RANK = np.empty(0)
-
-
-def insert_all(p: Pool, s: State, d: Workspace, order: IntArray, share: float) -> None:
-    """Insert the tasks without a place, in this order, at a share of the rents; nobody moves for them."""
-    _search(p, s, d, _new_block(p, 0), order, share, _NO_RANK, 0, 0, 0, 0, 1, 1, 0.0, False, s)
 
 
 def descend(p: Pool, s: State, d: Workspace, rank: NDArray[np.float64], low: int, high: int, blocks: int) -> None:
     """Blocks that lose nothing, among the tasks whose windows lie in low .. high-1."""
     if low < high:
         b = _new_block(p, MOST)
-        _search(p, s, d, b, _NOBODY, 0.0, rank, low, high, MOST, 0, blocks, 1, 0.0, False, s)
+        _search(p, s, d, b, rank, low, high, MOST, 0, blocks, 1, 0.0, False, s)
 
 
 def anneal(
@@ -44,7 +37,7 @@ def anneal(
 ) -> None:
     """Blocks first .. last-1 of an annealing of `blocks`; the best state is written to `best_state`."""
     b, slots = _new_block(p, MOST_HOT), p.tariff.shape[1]
-    _search(p, s, d, b, _NOBODY, 0.0, rank, 0, slots, MOST_HOT, first, last, blocks, heat, True, best_state)
+    _search(p, s, d, b, rank, 0, slots, MOST_HOT, first, last, blocks, heat, True, best_state)
 
 
 @inlined
@@ -143,32 +136,22 @@ def _settle(p, s, d, b, count, change, temperature):  # type: ignore[no-untyped-
     return change
 
 
-# One kernel, for insertion alone too, with one place that inserts: half of all compiling was of `insert`, by itself and
-# once more in each of its callers.
 @compiled_in_place
-def _search(p, s, d, b, order, share, rank, low, high, most, first, last, planned, heat, apart, best_state):  # type: ignore[no-untyped-def]
-    """Blocks first .. last-1 of `planned`, or where `most` is 0 the insertion of `order` as the only block."""
-    ruined = most > 0
+def _search(p, s, d, b, rank, low, high, most, first, last, planned, heat, apart, best_state):  # type: ignore[no-untyped-def]
+    """Blocks first .. last-1 of `planned`."""
     welfare = 0
     best = 0
     for i in range(len(s.net)):
         welfare += s.net[i]
         best += best_state.net[i]
     for block in range(first, last):
-        listed = order
-        count = len(order)
-        change = 0
-        if ruined:
-            listed = b.listed
-            count, change, share = _ruin(p, s, d, b, rank, low, high, most)
+        count, change, share = _ruin(p, s, d, b, rank, low, high, most)
         d.used[0] = 0
         for a in range(count):
-            if ruined:
-                b.moves[b.order[a]] = d.used[0]
-            if s.option[listed[a]] < 0:
-                insert(p, s, d, listed[a], share, ruined)
-        if ruined:
-            welfare += _settle(p, s, d, b, count, change, heat * (1.0 - block / planned))
-            if apart and welfare > best:
-                best = welfare
-                copy_into(s, best_state)
+            b.moves[b.order[a]] = d.used[0]
+            if s.option[b.listed[a]] < 0:
+                insert(p, s, d, b.listed[a], share, True)
+        welfare += _settle(p, s, d, b, count, change, heat * (1.0 - block / planned))
+        if apart and welfare > best:
+            best = welfare
+            copy_into(s, best_state)

@@ -23,7 +23,7 @@ from ratiobench.formulations.lora.bound.lagrangian import (
 from ratiobench.formulations.lora.bound.patterns import Patterns, node_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.heuristic import consolidation
-from ratiobench.formulations.lora.heuristic.blocks import anneal, descend, insert_all
+from ratiobench.formulations.lora.heuristic.blocks import anneal, descend
 from ratiobench.formulations.lora.heuristic.consolidation import (
     consolidate,
     exchange_slots,
@@ -33,6 +33,7 @@ from ratiobench.formulations.lora.heuristic.insertion import (
     Workspace,
     begin,
     copy_workspace,
+    insert_all,
     new_workspace,
     pack_pooled,
 )

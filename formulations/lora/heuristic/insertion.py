@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, inlined, inner, inner_allocating, sort_stably
+from ratiobench.formulations.kernels import compiled, compiled_in_place, inlined, inner, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.patterns import Patterns, node_values
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
 from ratiobench.formulations.lora.heuristic.packing import FILLS, REFILLS, fractional_packing, pack_nodes
@@ -278,7 +278,11 @@ def _never_pays(p, i, cost, usable):  # type: ignore[no-untyped-def]
 
 @inner
 def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
-    """Schedule task i at operational cost plus `share` of the rents, tightest node first, if it is worth something."""
+    """Schedule task i at operational cost plus `share` of the rents, tightest node first, if it is worth something.
+
+    dense: True where tasks may move to other nodes for it; None where nobody moves, which is compiled in a third of
+    the time.
+    """
     types = p.type_start[i + 1] - p.type_start[i]
     width = p.width[i]
     first = p.first[i]
@@ -303,7 +307,7 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
                     left = free
             d.target[g, t] = best
             usable[g, t] = best >= 0
-            if dense and best < 0 and total >= rate and total_mb >= memory:
+            if dense is not None and best < 0 and total >= rate and total_mb >= memory:
                 usable[g, t] = d.failed[c, slot] != d.version[kind, slot] and not _too_heavy(
                     d, c, kind, slot, p.nodes[kind]
                 )
@@ -328,7 +332,7 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
         fits = True
         for t in range(width):
             g = d.chosen[t]
-            if g >= 0 and d.target[g, t] < 0:
+            if dense is not None and g >= 0 and d.target[g, t] < 0:
                 c = p.klass[p.type_start[i] + g]
                 d.target[g, t] = _free_capacity(p, s, d, c, first + t)
                 if d.target[g, t] < 0:
@@ -341,6 +345,14 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
         return False
     place_chosen(p, s, d, i, option, net)
     return True
+
+
+@compiled_in_place
+def insert_all(p, s, d, order, share):  # type: ignore[no-untyped-def]
+    """Insert the tasks without a place, in this order, at a share of the rents; nobody moves for them."""
+    for i in order:
+        if s.option[i] < 0:
+            insert(p, s, d, i, share, None)
 
 
 @inlined
