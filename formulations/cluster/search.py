@@ -26,6 +26,7 @@ from ratiobench.instances.io.seeds import Stream
 PAST = -(2**60)  # Before every second
 HEAT = 3e-3  # First temperature of a window in parts of its cost; it falls to 0
 SIZES, HEATS = 4, (0.3, 1.0, 3.0)  # How often windows are halved at random, and their heats
+COLD = (0.003, 0.01, 0.03)  # Heats of windows in a schedule for which prices gain little
 REACH = 0.15  # Mean distance of a move in parts of the window's jobs
 # Of orders: seconds of a unit of b and c; first steps of a, b, c, what becomes of them in a turn, and turns
 HOUR, FACTOR_STEPS, SHRINK, TURNS = 3_600, (0.5, 2.0, 2.0), 0.6, 3
@@ -366,7 +367,14 @@ class Search:
         return times, free, np.array([len(moments) for moments, _ in tables], dtype=np.int64)
 
     def improve(
-        self, windows: int, size: int, rounds: int, stop: Callable[[], bool] = bool, begin: int = PAST, end: int = -PAST
+        self,
+        windows: int,
+        size: int,
+        rounds: int,
+        stop: Callable[[], bool] = bool,
+        begin: int = PAST,
+        end: int = -PAST,
+        heats: tuple[float, ...] = HEATS,
     ) -> None:
         """Decode windows of jobs again and again over what the others leave; windows lie where jobs wait.
 
@@ -382,7 +390,7 @@ class Search:
             if stop() or not pay.any():
                 return
             words = stream.words(5)
-            members, heat = max(2, size >> int(words[4] % SIZES)), HEAT * HEATS[int(words[4]) // 256 % len(HEATS)]
+            members, heat = max(2, size >> int(words[4] % SIZES)), HEAT * heats[int(words[4]) // 256 % len(heats)]
             share = np.cumsum(pay)
             centre = int(np.searchsorted(share, share[-1] * (int(words[0]) / 2**64), "right"))
             centre = min(centre, len(problem) - 1) if words[1] % 5 else int(words[0] % len(problem))
@@ -439,7 +447,7 @@ class Search:
                     part = 0.3 + 0.4 * Stream("cluster", "halves", self._calls).words(1)[0] / 2**64
                     middle = int(plan.start[order[np.searchsorted(paid, part * paid[-1])]])
                     spans = (PAST, middle), (middle, -PAST)
-                    work = [threads.submit(self.improve, windows, size, rounds, over, *span) for span in spans]
+                    work = [threads.submit(self.improve, windows, size, rounds, over, *span, COLD) for span in spans]
                     for half in work:
                         half.result()
             finally:
