@@ -102,7 +102,7 @@ def _remember_signatures() -> None:
             known[key] = *parts, resolve(self, context, args, kws)  # all are kept, so that no other has their numbers
         return known[key][-1]
 
-    BaseFunction.get_call_type = get_call_type
+    BaseFunction.get_call_type = get_call_type  # type: ignore[method-assign]
 
 
 @cache
