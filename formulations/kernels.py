@@ -88,7 +88,7 @@ def load_numba() -> None:
 
 
 def _remember_signatures() -> None:
-    """Look up what a function of numba's returns for some types once a kernel, and not at every call: a seventh."""
+    """Resolve a function of numba's for the same types once per kernel, not at every call: a seventh of compilation."""
     from numba.core.targetconfig import ConfigStack
     from numba.core.types.functions import BaseFunction
 
@@ -99,7 +99,7 @@ def _remember_signatures() -> None:
         parts = self, context, ConfigStack.top_or_none()
         key = *map(id, parts), tuple(args), tuple(kws.items())
         if key not in known:
-            known[key] = *parts, resolve(self, context, args, kws)  # all are kept, so that no other has their numbers
+            known[key] = *parts, resolve(self, context, args, kws)  # their numbers are no others' while they are kept
         return known[key][-1]
 
     BaseFunction.get_call_type = get_call_type  # type: ignore[method-assign]
@@ -107,7 +107,7 @@ def _remember_signatures() -> None:
 
 @cache
 def _compiler(inner: bool) -> Any:
-    """Numba's compiler of kernels: a module is optimised, not its functions before, which takes a tenth of the time.
+    """Numba's compiler of kernels, without the passes over functions before those over the module: a tenth of the time.
 
     A kernel that only kernels call is optimised within its callers, not by itself as well.
     """

@@ -1,4 +1,4 @@
-"""Ruin and recreate: the compiled search of `improve` and `batch`."""
+"""Ruin and recreate: the compiled search of `improve`."""
 
 from __future__ import annotations
 

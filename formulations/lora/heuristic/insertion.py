@@ -280,7 +280,7 @@ def _never_pays(p, i, cost, usable):  # type: ignore[no-untyped-def]
 def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
     """Schedule task i at operational cost plus `share` of the rents, tightest node first, if it is worth something.
 
-    dense: True where tasks may move to other nodes for it; None where nobody moves, which is compiled in a third of
+    dense: True where other tasks may move to other nodes for it; None where none moves, which compiles in a third of
     the time.
     """
     types = p.type_start[i + 1] - p.type_start[i]
@@ -349,7 +349,7 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
 
 @compiled_in_place
 def insert_all(p, s, d, order, share):  # type: ignore[no-untyped-def]
-    """Insert the tasks without a place, in this order, at a share of the rents; nobody moves for them."""
+    """Insert the tasks without a place, in this order, at a share of the rents; no other task moves."""
     for i in order:
         if s.option[i] < 0:
             insert(p, s, d, i, share, None)
