@@ -105,7 +105,7 @@ def run(
         solve=solve, rerun=rerun, repeat=repeat, audits=audits, effort=effort, limit=limit, isolate=isolate, out=folder,
         workers=workers, dask=dask, fresh=fresh, retry_failed=retry_failed, quiet=quiet, own=own,
     )  # fmt: skip
-    spent = run_suite(family, found, options)
+    spent = run_suite(family, found, options, _load_report)
     set_current("writing the tables and the page")
     return _report(folder, spent)
 
@@ -129,14 +129,23 @@ def _postpone_interrupt() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+def _load_report() -> None:
+    """Import what a report needs, pandas and matplotlib, two seconds: for it no result should wait."""
+    with _postpone_interrupt():
+        import matplotlib.backends.backend_svg  # noqa: F401
+
+        import ratiobench.bench.report.page
+        import ratiobench.bench.report.write  # noqa: F401
+
+
 def _report(
     folder: Path, spent: Mapping[str, float], figures: Path | None = None, labels: Mapping[str, str] | None = None
 ) -> Outcome[Results]:
     failed = []
 
     def write(show: Callable[[str], None]) -> None:
-        with _postpone_interrupt():
-            from ratiobench.bench.report.write import write_report  # with pandas, for which no result should wait
+        _load_report()
+        from ratiobench.bench.report.write import write_report
 
         failed.append(write_report(folder, spent, figures, show, labels))
 

@@ -342,13 +342,14 @@ class _Sweep:
         piece.small = small
         return piece
 
-    def drain(self, pool: Pool) -> None:
+    def drain(self, pool: Pool, idle: Callable[[], object]) -> None:
         """Work until nothing is left; workers have at most one piece each, so memory stays bounded."""
         at_work: dict[Future[Any], tuple[_Piece, float]] = {}
         while self.planned or self.queue or at_work:
             while len(at_work) < pool.parallel():
                 piece = self.next([piece for piece, _ in at_work.values()])
                 if piece is None:
+                    idle()
                     break
                 self.started.update(same.case.name for same in self.same.get(piece.address, [piece]))
                 at_work[pool.submit(piece.call())] = piece, time.monotonic()
@@ -530,8 +531,13 @@ def scale_suite(suite: Suite, scale: str) -> Suite:
     return replace(suite, cases=suite.small, plots=tuple(selection))
 
 
-def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
-    """Run what is missing of a suite, into the store of the folder; the seconds of this run by the clock: ``run``."""
+def run_suite(
+    family: Family, suite: Suite, options: RunOptions, idle: Callable[[], object] = lambda: None
+) -> dict[str, float]:
+    """Run what is missing of a suite, into the store of the folder; the seconds of this run by the clock: ``run``.
+
+    `idle` is called whenever a worker has nothing to do while others are at work.
+    """
     started = time.monotonic()
     suite = scale_suite(suite, options.scale)
     cases = choose_cases(suite, options)
@@ -588,7 +594,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     sweep.plan(case)
             set_current("")  # the progress tells from here on
             try:
-                sweep.drain(pool)
+                sweep.drain(pool, idle)
             finally:
                 progress.close()
         pool.shutdown()

@@ -9,19 +9,21 @@ beta_g P / K. Raises of credits may take what sales and surplus leave of (rho + 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ratiobench.formulations.kernels import compiled, compiled_in_place, inner
 from ratiobench.formulations.lora.bound.patterns import maximal_patterns
 from ratiobench.instances.lora.model import Instance, IntArray, Public
+from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.public_constants import list_served
 
 CLASSES = 128  # Most classes of a node type; where tasks have more shapes, classes are cells of a grid
@@ -260,23 +262,74 @@ def _cover(sizes: tuple[int, ...], units: tuple[int, ...], whole: int, longest: 
     return most
 
 
-def _search_units(cover: IntArray, sizes: IntArray, free: IntArray) -> IntArray:
-    """The units that fit beside a task of each class, by what is free of a node."""
-    spare = free[:, None] - sizes
-    return np.where(spare >= 0, np.searchsorted(cover, spare, side="right"), 0)
+class _Sizes(NamedTuple):
+    """What the classes take of a node's compute, or of its memory, and the units that fit beside one of them."""
+
+    size: IntArray  # (J,)
+    cover: IntArray  # the most that 0, 1, ... units take
+    units: IntArray  # (free + 1,) units by what is left then; empty where a node holds too much for a table
 
 
-def _take_units(table: IntArray, offset: IntArray, free: IntArray) -> IntArray:
-    return table.take(free[:, None] + offset)
+def _list_sizes(sizes: Sequence[int], cover: IntArray, whole: int) -> _Sizes:
+    left = np.arange(whole + 1 if whole <= _LONGEST_TABLE else 0)
+    return _Sizes(np.array(sizes, np.int64), cover, np.searchsorted(cover, left, side="right"))
 
 
-def _list_units(sizes: IntArray, cover: IntArray, whole: int) -> Callable[[IntArray], IntArray]:
-    """`_search_units` from a table of what may be free of a node, if that is not too long."""
-    if whole > _LONGEST_TABLE:
-        return partial(_search_units, cover, sizes)
-    largest = int(sizes.max(initial=0))
-    table = _search_units(cover, np.zeros(1, np.int64), np.arange(-largest, whole + 1))[:, 0]
-    return partial(_take_units, table, largest - sizes)
+@inner
+def _fit(part, j, free):  # type: ignore[no-untyped-def]
+    """The units that fit beside a task of class j on a node with so much free; 0 without room for it."""
+    left = free - part.size[j]
+    if left < 0:
+        return 0
+    if left < len(part.units):
+        return part.units[left]
+    low = 0
+    high = len(part.cover)
+    while low < high:
+        middle = (low + high) // 2
+        if part.cover[middle] <= left:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _count_lost(compute_sizes, memory_sizes, rate, memory, compute, megabytes):  # type: ignore[no-untyped-def]
+    """(n, J) units of weight by which the room of nodes falls with a task; 0 where it does not fit."""
+    lost = np.zeros((len(compute), len(compute_sizes.size)), np.int64)
+    for i in range(len(compute)):
+        c = compute[i]
+        m = megabytes[i]
+        if rate <= c and memory <= m:
+            for j in range(lost.shape[1]):
+                before = min(_fit(compute_sizes, j, c), _fit(memory_sizes, j, m))
+                lost[i, j] = before - min(_fit(compute_sizes, j, c - rate), _fit(memory_sizes, j, m - memory))
+    return lost
+
+
+@compiled_in_place
+def _find_least(left, powers, caps, sizes, memory_sizes, rate, memory, compute, megabytes, slots, low, high, node, phi):  # type: ignore[no-untyped-def]
+    """Of nodes low..high-1 with room in each slot the one that leaves the least Phi, the first of equals, and it."""
+    for at in range(len(slots)):
+        t = slots[at]
+        least = np.inf
+        for k in range(low[at], high[at]):
+            c = compute[k, t]
+            m = megabytes[k, t]
+            if rate > c or memory > m:
+                continue
+            most = 0.0
+            for j in range(len(caps)):
+                units = min(_fit(sizes, j, c - rate), _fit(memory_sizes, j, m - memory))
+                units += left[t, j] - min(_fit(sizes, j, c), _fit(memory_sizes, j, m))
+                most = max(most, powers[min(units, len(powers) - 1)] * caps[j])
+                if most >= least:
+                    break
+            if most < least:
+                least = most
+                node[at] = k
+                phi[at] = most
 
 
 class Guard:
@@ -298,7 +351,7 @@ class Guard:
         ]
         self._powers: list[NDArray[Any]] = []
         self._left: list[IntArray] = []
-        self._units: list[list[Callable[[IntArray], IntArray]]] = []  # of compute and memory; see `_room`
+        self._sizes: list[list[_Sizes]] = []  # of compute and memory
         wider = 1 if exact else 1 + _SLACK
         self._cap = [np.array([self._number(cap * wider) for cap in kind.cap], self._dtype) for kind in announced.kinds]
         self.credit: list[NDArray[Any]] = []
@@ -306,10 +359,10 @@ class Guard:
         for g, (kind, count) in enumerate(zip(announced.kinds, self._nodes, strict=True)):
             longest = _MOST_UNITS_EXACTLY if exact else _MOST_UNITS
             unit, covers = self._weigh(g, kind, longest)
-            sizes = np.array(kind.rate, np.int64), np.array(kind.memory, np.int64)
-            self._units.append([_list_units(*known) for known in zip(sizes, covers, self._capacity[g], strict=True)])
-            compute, memory_mb = self._capacity[g]
-            left = count * self._room(g, np.array([compute]), np.array([memory_mb]))
+            known = zip((kind.rate, kind.memory), covers, self._capacity[g], strict=True)
+            self._sizes.append([_list_sizes(*each) for each in known])
+            whole = self._capacity[g]
+            left = count * self._lost(g, *whole, *np.array(whole)[:, None])
             powers = np.full(min(int(left.max(initial=0)), longest) + 1, self._number(1 / unit), self._dtype)
             powers[0] = 1
             self._powers.append(np.multiply.accumulate(powers))
@@ -338,12 +391,6 @@ class Guard:
         powers = self._powers[g]
         phi = powers[np.minimum(left, len(powers) - 1)] * self._cap[g]
         return np.asarray(np.maximum.reduce(phi, axis=1))
-
-    def _room(self, g: int, compute: IntArray, megabytes: IntArray) -> IntArray:
-        """(n, J) units of weight before a node with so much left has no room for a class."""
-        units, units_mb = self._units[g]
-        by_compute = units(compute)
-        return np.minimum(by_compute, units_mb(megabytes), out=by_compute)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Guard:
         twin = copy(self)
@@ -388,12 +435,26 @@ class Guard:
         return self._weights[key]
 
     def limits(
-        self, g: int, first: int, rate: int, memory: int, free: tuple[IntArray, IntArray]
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """(W,) L and c w; L counts where it is the larger one, of a task of no class; anything without room."""
-        span = slice(first, first + len(free[0]))
-        after = self._left[g][span] - self._lost(g, rate, memory, *free)
-        return self._limit(g, self.credit[g][span], rate, memory, self._floor(g, after))
+        self, g: int, rate: int, memory: int, slots: IntArray, low: IntArray, high: IntArray, view: View
+    ) -> tuple[IntArray, NDArray[Any], NDArray[Any]]:
+        """(W,) by slot: the node low..high-1 that leaves the least Phi, L and c w there; anything without room.
+
+        L counts where it is the larger one, of a task of no class.
+        """
+        node, phi = low.copy(), np.full(len(slots), self._number(0), self._dtype)
+        if not self._exact:
+            tables = self._left[g], self._powers[g], self._cap[g], *self._sizes[g]
+            _find_least(*tables, rate, memory, view.compute, view.memory_mb, slots, low, high, node, phi)
+        for at, t in enumerate(slots.tolist() if self._exact else ()):
+            nodes = np.arange(low[at], high[at])
+            compute, megabytes = view.compute[nodes, t], view.memory_mb[nodes, t]
+            fits = (compute >= rate) & (megabytes >= memory)
+            if fits.any():
+                lost = self._lost(g, rate, memory, compute[fits], megabytes[fits])
+                found = self._floor(g, self._left[g][t] - lost)
+                best = found.argmin()
+                node[at], phi[at] = nodes[fits][best], found[best]
+        return node, *self._limit(g, self.credit[g][slots], rate, memory, phi)
 
     def _limit(
         self, g: int, credit: NDArray[Any], rate: int, memory: int, phi: NDArray[Any]
@@ -415,25 +476,9 @@ class Guard:
         """(W,) L, or less by at most the allowance, towards what is wished for: a raise will make up for it."""
         return np.asarray(least - np.minimum(np.maximum(least - price, self._number(0)), most)) if most else least
 
-    def spare(
-        self, g: int, slots: IntArray, rate: int, memory: int, free: tuple[IntArray, IntArray]
-    ) -> tuple[IntArray, NDArray[Any]]:
-        """(n,) of the type's nodes with room the one that leaves the least Phi, the first of equals; and L there."""
-        fits = (free[0] >= rate) & (free[1] >= memory)
-        _, at = np.nonzero(fits)
-        after = self._left[g][slots[at]] - self._lost(g, rate, memory, free[0][fits], free[1][fits])
-        phi = np.full(fits.shape, max(self._cap[g], default=self._number(0)) + 1, self._dtype)
-        phi[fits] = self._floor(g, after)
-        node = phi.argmin(axis=0)
-        least, _ = self._limit(g, self.credit[g][slots], rate, memory, phi[node, np.arange(len(slots))])
-        return node, least
-
     def _lost(self, g: int, rate: int, memory: int, compute: IntArray, megabytes: IntArray) -> IntArray:
-        """(W, J) units that a node's room falls by with this task; 0 where it does not fit itself."""
-        fits = (compute >= rate) & (megabytes >= memory)
-        rest = compute - rate * fits, megabytes - memory * fits
-        rooms = self._room(g, np.concatenate((compute, rest[0])), np.concatenate((megabytes, rest[1])))
-        return rooms[: len(compute)] - rooms[len(compute) :]
+        found: IntArray = _count_lost(*self._sizes[g], rate, memory, compute, megabytes)
+        return found
 
     def sell(
         self, task: tuple[int, list[int]], kinds: IntArray, slots: IntArray, price: NDArray[Any],

@@ -263,16 +263,12 @@ class PostedPrices:
         rows, limits = [], []
         slots = np.arange(wish.first, task.deadline)
         for g, node, price in zip(types, wish.node, there, strict=True):
-            there_is = node >= 0
-            capacity_left = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
-            least, most = guard.limits(g, wish.first, rates[g], task.memory_mb, capacity_left)
-            tight = np.flatnonzero(there_is & (least > price))
+            sizes = rates[g], task.memory_mb
+            _, least, most = guard.limits(g, *sizes, slots, np.maximum(node, 0), node + 1, view)
+            tight = np.flatnonzero((node >= 0) & (least > price))
             if len(tight):
-                low, high = self._public.first_node[g : g + 2]
-                span = np.ix_(np.arange(low, high), slots[tight])
-                free = view.compute[span], view.memory_mb[span]
-                best, least[tight] = guard.spare(g, slots[tight], rates[g], task.memory_mb, free)
-                node[tight] = low + best
+                low, high = (np.full(len(tight), end) for end in self._public.first_node[g : g + 2])
+                node[tight], least[tight], _ = guard.limits(g, *sizes, slots[tight], low, high, view)
             least = guard.discount(least, price, below)
             rows.append(np.maximum(np.minimum(price, most), least))
             limits.append((least, most))

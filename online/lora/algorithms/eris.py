@@ -49,6 +49,7 @@ class Eris:
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         self._public = public
         self._type_of = public.type_of_node
+        self._kind, self._compute = self._type_of.tolist(), public.compute.tolist()
         low, high = constants["eris_low"], constants["eris_high"]
         if not 0 < low <= high:
             raise InputError("algorithm", "eris", f"eris_low = {low} and eris_high = {high}; 0 < low <= high is needed")
@@ -62,6 +63,7 @@ class Eris:
         self._integral = public.slots * heaviest * math.ceil(high) << _BITS < 2**56
         self.arithmetic = "integer" if self._integral else "float"
         self._memory_total = public.memory_mb + public.base_memory_mb
+        self._memory = self._memory_total.tolist()
         self._decimal = lru_cache(_KEPT)(self._compute_decimal)
         self._exact = lru_cache(_KEPT)(self._compute_exact)
         shape = (public.nodes, public.slots)
@@ -118,26 +120,30 @@ class Eris:
     def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
         if found is None:
             return None
-        memory = task.memory_mb + self._public.base_memory_mb
+        memory, rate = task.memory_mb + self._public.base_memory_mb, task.rate.tolist()
         cover: Cover = found.answer
-        option = task.options[cover.option]
-        energy = sum(int(task.cost[self._type_of[k], t - 1]) for k, t in cover.cells)
-        total = option.price + energy + sum(self._exact_cell(task, memory, k, t) for k, t in cover.cells)
+        option, total = task.options[cover.option], found.key[0]
+        # Prices of the search were rounded by half a unit: the exact ones are summed up where that may decide.
+        weight = sum(rate[self._kind[k]] + memory + 1 for k, _ in cover.cells)
+        off = Fraction(weight, 2 << _BITS) if isinstance(total, Fraction) else None
+        if off is None or (total - off < task.bid and math.ceil(total - off) != math.ceil(total + off)):
+            energy = sum(int(task.cost[self._kind[k], t - 1]) for k, t in cover.cells)
+            total = option.price + energy + sum(self._exact_cell(rate, memory, k, t) for k, t in cover.cells)
         if task.bid <= total:
             return None
         for k, t in cover.cells:
-            g, cell = self._type_of[k], (k, t - 1)
-            self._load[cell] += task.rate[g]
+            g, cell = self._kind[k], (k, t - 1)
+            self._load[cell] += rate[g]
             self._weight[cell] += memory
-            self._compute_price[cell] = self._price(int(self._load[cell]), int(self._public.compute[g]))
-            self._memory_price[cell] = self._price(int(self._weight[cell]), int(self._memory_total[g]))
+            self._compute_price[cell] = self._price(int(self._load[cell]), self._compute[g])
+            self._memory_price[cell] = self._price(int(self._weight[cell]), self._memory[g])
         return Decision(option.vendor, cover.cells, math.ceil(total))
 
-    def _exact_cell(self, task: Task, memory: int, node: int, slot: int) -> Fraction:
-        g = self._type_of[node]
+    def _exact_cell(self, rate: list[int], memory: int, node: int, slot: int) -> Fraction:
+        g = self._kind[node]
         load, weight = int(self._load[node, slot - 1]), int(self._weight[node, slot - 1])
-        compute = self._exact(load, int(self._public.compute[g])) * int(task.rate[g])
-        return compute + self._exact(weight, int(self._memory_total[g])) * memory
+        price: Fraction = self._exact(load, self._compute[g]) * rate[g]
+        return price + self._exact(weight, self._memory[g]) * memory
 
 
 register(

@@ -40,7 +40,7 @@ class Representatives(NamedTuple):
     start: IntArray  # (P R, V) first slot of each way of pre-processing; T where there is none
     price: Floats  # (P R, V) its price
     rank: IntArray  # (P R, G) node types, the slowest first; unusable ones are -1
-    order: NDArray[np.int32]  # (P R, most slots of a window times G) where the last sort of each one's entries is kept
+    order: NDArray[np.uint32]  # (P R, most slots of a window times G) where the last sort of each one's entries is kept
     counted: IntArray  # (P R,) how many entries that were
 
 
@@ -97,41 +97,50 @@ def _represent(past: Past, share: Floats, slots: int, size: int, picks: IntArray
         np.where(delay >= 0, where[:, None] + delay, slots),
         past.price[picks].astype(float),
         rank,
-        np.tile(np.arange(int(past.window[picks].max(initial=1)) * rate.shape[1], dtype=np.int32), (len(picks), 1)),
+        np.tile(np.arange(int(past.window[picks].max(initial=1)) * rate.shape[1], dtype=np.uint32), (len(picks), 1)),
         np.zeros(len(picks), np.int64),
     )
 
 
 @inner
-def _entries(first, until, price, tariff, energy, flat, share, rate, rank, key, size, kind, cost):  # type: ignore[no-untyped-def]
+def _entries(first, until, price, tariff, energy, flat, share, rate, rank, key, size, kind, cost, alone):  # type: ignore[no-untyped-def]
     """The edges of each slot's lower hull of (rate, cost) over the node types, from the origin on: G places a slot."""
     # An edge steps to the next faster type that is worth it: key is its cost per sample (inf: no edge), size its
-    # samples.
+    # samples. Costs come first, type by type: loops over slots without a choice in them take a fifth of the time.
     types = len(rate)
-    for t in range(first, until):
-        at = (t - first) * types
+    width = until - first
+    for g in range(types):
+        if rate[g] > 0:
+            here = cost[g]
+            per_sample = alone[g]
+            tariffs = tariff[g, first:until]
+            prices = price[g, first:until]
+            for t in range(width):
+                here[t] = energy[g] * tariffs[t] + flat[g] + prices[t] * share[g]
+                per_sample[t] = here[t] / rate[g]
+    for t in range(width):
+        at = t * types
         top = at
         for z in range(types):
             g = rank[z]
             if g < 0:
                 continue
-            c = energy[g] * tariff[g, t] + flat[g] + price[g, t] * share[g]
-            cost[g] = c
             while True:
-                x = 0.0
-                y = 0.0
-                if top > at:
-                    x = rate[kind[top - 1]]
-                    y = cost[kind[top - 1]]
-                if rate[g] <= x:
-                    if c >= y:
-                        break
-                    top -= 1
-                    continue
-                slope = (c - y) / (rate[g] - x)
-                if top > at and slope <= key[top - 1]:
-                    top -= 1
-                    continue
+                if top == at:
+                    slope = alone[g, t]
+                    x = 0.0
+                else:
+                    below = kind[top - 1]
+                    x = rate[below]
+                    if rate[g] <= x:
+                        if cost[g, t] >= cost[below, t]:
+                            break
+                        top -= 1
+                        continue
+                    slope = (cost[g, t] - cost[below, t]) / (rate[g] - x)
+                    if slope <= key[top - 1]:
+                        top -= 1
+                        continue
                 key[top] = slope
                 size[top] = rate[g] - x
                 kind[top] = g
@@ -142,28 +151,34 @@ def _entries(first, until, price, tariff, energy, flat, share, rate, rank, key, 
 
 
 @inner
-def _sort(key, order, count):  # type: ignore[no-untyped-def]
-    """Put order[:count], a permutation of 0..count-1 that is nearly sorted, in order of key."""
+def _sort(key, order, count, ordered):  # type: ignore[no-untyped-def]
+    """Put order[:count], a permutation of 0..count-1 that is nearly sorted, in order of key; `ordered`: the keys so."""
+    for z in range(count):
+        ordered[z] = key[order[z]]
     for z in range(1, count):
+        k = ordered[z]
+        if ordered[z - 1] <= k:
+            continue
         e = order[z]
-        k = key[e]
         y = z - 1
-        while y >= 0 and key[order[y]] > k:
+        while y >= 0 and ordered[y] > k:
             order[y + 1] = order[y]
+            ordered[y + 1] = ordered[y]
             y -= 1
         order[y + 1] = e
+        ordered[y + 1] = k
 
 
 @inner
-def _buy(first, until, start, prices, bid, work, types, weight, key, size, kind, order, use):  # type: ignore[no-untyped-def]
-    """The best cover in whole cells from the sorted entries; adds `weight` to `use` for each of its cells."""
+def _buy(first, until, start, prices, bid, work, weight, share, key, size, kind, order, types, slot, taken, mark, use):  # type: ignore[no-untyped-def]
+    """The best cover in whole cells from the sorted entries; adds `weight` shares of a node to `use` for each cell."""
     # Entries are taken in order until one can do the rest. In its place there may be a later one that does the rest for
-    # less: the first edge of a slot of which nothing was taken. Steps to a faster type give the slower cell back.
+    # less: the first edge of a slot of which nothing was taken.
     count = (until - first) * types
     best = 0.0
     pick = -1
     stop = -1
-    last = -1
+    last = order[0]
     for v in range(len(start)):
         if start[v] >= until:
             continue
@@ -174,20 +189,20 @@ def _buy(first, until, start, prices, bid, work, types, weight, key, size, kind,
             e = order[z]
             if e < low:
                 continue
-            if key[e] == np.inf or spent >= bid - best:
+            if key[z] == np.inf or spent >= bid - best:
                 break
             if size[e] < rest:
-                spent += key[e] * size[e]
+                spent += key[z] * size[e]
                 rest -= size[e]
                 continue
-            least = key[e] * size[e]
+            least = key[z] * size[e]
             found = e
             for y in range(z + 1, count):
-                f = order[y]
-                if key[f] == np.inf or key[f] * rest >= least:
+                if key[y] == np.inf or key[y] * rest >= least:
                     break
-                if f >= low and f % types == 0 and size[f] >= rest and key[f] * size[f] < least:
-                    least = key[f] * size[f]
+                f = order[y]
+                if f >= low and size[f] >= rest and key[y] * size[f] < least and slot[f] * types == f:
+                    least = key[y] * size[f]
                     found = f
             if bid - spent - least > best:
                 best = bid - spent - least
@@ -198,14 +213,12 @@ def _buy(first, until, start, prices, bid, work, types, weight, key, size, kind,
     if pick < 0:
         return 0.0
     low = (start[pick] - first) * types
-    for z in range(stop + 1):
+    for z in range(stop, -1, -1):  # the last edge of a slot that was taken is its cell
         e = order[z] if z < stop else last
-        if e < low:
-            continue
-        t = first + e // types
-        use[kind[e], t] += weight
-        if e % types > 0:
-            use[kind[e - 1], t] -= weight
+        t = slot[e]
+        if e >= low and taken[t] != mark:
+            taken[t] = mark
+            use[kind[e], first + t] += weight * share[kind[e]]
     return best
 
 
@@ -219,11 +232,17 @@ def descend(reps, now, expected, free, nodes, tariff, price, unit, rounds, step)
     mean = np.zeros((types, slots))
     wide = reps.order.shape[1]
     key = np.empty(wide)
+    ordered = np.empty(wide)
     size = np.empty(wide)
-    kind = np.empty(wide, np.int64)
-    cost = np.empty(types)
+    kind = np.empty(wide, np.uint32)
+    slot = np.empty(wide, np.uint32)
+    for e in range(wide):
+        slot[e] = e // types
+    cost = np.empty((types, slots))
+    alone = np.empty((types, slots))
     used = np.empty((types, slots))
-    own = np.zeros((types, slots))
+    taken = np.zeros(slots, np.int64)
+    mark = 0
     number = 0
     for round_ in range(rounds):
         for g in range(types):
@@ -239,7 +258,7 @@ def descend(reps, now, expected, free, nodes, tariff, price, unit, rounds, step)
                 if first >= until:
                     continue
                 _entries(first, until, price, tariff, reps.energy[q], reps.flat[q], reps.share[q], reps.rate[q],
-                         reps.rank[q], key, size, kind, cost)  # fmt: skip
+                         reps.rank[q], key, size, kind, cost, alone)  # fmt: skip
                 count = (until - first) * types
                 order = reps.order[q]
                 if reps.counted[q] != count:
@@ -247,13 +266,10 @@ def descend(reps, now, expected, free, nodes, tariff, price, unit, rounds, step)
                     for z in range(count):
                         order[z] = z
                     reps.counted[q] = count
-                _sort(key, order, count)
-                if _buy(first, until, reps.start[q], reps.price[q], reps.bid[q], reps.work[q], types, weight, key,
-                        size, kind, order, own) > 0:  # fmt: skip
-                    for g in range(types):
-                        for t in range(first, until):
-                            used[g, t] += own[g, t] * reps.share[q, g]
-                            own[g, t] = 0.0
+                _sort(key, order, count, ordered)
+                mark += 1
+                _buy(first, until, reps.start[q], reps.price[q], reps.bid[q], reps.work[q], weight, reps.share[q],
+                     ordered, size, kind, order, types, slot, taken, mark, used)  # fmt: skip
         length = step / (1.0 + 2.0 * round_ / rounds)
         if round_ >= rounds // 3:
             number += 1

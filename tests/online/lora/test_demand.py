@@ -54,11 +54,14 @@ def test_the_last_cell_is_the_cheapest_that_does_the_rest() -> None:
 def _bought(rate, price, work, bid, start, fee):  # type: ignore[no-untyped-def]
     """(surplus, (2, SLOTS) cells) by the kernels as Python."""
     size, key, kind = np.empty(2 * SLOTS), np.empty(2 * SLOTS), np.empty(2 * SLOTS, np.int64)
-    rank = np.argsort(rate, kind="stable")
-    nothing = np.zeros(2)
-    _entries.py_func(0, SLOTS, price, np.zeros((2, SLOTS)), nothing, nothing, np.ones(2), rate, rank, key, size, kind,
-                     np.empty(2))  # fmt: skip
+    rank, slot = np.argsort(rate, kind="stable"), np.repeat(np.arange(SLOTS), 2)
+    nothing, share = np.zeros(2), np.ones(2)
+    costs = np.empty((2, SLOTS)), np.empty((2, SLOTS))
+    _entries.py_func(
+        0, SLOTS, price, np.zeros((2, SLOTS)), nothing, nothing, share, rate, rank, key, size, kind, *costs
+    )
     order = np.argsort(key, kind="stable")
-    use = np.zeros((2, SLOTS))
-    surplus = _buy.py_func(0, SLOTS, start, fee, bid, work, 2, 1.0, key, size, kind, order, use)
+    use, taken = np.zeros((2, SLOTS)), np.zeros(SLOTS, np.int64)
+    cells = 1.0, share, key[order], size, kind, order, 2, slot, taken, 1, use
+    surplus = _buy.py_func(0, SLOTS, start, fee, bid, work, *cells)
     return surplus, use

@@ -1,6 +1,7 @@
 """What the guard of Theorem H announces, and the numbers that it is made of."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, 
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.algorithms.learned import guarantee, guard_settings
 from ratiobench.online.lora.guard import CLASSES, STEPS, Announcement, Guard, announce, bound_root, bound_weight
+from ratiobench.online.lora.protocol import View
 from tests.support.samples import samples
 from tests.tools.theory_guard import heaviest
 
@@ -115,13 +117,22 @@ def test_a_grid_has_a_class_for_every_task(classes: int) -> None:
         assert kind.cap[j] * kind.weigh(rate, memory) >= bid
 
 
+def _limits(guard: Guard, nodes: int, slots: int) -> tuple[Any, Any]:
+    """L and c w of a task of 5 samples and 3 MB on empty nodes of 10 and 10."""
+    free, every = np.full((nodes, slots), 10), np.arange(slots)
+    view = View(1, free, free, np.zeros_like(free))
+    node, least, most = guard.limits(0, 5, 3, every, np.zeros_like(every), np.full_like(every, nodes), view)
+    assert not node.any(), "the first of equals"
+    return least, most
+
+
 def test_a_sale_at_the_lower_limit_leaves_a_credit_of_phi() -> None:
     given = _of((Kind(2, 10, 10),), ((5,), 3, 100), ((1,), 2, 10))
     announced = _announce(given)
     room = np.array([10]), np.array([10])
     for exact in (True, False):
         guard = Guard(given.public(""), announced, exact=exact)
-        (least,), (most,) = guard.limits(0, 0, 5, 3, room)
+        (least,), (most,) = _limits(guard, 2, 1)
         weight, beta = announced.kinds[0].weigh(5, 3), announced.beta / announced.kinds[0].omega
         before = guard.credit[0][0]
         assert 0 < least < most == before * (weight if exact else float(weight))
@@ -196,8 +207,7 @@ def test_a_sale_below_the_limit_is_made_good() -> None:
     given = instance(TinyInstance(2, (Kind(1, 10, 10),), jobs))
     announced = announce(given, Fraction(4), Fraction(0), ONE)
     guard = Guard(given.public(""), announced, exact=True)
-    room = np.array([10, 10]), np.array([10, 10])
-    least, _ = guard.limits(0, 0, 5, 3, room)
+    least, _ = _limits(guard, 1, 2)
     wish = np.array([Fraction(0), least[1]], object)
     assert least[0] > 0
     assert guard.allowance(2) == 0
@@ -212,7 +222,7 @@ def test_a_sale_below_the_limit_is_made_good() -> None:
     guard.sell((3, [5]), np.array([0]), np.array([0]), lower[:1], (np.array([10]), np.array([10])))
     grown = guard.worth() - worth
     assert grown == 4 * least[0]
-    assert guard.limits(0, 0, 5, 3, (np.array([10]), np.array([10])))[0][0] >= 0
+    assert _limits(guard, 1, 1)[0][0] >= 0
     assert guard.allowance(1) == Fraction(rest - grown, 2 * 4)
 
 
