@@ -349,7 +349,8 @@ class _Sweep:
             while len(at_work) < pool.parallel():
                 piece = self.next([piece for piece, _ in at_work.values()])
                 if piece is None:
-                    idle()
+                    if sum(self.left.values()) == len(at_work):
+                        idle()
                     break
                 self.started.update(same.case.name for same in self.same.get(piece.address, [piece]))
                 at_work[pool.submit(piece.call())] = piece, time.monotonic()
@@ -536,7 +537,7 @@ def run_suite(
 ) -> dict[str, float]:
     """Run what is missing of a suite, into the store of the folder; the seconds of this run by the clock: ``run``.
 
-    `idle` is called whenever a worker has nothing to do while others are at work.
+    `idle` is called when a worker has nothing to do any more while others are at work.
     """
     started = time.monotonic()
     suite = scale_suite(suite, options.scale)
