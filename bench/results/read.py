@@ -90,8 +90,9 @@ class _About(msgspec.Struct):
     plots: tuple[Plot, ...] = ()
 
 
-def read_results(store: Store) -> Results:
-    about, cases = store.about(), store.cases()
+def read_results(store: Store, only: str = "") -> Results:
+    """The results of all cases, or of one."""
+    about, cases = store.about(), [case for case in store.cases() if only in ("", case.name)]
     run = convert(about, _About, str(store.path), "about")
     family = families().get(run.family)
     reader = _Reader(store, run.sense, family is not None and family.whole_values)

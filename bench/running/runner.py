@@ -378,12 +378,10 @@ def _case_table(family: Family, store: Store, name: str) -> str:
     from ratiobench.bench.report.rows import list_sweep_groups, results_text  # with pandas
     from ratiobench.bench.results.read import read_results
 
-    results = read_results(store)
-    case = next(case for case in results.cases if case.name == name)
-    if case.group in list_sweep_groups(results):
+    results = read_results(store, name)
+    if results.cases[0].group in list_sweep_groups(results):
         return ""
-    records = [row for row in results.records if row.case == name]
-    return results_text(replace(results, cases=[case], records=records), family).partition("\n\n")[0]
+    return results_text(results, family).partition("\n\n")[0]
 
 
 def _count_pieces(case: Case, repeats: Mapping[str, int], crosscheck: bool) -> int:

@@ -55,7 +55,7 @@ def dual_certificate(case: Case) -> Check:
     dual = dual_of(case.instance)
     final = case.share(_find_final_dual)
     scaled_tau, scaled = dual.rescale(trace.lam, trace.phi)
-    tau, value = dual.rescale(dual.pool_prices(trace.lam), dual.pool_prices(trace.phi))
+    tau, value = dual.rescale(dual.pool_prices(trace.lam), dual.pool_prices(trace.phi), scaled_tau)
     if min(scaled, final.value) < value:
         tau, value = min((scaled, scaled_tau), (final.value, Fraction(1)))[::-1]
     figures: Figures = {

@@ -87,7 +87,8 @@ def pool(instance: Instance, spare: int = 0) -> Pool:
     compute = np.array([node.compute for node in instance.node_types], dtype=np.int64)
     memory = np.array([node.memory_mb for node in instance.node_types], dtype=np.int64) - instance.base_memory_mb
     usable = (instance.rate > 0) & (instance.rate <= compute) & (instance.memory_mb[:, None] <= memory)
-    found = (_serve(instance, i, np.flatnonzero(usable[i]), spare) for i in range(instance.tasks))
+    pays = any((node.tariff < 0).any() for node in instance.node_types)
+    found = (_serve(instance, i, np.flatnonzero(usable[i]), spare, pays) for i in range(instance.tasks))
     served = [each for each in found if each is not None]
 
     def ints(values: Iterable[object]) -> IntArray:
@@ -165,8 +166,8 @@ class _Served(NamedTuple):
     rows: _Rows
 
 
-def _serve(instance: Instance, i: int, types: IntArray, spare: int) -> _Served | None:
-    """Task i with its usable types; None where no schedule is in time."""
+def _serve(instance: Instance, i: int, types: IntArray, spare: int, pays: bool) -> _Served | None:
+    """Task i with its usable types; None where no schedule is in time; `pays`: some tariff is below 0."""
     arrival, deadline, work = int(instance.arrival[i]), int(instance.deadline[i]), int(instance.work[i])
     fastest = int(instance.rate[i, types].max(initial=0))
     # Options that no other one beats in price without being later, by offset from the arrival
@@ -181,7 +182,9 @@ def _serve(instance: Instance, i: int, types: IntArray, spare: int) -> _Served |
     width = deadline - begin + 1
     types = types[np.argsort(instance.rate[i, types], kind="stable")]
     rates = instance.rate[i, types]
-    negative = (instance.cost(i)[types, begin - 1 : deadline] < 0).sum(axis=1)
+    negative = np.zeros(len(types), np.int64)
+    if pays or i in instance.explicit_cost:
+        negative = (instance.cost(i)[types, begin - 1 : deadline] < 0).sum(axis=1)
     rows = _rows(rates, work, width, negative + spare, len(instance.node_types) - 1, i)
     return _Served(i, begin - 1, width, types, rates, [(arrival + o - begin, q, n) for o, q, n in options], rows)
 
@@ -202,6 +205,18 @@ class _Rows(NamedTuple):
 
 def _rows(rates: IntArray, work: int, width: int, negative: IntArray, columns: int, task: int) -> _Rows:
     """A task's rows, the inner type's rate first; without negative costs only minimal covers and their parts matter."""
+    if len(rates) <= 2:
+        # One row for each count of the outer type, if there is one: all as long as the longest, and before each a
+        # cell that stays impossible, so that a layer is updated in two long loops.
+        fast = int(rates[-1])
+        most = min(width, max(-(-work // fast), int(negative[-1]))) if len(rates) == 2 else 0
+        count = np.arange(most + 1)
+        need = -(-np.maximum(0, work - count * fast) // int(rates[0]))
+        length = np.minimum(need + int(negative[0]), width - count) + 1
+        less = np.full((most + 1, max(1, columns)), -1)
+        less[:, 0] = count - 1
+        stride = int(length.max()) + 1
+        return _Rows(length, need, count * stride + 1, less, (most + 1) * stride, stride)
     caps = np.minimum(width, -(-work // rates) + negative).tolist()
     outer_caps = caps[1:]
     positions = 1
@@ -210,7 +225,7 @@ def _rows(rates: IntArray, work: int, width: int, negative: IntArray, columns: i
     if positions > OUTER_LIMIT:
         problem = f"{len(rates)} node types give {positions} outer count vectors; at most {OUTER_LIMIT} are searched"
         raise StateSpaceTooLarge(problem, task)
-    axes = np.indices([cap + 1 for cap in reversed(outer_caps)]) if outer_caps else np.zeros((0, 1), np.int64)
+    axes = np.indices([cap + 1 for cap in reversed(outer_caps)])
     digits = axes.reshape(len(outer_caps), positions)[::-1].T
     done = digits @ rates[1:]
     taken = digits.sum(axis=1)
@@ -229,11 +244,6 @@ def _rows(rates: IntArray, work: int, width: int, negative: IntArray, columns: i
     # No more slots than the window has: a row whose need is beyond them covers nowhere. A row is read at the positions
     # of every row with more outer slots, and is at least as long as those.
     length = np.minimum(need + int(negative[0]), width - taken[keep]) + 1
-    if len(rates) <= 2:
-        # All rows as long as the longest, and before each a cell that stays impossible: a layer is then updated in two
-        # long loops.
-        stride = int(length.max()) + 1
-        return _Rows(length, need, np.arange(len(length)) * stride + 1, less, len(length) * stride, stride)
     at = np.concatenate([[0], np.cumsum(length)[:-1]])
     return _Rows(length, need, at, less, int(length.sum()), 0)
 
@@ -457,16 +467,15 @@ def _priced(p, i, rent, unit, cost):  # type: ignore[no-untyped-def]
 
 @compiled_in_place
 def _answers(p, rent, at, table, first, step, surplus, pooled, cost, usable, chosen):  # type: ignore[no-untyped-def]
-    """Best reduced profit max(0, b - cheapest) of tasks first, first + step, ..., and the schedule that has it."""
+    """Best reduced profit b - cheapest of tasks first, first + step, ..., -inf for none; above 0 the schedule, too."""
     for i in range(first, len(p.task), step):
         _priced(p, i, rent, 1.0, cost)
         fill(p, i, cost, usable, np.inf, table)
         total, option, x = cheapest(p, i, 1.0, np.inf, table)
-        surplus[i] = 0
+        surplus[i] = p.bid[i] - total if option >= 0 else -np.inf
         for t in range(p.width[i]):
             pooled[at[i] + t] = -1
-        if option >= 0 and p.bid[i] - total > 0:
-            surplus[i] = p.bid[i] - total
+        if surplus[i] > 0:
             trace(p, i, cost, usable, np.inf, table, option, x, chosen)
             for t in range(p.width[i]):
                 pooled[at[i] + t] = chosen[t]
@@ -510,6 +519,10 @@ class Pricer:
 
     def floats(self, rent: NDArray[np.float64]) -> ReducedProfits:
         """In doubles, rents in micro-dollars per cell."""
+        return ReducedProfits(np.maximum(self.signed(rent), 0.0), self._pooled)
+
+    def signed(self, rent: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) best reduced profits in doubles, losses included; -inf for a task without a schedule."""
         p, parts = self.pool, self._parts
         surplus = np.empty(p.tasks, np.float64)
 
@@ -518,7 +531,7 @@ class Pricer:
             _answers(p, rent, self._at, self._area[part], part, parts, surplus, self._pooled, *scratch)
 
         self._deal(work)
-        return ReducedProfits(surplus, self._pooled)
+        return surplus
 
     def integers(self, rent: IntArray, unit: int, *, losses: bool = False) -> IntArray:
         """(n,) exact best reduced profits in 1/unit micro-dollars; the caller has made sure that nothing overflows."""
@@ -529,14 +542,6 @@ class Pricer:
         far = np.int64(2**62)
         self._deal(lambda k: _profits(p, rent, unit, far, area[k], k, parts, profit, cost[k], self._usable))
         return profit if losses else np.maximum(profit, 0)
-
-    def signed(self, rent: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) best reduced profits in doubles, losses included; -inf for a task without a schedule."""
-        p, parts = self.pool, self._parts
-        profit = np.empty(p.tasks, np.float64)
-        cost = np.empty((parts, *self._shape))
-        self._deal(lambda k: _profits(p, rent, 1.0, np.inf, self._area[k], k, parts, profit, cost[k], self._usable))
-        return profit
 
     def _deal(self, work: Callable[[int], None]) -> None:
         """Do every part, at most as many at a time as there are cores for us."""

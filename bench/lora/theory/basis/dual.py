@@ -109,8 +109,11 @@ class Dual:
         """At these prices, or the nearest multiples of some 2^-k if they do not fit 64 bits: an upper bound on OPT."""
         return self._scaled(lam, phi)(Fraction(1))
 
-    def rescale(self, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:
-        """(tau, D) of the tau on the grid `TAUS` whose multiple of the prices is best; D is convex in tau."""
+    def rescale(self, lam: Prices, phi: Prices, near: Fraction | None = None) -> tuple[Fraction, Fraction]:
+        """(tau, D) of the tau on the grid `TAUS` whose multiple of the prices is best; D is convex in tau.
+
+        `near`: where it is looked for first.
+        """
         scaled = self._scaled(lam, phi)
         known: dict[int, Fraction] = {}
 
@@ -120,8 +123,12 @@ class Dual:
             return known[j]
 
         low, high = 0, len(TAUS) - 1
+        guesses = [] if near is None else [TAUS.index(near), max(0, TAUS.index(near) - 1)]
         while low < high:
             middle = (low + high) // 2
+            if guesses and low <= guesses[0] < high:
+                middle = guesses[0]
+            guesses = guesses[1:]
             if at(middle) <= at(middle + 1):
                 high = middle
             else:
