@@ -106,7 +106,8 @@ def _represent(past: Past, share: Floats, slots: int, size: int, picks: IntArray
 def _entries(first, until, price, tariff, energy, flat, share, rate, rank, key, size, kind, cost, alone):  # type: ignore[no-untyped-def]
     """The edges of each slot's lower hull of (rate, cost) over the node types, from the origin on: G places a slot."""
     # An edge steps to the next faster type that is worth it: key is its cost per sample (inf: no edge), size its
-    # samples. Costs come first, type by type: loops over slots without a choice in them take a fifth of the time.
+    # samples. Loops over slots with no branch inside take a fraction of the time: costs come first, type by type, and
+    # two types have a loop of their own.
     types = len(rate)
     width = until - first
     for g in range(types):
@@ -118,6 +119,20 @@ def _entries(first, until, price, tariff, energy, flat, share, rate, rank, key, 
             for t in range(width):
                 here[t] = energy[g] * tariffs[t] + flat[g] + prices[t] * share[g]
                 per_sample[t] = here[t] / rate[g]
+    if types == 2 and rank[0] >= 0 and rate[rank[1]] > rate[rank[0]]:
+        slow = rank[0]
+        fast = rank[1]
+        step = rate[fast] - rate[slow]
+        for t in range(width):
+            slope = (cost[fast, t] - cost[slow, t]) / step
+            both = slope > alone[slow, t]
+            key[2 * t] = alone[slow, t] if both else alone[fast, t]
+            size[2 * t] = rate[slow] if both else rate[fast]
+            kind[2 * t] = slow if both else fast
+            key[2 * t + 1] = slope if both else np.inf
+            size[2 * t + 1] = step
+            kind[2 * t + 1] = fast
+        return
     for t in range(width):
         at = t * types
         top = at

@@ -109,7 +109,11 @@ class Dual:
         """At these prices, or the nearest multiples of some 2^-k if they do not fit 64 bits: an upper bound on OPT."""
         return self._scaled(lam, phi)(Fraction(1))
 
-    def rescale(self, lam: Prices, phi: Prices, near: Fraction | None = None) -> tuple[Fraction, Fraction]:
+    @cached_property
+    def _without_prices(self) -> Fraction:
+        return self.exact({}, {}).value
+
+    def rescale(self, lam: Prices, phi: Prices, near: Fraction = TAUS[0]) -> tuple[Fraction, Fraction]:
         """(tau, D) of the tau on the grid `TAUS` whose multiple of the prices is best; D is convex in tau.
 
         `near`: where it is looked for first.
@@ -119,11 +123,11 @@ class Dual:
 
         def at(j: int) -> Fraction:
             if j not in known:
-                known[j] = scaled(TAUS[j]).value
+                known[j] = scaled(TAUS[j]).value if j else self._without_prices
             return known[j]
 
         low, high = 0, len(TAUS) - 1
-        guesses = [] if near is None else [TAUS.index(near), max(0, TAUS.index(near) - 1)]
+        guesses = [TAUS.index(near), max(0, TAUS.index(near) - 1)]
         while low < high:
             middle = (low + high) // 2
             if guesses and low <= guesses[0] < high:
