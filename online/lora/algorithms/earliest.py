@@ -40,18 +40,13 @@ def find_earliest_cells(
     task: Task, first: int, free: NDArray[np.bool_], rate: NDArray[np.int64]
 ) -> tuple[list[tuple[int, int]], int]:
     """In each slot from the first one on, the fastest node with room, until the work is covered; the work done."""
-    cells: list[tuple[int, int]] = []
-    done = 0
-    for slot in range(first, task.deadline + 1):
-        here = np.where(free[:, slot - first], rate, 0)
-        node = int(here.argmax())
-        if here[node] == 0:
-            continue
-        cells.append((node, slot))
-        done += int(here[node])
-        if done >= task.work:
-            break
-    return cells, done
+    speeds = np.where(free, rate[:, None], 0)[:, : max(0, task.deadline - first + 1)]
+    node = speeds.argmax(axis=0)
+    speed = speeds[node, np.arange(len(node))]
+    done = speed.cumsum()
+    until = int(np.searchsorted(done, task.work)) + 1
+    used = np.flatnonzero(speed[:until])
+    return list(zip(node[used].tolist(), (used + first).tolist(), strict=True)), int(done[:until].max(initial=0))
 
 
 class EarliestFinish:

@@ -316,7 +316,7 @@ def _own_maxima(p, cells, usable, slot_of, table, m, x, i, j):  # type: ignore[n
     return top_lam, top_phi
 
 
-@inlined
+@inner
 def _at_most(prices, low, high, cap):  # type: ignore[no-untyped-def]
     while low < high:
         middle = (low + high + 1) // 2
@@ -327,7 +327,7 @@ def _at_most(prices, low, high, cap):  # type: ignore[no-untyped-def]
     return low
 
 
-@inlined
+@inner
 def _between(prices, low, high):  # type: ignore[no-untyped-def]
     """Where to split low..high (low < high): by value, but no part less than a quarter of the indices."""
     quarter = (high - low) // 4
@@ -509,7 +509,7 @@ def _find_pairs(p, cells, memory, offsets, net, scale, slack, d):  # type: ignor
     return best, rows
 
 
-@inlined
+@inner
 def _keep(found, figure, rows, least):  # type: ignore[no-untyped-def]
     count = 0
     for row in range(rows):
