@@ -184,6 +184,7 @@ class LazyKernel:
     def _make(self) -> Any:
         """The dispatcher; it compiles anew where a kernel or number that the kernel's own file imports has changed."""
         from numba import njit
+        from numba.core.runtime import rtsys
         from numba.core.sigutils import normalize_signature
         from numba.extending import overload
 
@@ -205,12 +206,17 @@ class LazyKernel:
                 except (AttributeError, ImportError):
                     return {}
 
-            load_overload = made._cache.load_overload
+            cache = made._cache
 
             def load_matching(types: Any, target: Any) -> Any:
                 """Two processes that compile at once may save code of other types under one name."""
-                found = load_overload(types, target)
-                return found if found is None or found.signature.args == normalize_signature(types)[0] else None
+                # As numba's `load_overload`, but for its tables of functions: only compilation needs these, .3 s.
+                rtsys.initialize(target)
+                with cache._guard_against_spurious_io_errors():
+                    found = cache._load_overload(types, target)
+                if found is None:
+                    return None
+                return found if found.signature.args == normalize_signature(types)[0] else None
 
             compile_or_load = made.compile
 
@@ -222,7 +228,7 @@ class LazyKernel:
                     return compile_or_load(types)
 
             file._source_stamp, file._load_index = self.stamp, load_index
-            made._cache.load_overload, made.compile = load_matching, compile_alone
+            cache.load_overload, made.compile = load_matching, compile_alone
         return made
 
 
