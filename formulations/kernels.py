@@ -210,13 +210,11 @@ class LazyKernel:
 
             def load_matching(types: Any, target: Any) -> Any:
                 """Two processes that compile at once may save code of other types under one name."""
-                # As numba's `load_overload`, but for its tables of functions: only compilation needs these, .3 s.
+                # As numba's `load_overload`, without its tables of functions, .2 s: only compilation needs them.
                 rtsys.initialize(target)
                 with cache._guard_against_spurious_io_errors():
                     found = cache._load_overload(types, target)
-                if found is None:
-                    return None
-                return found if found.signature.args == normalize_signature(types)[0] else None
+                return found if found is None or found.signature.args == normalize_signature(types)[0] else None
 
             compile_or_load = made.compile
 

@@ -6,6 +6,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,7 +106,7 @@ def run(
         solve=solve, rerun=rerun, repeat=repeat, audits=audits, effort=effort, limit=limit, isolate=isolate, out=folder,
         workers=workers, dask=dask, fresh=fresh, retry_failed=retry_failed, quiet=quiet, own=own,
     )  # fmt: skip
-    spent = run_suite(family, found, options, _load_report)
+    spent = run_suite(family, found, options, _import_report_early)
     set_current("writing the tables and the page")
     return _report(folder, spent)
 
@@ -129,13 +130,17 @@ def _postpone_interrupt() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _load_report() -> None:
-    """Import what a report needs, pandas and matplotlib, two seconds: for it no result should wait."""
-    with _postpone_interrupt():
-        import matplotlib.backends.backend_svg  # noqa: F401
+def _import_report() -> None:
+    import matplotlib.backends.backend_svg  # noqa: F401
 
-        import ratiobench.bench.report.page
-        import ratiobench.bench.report.write  # noqa: F401
+    import ratiobench.bench.report.page
+    import ratiobench.bench.report.write  # noqa: F401
+
+
+@cache
+def _import_report_early() -> None:
+    """Import the report's modules in a thread: pandas and matplotlib take two seconds, and no result should wait."""
+    threading.Thread(target=_import_report, daemon=True).start()
 
 
 def _report(
@@ -144,8 +149,9 @@ def _report(
     failed = []
 
     def write(show: Callable[[str], None]) -> None:
-        _load_report()
-        from ratiobench.bench.report.write import write_report
+        with _postpone_interrupt():
+            _import_report()
+            from ratiobench.bench.report.write import write_report
 
         failed.append(write_report(folder, spent, figures, show, labels))
 

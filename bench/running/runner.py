@@ -535,7 +535,7 @@ def run_suite(
 ) -> dict[str, float]:
     """Run what is missing of a suite, into the store of the folder; the seconds of this run by the clock: ``run``.
 
-    `idle` is called when a worker has nothing to do any more while others are at work.
+    `idle` is called, more than once, when a worker has nothing to do any more while others are at work.
     """
     started = time.monotonic()
     suite = scale_suite(suite, options.scale)

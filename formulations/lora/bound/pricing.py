@@ -87,8 +87,8 @@ def pool(instance: Instance, spare: int = 0) -> Pool:
     compute = np.array([node.compute for node in instance.node_types], dtype=np.int64)
     memory = np.array([node.memory_mb for node in instance.node_types], dtype=np.int64) - instance.base_memory_mb
     usable = (instance.rate > 0) & (instance.rate <= compute) & (instance.memory_mb[:, None] <= memory)
-    pays = any((node.tariff < 0).any() for node in instance.node_types)
-    found = (_serve(instance, i, np.flatnonzero(usable[i]), spare, pays) for i in range(instance.tasks))
+    has_negative = any((node.tariff < 0).any() for node in instance.node_types)
+    found = (_serve(instance, i, np.flatnonzero(usable[i]), spare, has_negative) for i in range(instance.tasks))
     served = [each for each in found if each is not None]
 
     def ints(values: Iterable[object]) -> IntArray:
@@ -166,8 +166,8 @@ class _Served(NamedTuple):
     rows: _Rows
 
 
-def _serve(instance: Instance, i: int, types: IntArray, spare: int, pays: bool) -> _Served | None:
-    """Task i with its usable types; None where no schedule is in time; `pays`: some tariff is below 0."""
+def _serve(instance: Instance, i: int, types: IntArray, spare: int, has_negative: bool) -> _Served | None:
+    """Task i with its usable types; None where no schedule is in time; `has_negative`: whether a tariff is."""
     arrival, deadline, work = int(instance.arrival[i]), int(instance.deadline[i]), int(instance.work[i])
     fastest = int(instance.rate[i, types].max(initial=0))
     # Options that no other one beats in price without being later, by offset from the arrival
@@ -183,7 +183,7 @@ def _serve(instance: Instance, i: int, types: IntArray, spare: int, pays: bool) 
     types = types[np.argsort(instance.rate[i, types], kind="stable")]
     rates = instance.rate[i, types]
     negative = np.zeros(len(types), np.int64)
-    if pays or i in instance.explicit_cost:
+    if has_negative or i in instance.explicit_cost:
         negative = (instance.cost(i)[types, begin - 1 : deadline] < 0).sum(axis=1)
     rows = _rows(rates, work, width, negative + spare, len(instance.node_types) - 1, i)
     return _Served(i, begin - 1, width, types, rates, [(arrival + o - begin, q, n) for o, q, n in options], rows)

@@ -32,7 +32,7 @@ ALLOWANCE = 2000  # Most decisions that the reports of one check may take: about
 # run may gain by luck, as a fair coin does once in 128 times
 REPEATS = 3
 ASKED = 300  # Most decisions that confirming offers which were found again may take
-LONG, PART = 5000, 4  # In runs of more tasks decisions take long, and a check has so many times fewer of both
+LONG, DIVISOR = 5000, 4  # In runs of more than LONG tasks both numbers are divided: their decisions take longer
 ONE = 100  # A single bidder may be asked about as often as all bidders together in this many checks
 SEARCHED = 10  # Its offers may take as many searches as those of this many checks
 REPORTS = 80  # Most reports of one check
@@ -57,10 +57,15 @@ class BidderView:
         self.instance, self.run = case.instance, case.run
         self.only = only  # the one bidder that is asked about; None for all
         self.times = 1 if only is None else ONE
-        self.part = PART if only is None and self.instance.tasks > LONG else 1
+        self.divisor = DIVISOR if only is None and self.instance.tasks > LONG else 1
         self.truths: dict[int, Decision | None] = {}  # decisions about tasks that tell the truth, as far as known
         self.unsteady: list[int] = []  # tasks whose same report was answered in two ways
         self.courses: list[Checkpoints] = []  # the run that reports go on with
+
+    @property
+    def allowance(self) -> int:
+        """Most decisions that the reports of one check may take."""
+        return ALLOWANCE * self.times // self.divisor
 
     @cached_property
     def offers(self) -> OfferVerification | None:
@@ -79,7 +84,7 @@ class BidderView:
     def confirmations(self) -> tuple[int, Breach | None]:
         """How many bids were put to the algorithm again, and the first that did not meet the offer of the run."""
         assert self.offers is not None
-        again = RepeatableRun(self.instance, self.run, ASKED * self.times // self.part, courses=self.courses)
+        again = RepeatableRun(self.instance, self.run, ASKED * self.times // self.divisor, courses=self.courses)
         asked = 0
         for i in self.order:
             cost = self.offers.costs[i]
@@ -218,7 +223,7 @@ class MisreportTrials(NamedTuple):
         if self.reports == 0 and self.failed:
             return "no misreport ended in a valid run"
         if self.reports == 0:
-            return f"too long to probe: {ALLOWANCE * view.times // view.part} decisions are allowed"
+            return f"too long to probe: {view.allowance} decisions are allowed"
         whose = f"{self.tasks} tasks" if view.only is None else f"task {view.only}"
         return f"{self.reports} misreports of {whose} tried, none gains"
 
@@ -227,9 +232,7 @@ def _try_lies(
     view: BidderView, order: list[int], plan: misreports.Plan, *, keep: bool = False
 ) -> MisreportTrials | None:
     """Reports of all tasks in turns, until the allowance is used up; None if the truth is answered otherwise now."""
-    repeated = RepeatableRun(
-        view.instance, view.run, ALLOWANCE * view.times // view.part, keep=keep, courses=view.courses
-    )
+    repeated = RepeatableRun(view.instance, view.run, view.allowance, keep=keep, courses=view.courses)
     with closing(repeated) as again:
         if not again.is_reproducible():
             return None
