@@ -18,6 +18,8 @@ def main() -> int:
 
         print(f"ratiobench {__version__}")
         return 0
+    # A thread of OpenBLAS costs a tenth of a second in each process, and nothing here multiplies large matrices.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import signal
 
     patient = signal.getsignal(signal.SIGINT) is not signal.default_int_handler  # ignored, as `nohup` wants it

@@ -236,7 +236,7 @@ def place(path: str | None, files: Sequence[str] = ()) -> Place:
 
 def _environment(folder: str) -> dict[str, str]:
     """The variables inside, with this folder for temporary files."""
-    names = [name for name in os.environ if name in _KEPT or name.startswith(("NUMBA_", "OMP_"))]
+    names = [name for name in os.environ if name in _KEPT or name.startswith(("NUMBA_", "OMP_", "OPENBLAS_"))]
     environment = {name: os.environ[name] for name in names}
     environment.pop("NUMBA_CACHE_DIR", None)  # it is not there
     return environment | {"HOME": folder, "TMPDIR": folder}
