@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import product
+from itertools import cycle, product
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ from ratiobench.instances.io.seeds import Stream
 PAST = -(2**60)  # Before every second
 HEAT = 3e-3  # First temperature of a window in parts of its cost; it falls to 0
 SIZES, HEATS = 4, (0.3, 1.0, 3.0)  # How often windows are halved at random, and their heats
-COLD = (0.003, 0.01, 0.03)  # Heats of the windows that two threads search side by side
+COLD = (0.003, 0.01, 0.03)  # Those of windows besides that two threads search side by side
+TURN, TURN_ROUNDS = 10, 3_000  # Windows of each before parts are shared out anew, and how often one is decoded
 REACH = 0.15  # Mean distance of a move in parts of the window's jobs
 # Of orders: seconds of a unit of b and c; first steps of a, b, c, what becomes of them in a turn, and turns
 HOUR, FACTOR_STEPS, SHRINK, TURNS = 3_600, (0.5, 2.0, 2.0), 0.6, 3
@@ -429,8 +430,11 @@ class Search:
             plan.start[members], plan.pool[members] = trial.start, trial.pool
             plan.slot[spread(members, problem.nodes[members], self.place)[1]] = trial.slot
 
-    def improve_halves(self, windows: int, size: int, rounds: int, stop: Callable[[], bool]) -> None:
-        """Improve what runs before and what runs after some second side by side, until it is time to stop."""
+    def improve_halves(self, size: int, stop: Callable[[], bool]) -> None:
+        """Improve what runs before and what runs after some second side by side, until it is time to stop.
+
+        Windows have `size` jobs at most and twice as many in turns.
+        """
         plan, ended = self.best, threading.Event()
         assert plan is not None
 
@@ -439,7 +443,9 @@ class Search:
 
         with ThreadPoolExecutor(2) as threads:
             try:
-                while not over():
+                for wide in cycle(range(2)):
+                    if over():
+                        break
                     order = np.argsort(plan.start, kind="stable")
                     paid = np.cumsum((self.problem.slope * np.maximum(0, plan.start - self.problem.kink))[order])
                     if not paid[-1]:
@@ -447,8 +453,8 @@ class Search:
                     part = 0.3 + 0.4 * Stream("cluster", "halves", self._calls).words(1)[0] / 2**64
                     middle = int(plan.start[order[np.searchsorted(paid, part * paid[-1])]])
                     spans = (PAST, middle), (middle, -PAST)
-                    work = [threads.submit(self.improve, windows, size, rounds, over, *span, COLD) for span in spans]
-                    for half in work:
+                    work = (self.improve, TURN, min(len(self.problem), size << wide), TURN_ROUNDS, over)
+                    for half in [threads.submit(*work, *span, COLD + HEATS) for span in spans]:
                         half.result()
             finally:
                 ended.set()

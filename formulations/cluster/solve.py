@@ -221,28 +221,38 @@ class _Run(SolveInterval[Fraction]):
             self.bound(max(self.lower, -low), Proof.DYNAMIC_PROGRAMMING)
 
     def enclose(self, effort: int) -> None:
-        """Search and ascent in turns, with more of both each time; an ascent that gained little is left out once.
-
-        With a time limit they go on side by side if this process may have two threads.
-        """
+        """Search and ascent in turns, with more of both each time; an ascent that gained little is left out once."""
         if not len(self.problem):
             return
         self.relax(self.elapsed(0.2))
         assert self.search.best is not None
+        if self.seconds is not None and count_threads() > 1:
+            self.share_threads(effort)
+            return
         stage, pays = 1, True
         while stage <= effort and not self.done():
             ends = self.lower, self.upper
-            if self.seconds is not None and count_threads() > 1:
-                began = time.perf_counter()
+            self.improve(stage, self.elapsed(0.4 if pays else 0.8))
+            searched = self.lower - ends[0]
+            if pays and not self.over() and self.prove(stage, self.elapsed(0.8), self.search.best):
+                self.take_prices()
+            pays = not pays or stage == 1 or 10 * (ends[1] - self.upper) >= searched
+            stage = min(2 * stage, UNLIMITED)
+
+    def share_threads(self, effort: int) -> None:
+        """In turns ascent beside a search, left out while it gains little, and search in two threads."""
+        stage, seconds, raised, searched = 1, 0.0, math.inf, math.inf  # gains of a second
+        while stage <= effort and not self.done():
+            began, upper = time.perf_counter(), self.upper
+            if 10 * raised >= searched:
                 self.improve_and_prove(stage)
-                if 10 * (ends[1] - self.upper) < self.lower - ends[0]:
-                    self.search_in_two_threads(stage, 3 * (time.perf_counter() - began))
-            else:
-                self.improve(stage, self.elapsed(0.4 if pays else 0.8))
-                searched = self.lower - ends[0]
-                if pays and not self.over() and self.prove(stage, self.elapsed(0.8), self.search.best):
-                    self.take_prices()
-                pays = not pays or stage == 1 or 10 * (ends[1] - self.upper) >= searched
+                seconds = time.perf_counter() - began
+                raised = float(upper - self.upper) / seconds
+            if self.done():
+                return
+            began, lower = time.perf_counter(), self.lower
+            self.search_in_two_threads(seconds * (3 if raised < 10 * searched else 0.1))
+            searched = float(self.lower - lower) / (time.perf_counter() - began)
             stage = min(2 * stage, UNLIMITED)
 
     def improve_and_prove(self, stage: int) -> None:
@@ -265,12 +275,11 @@ class _Run(SolveInterval[Fraction]):
         if pays:
             self.take_prices()
 
-    def search_in_two_threads(self, stage: int, seconds: float) -> None:
+    def search_in_two_threads(self, seconds: float) -> None:
         """Search in two threads for so many seconds."""
         elapsed, until = self.elapsed(0.8), time.perf_counter() + seconds
-        self.search.improve_halves(
-            *self.windows(min(stage, LONGEST)), lambda: elapsed() >= 1 or time.perf_counter() >= until
-        )
+        size = min(len(self.problem), WINDOWS[self.cost])
+        self.search.improve_halves(size, lambda: elapsed() >= 1 or time.perf_counter() >= until)
         self.take("windows")
 
     def windows(self, stage: int) -> tuple[int, int, int]:

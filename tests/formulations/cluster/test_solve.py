@@ -84,7 +84,7 @@ def test_a_half_of_a_schedule_is_improved_within_its_time(number: int) -> None:
         assert (after + run <= end)[free].all()
         assert number or (after != before).any()
     halves, rounds = search.cost, iter(range(40))
-    search.improve_halves(6, 20, 100, lambda: next(rounds, None) is None)
+    search.improve_halves(20, lambda: next(rounds, None) is None)
     assert search.cost <= halves <= first
     assert check(instance, "wait", search.schedule()).cost == round(search.cost)
 
