@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle, product
 from typing import Any
 
@@ -453,8 +454,9 @@ class Search:
                     part = 0.3 + 0.4 * Stream("cluster", "halves", self._calls).words(1)[0] / 2**64
                     middle = int(plan.start[order[np.searchsorted(paid, part * paid[-1])]])
                     spans = (PAST, middle), (middle, -PAST)
-                    work = (self.improve, TURN, min(len(self.problem), size << wide), TURN_ROUNDS, over)
-                    for half in [threads.submit(*work, *span, COLD + HEATS) for span in spans]:
+                    members = min(len(self.problem), size << wide)
+                    improve = partial(self.improve, TURN, members, TURN_ROUNDS, over, heats=COLD + HEATS)
+                    for half in [threads.submit(improve, *span) for span in spans]:
                         half.result()
             finally:
                 ended.set()
