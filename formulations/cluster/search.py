@@ -27,8 +27,8 @@ from ratiobench.instances.io.seeds import Stream
 PAST = -(2**60)  # Before every second
 HEAT = 3e-3  # First temperature of a window in parts of its cost; it falls to 0
 SIZES, HEATS = 4, (0.3, 1.0, 3.0)  # How often windows are halved at random, and their heats
-COLD = (0.003, 0.01, 0.03)  # Those of windows besides that two threads search side by side
-TURN, TURN_ROUNDS = 10, 3_000  # Windows of each before parts are shared out anew, and how often one is decoded
+COLD = (0.003, 0.01, 0.03)  # Further heats of windows that two threads search side by side
+TURN, TURN_ROUNDS = 10, 3_000  # Windows of each before the schedule is halved anew, and how often one is decoded
 REACH = 0.15  # Mean distance of a move in parts of the window's jobs
 # Of orders: seconds of a unit of b and c; first steps of a, b, c, what becomes of them in a turn, and turns
 HOUR, FACTOR_STEPS, SHRINK, TURNS = 3_600, (0.5, 2.0, 2.0), 0.6, 3

@@ -69,6 +69,7 @@ DECODED = 6_000_000  # Jobs decoded in windows, for a unit of effort
 ORDERS_OF_JOB, ORDER_WORK = 50, 4  # Orders for a job at most; what a job of a whole order costs in jobs of windows
 LEAST_ROUNDS, MOST_ROUNDS, LONGEST = 300, 3_000, 8  # Of a window in the first stage; most windows grow with stages
 SPARE = 7_200  # Seconds for which a job has prices beyond those that the plain relaxation needs
+FINEST = 4  # The stage from which on segments get no shorter
 LEAST_GAIN = 1e-4  # Of an ascent in parts of the bound; one that gains less is the last where search has two threads
 BITS = 14  # Of a mean price in the certificate
 
@@ -241,11 +242,11 @@ class _Run(SolveInterval[Fraction]):
             stage = min(2 * stage, UNLIMITED)
 
     def share_threads(self, effort: int) -> None:
-        """In turns ascent beside a search, until it gains next to nothing, and search in two threads."""
+        """In turns ascent beside a search, until finer prices gain next to nothing, and search in two threads."""
         stage, seconds, raised, searched = 1, 0.0, math.inf, math.inf  # gains of a second
         while stage <= effort and not self.done():
             began, upper = time.perf_counter(), self.upper
-            if raised and 10 * raised >= searched:
+            if stage <= FINEST or (raised and 10 * raised >= searched):
                 self.improve_and_prove(stage)
                 gain, seconds = float(upper - self.upper), time.perf_counter() - began
                 raised = gain / seconds if gain > LEAST_GAIN * -float(self.upper) else 0.0
@@ -334,7 +335,7 @@ class _Run(SolveInterval[Fraction]):
         assert self.ascent is not None
         p = self.problem
         begin, end = int(p.release.min()), int((plan.start + p.run).max())
-        seconds = max(1, (end - begin) // (self.segments * min(stage, 4)))
+        seconds = max(1, (end - begin) // (self.segments * min(stage, FINEST)))
         borders = make_borders(p, seconds, end, moments=len(p) <= 200)
         until = np.maximum(plan.start, self.latest + (self.latest - p.release) // 4) + p.run + SPARE
         left = self.left()
