@@ -30,6 +30,7 @@ SIZES, HEATS = 4, (0.3, 1.0, 3.0)  # How often windows are halved at random, and
 COLD = (0.003, 0.01, 0.03)  # Further heats of windows that two threads search side by side
 TURN, TURN_ROUNDS = 10, 3_000  # Windows of each before the schedule is halved anew, and how often one is decoded
 REACH = 0.15  # Mean distance of a move in parts of the window's jobs
+MOVES = 13  # Of so many 8 shift a job, 2 swap two jobs, the others part a stretch of the order by length or width
 # Of orders: seconds of a unit of b and c; first steps of a, b, c, what becomes of them in a turn, and turns
 HOUR, FACTOR_STEPS, SHRINK, TURNS = 3_600, (0.5, 2.0, 2.0), 0.6, 3
 STRETCH, FEW = 0.1, 2  # Longest stretch of shifted keys in parts of all releases; about how many are shifted further
@@ -149,13 +150,14 @@ def improve_order(order, jobs, slots, base, saved, paid, start, pool, slot, cost
     saved: profiles before every `stride`-th job of the current order and of the trial, so that a trial is decoded from
     its first change on; paid: (2, marks) the costs up to there.
     """
-    _, run, _, _, slope, kink, _, place = jobs
+    _, run, pieces, wide, slope, kink, _, place = jobs
     times, free, size = saved
     n = len(order)
     stride = (n + paid.shape[1] - 1) // paid.shape[1]
     low = np.empty(base[1].shape[2], np.int64)
     current = order.copy()
     trial = order.copy()
+    width = pieces[:, 0] * wide[:, 0]
     least = np.empty(n)  # cost of a job to which the others leave everything
     work = (times[0, 0].copy(), free[0, 0].copy(), size[0, 0].copy())
     for j in range(n):
@@ -181,7 +183,7 @@ def improve_order(order, jobs, slots, base, saved, paid, start, pool, slot, cost
                 if begun[current[x]] > kink[current[x]]:
                     break
                 x = draw_integer(state, n)
-            kind = draw_integer(state, 10)
+            kind = draw_integer(state, MOVES)
             far = 1 + draw_integer(state, reach) * (1 + draw_integer(state, 4)) // 2
             if kind < 4:
                 y = max(0, x - far)
@@ -191,13 +193,22 @@ def improve_order(order, jobs, slots, base, saved, paid, start, pool, slot, cost
                 y = draw_integer(state, n)
             for z in range(n):
                 trial[z] = current[z]
+            step = 1 if y > x else -1
             if kind < 8:
-                step = 1 if y > x else -1
                 for z in range(x, y, step):
                     trial[z] = current[z + step]
-            else:
+                trial[y] = current[x]
+            elif kind < 10:
                 trial[x] = current[y]
-            trial[y] = current[x]
+                trial[y] = current[x]
+            else:  # jobs at least as long, or as wide, as this one gather on the side of y
+                measure = run if draw_integer(state, 2) > 0 else width
+                z = x
+                for gathers in (False, True):
+                    for a in range(x, y + step, step):
+                        if (measure[current[a]] >= measure[current[x]]) == gathers:
+                            trial[z] = current[a]
+                            z += step
         mark = min(x, y) // stride
         z = first = mark * stride
         _copy_profile(work, (times[side[mark], mark], free[side[mark], mark], size[side[mark], mark]), slots)

@@ -49,7 +49,7 @@ from ratiobench.instances.cluster.format import FORMAT, content_hash, parse
 from ratiobench.instances.cluster.model import COSTS, Instance, Schedule, make_costs
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
-VERSION = "5"  # Version of everything that can change a report's figures; part of the key of stored results
+VERSION = "6"  # Version of everything that can change a report's figures; part of the key of stored results
 
 PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
