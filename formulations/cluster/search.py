@@ -15,11 +15,10 @@ from itertools import cycle, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ratiobench.formulations.cluster.tables import FloatArray, Problem, find_last
+from ratiobench.formulations.cluster.tables import FloatArray, Problem
 from ratiobench.formulations.draws import draw_integer
-from ratiobench.formulations.kernels import compiled, inner
+from ratiobench.formulations.kernels import compiled, inlined, inner
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.model import Schedule
 from ratiobench.instances.io.seeds import Stream
@@ -38,9 +37,20 @@ MARKS = 8  # Places of an order from which trials are decoded
 
 
 @inner
-def _earliest(times, free, size, slots, release, run, number, gpus, low):  # type: ignore[no-untyped-def]
-    """Return the earliest start and its segment of a job on one pool; `low`: least free GPUs of slots in its run."""
-    a = find_last(times, size, release)
+def _find(times, after, near, axis, moment):  # type: ignore[no-untyped-def]
+    """Return the segment of a second, which is not before the axis begins."""
+    i = near[min((moment - axis[0]) // axis[1], len(near) - 1)]
+    while after[i] > 0 and times[after[i]] <= moment:
+        i = after[i]
+    return i
+
+
+@inner
+def _earliest(times, free, after, a, slots, release, run, number, gpus, low):  # type: ignore[no-untyped-def]
+    """Return the earliest start and its segment of a job on one pool, from segment `a`, that of its release, on.
+
+    low: least free GPUs of slots in its run.
+    """
     start = release
     while True:
         for x in range(slots):
@@ -55,44 +65,50 @@ def _earliest(times, free, size, slots, release, run, number, gpus, low):  # typ
                     fit += 1
             if fit < number:
                 break
-            i += 1
-            if i >= size or times[i] >= start + run:
+            i = after[i]
+            if i == 0 or times[i] >= start + run:
                 return start, a
         here = 0
         for x in range(slots):
             if free[i, x] >= gpus:
                 here += 1
         # No start helps before the end of a segment that is too full by itself.
-        a = i + 1 if here < number else a + 1
+        a = after[i] if here < number else after[a]
         start = times[a]
 
 
 @inner
-def _split(times, free, size, slots, a, moment):  # type: ignore[no-untyped-def]
+def _split(times, free, after, near, axis, size, slots, a, moment):  # type: ignore[no-untyped-def]
     """Let a segment begin at this second, which lies in segment a; return its number and how many there are."""
     if times[a] == moment:
         return a, size
-    for z in range(size, a + 1, -1):
-        times[z] = times[z - 1]
-        for x in range(slots):
-            free[z, x] = free[z - 1, x]
-    times[a + 1] = moment
+    times[size] = moment
+    after[size] = after[a]
+    after[a] = size
     for x in range(slots):
-        free[a + 1, x] = free[a, x]
-    return a + 1, size + 1
+        free[size, x] = free[a, x]
+    b = (moment - axis[0] + axis[1] - 1) // axis[1]
+    while b < len(near) and times[near[b]] < moment:
+        near[b] = size
+        b += 1
+    return size, size + 1
 
 
 @inner
-def _place(j, jobs, slots, profile, low, start, pool, slot):  # type: ignore[no-untyped-def]
+def _place(j, jobs, layout, profile, low, start, pool, slot):  # type: ignore[no-untyped-def]
     """Start a job at its earliest feasible second, on best-fit slots; return that second."""
     release, run, pieces, wide, _, _, allowed, place = jobs
-    times, free, size = profile
+    slots, axis = layout
+    times, free, after, near, size = profile
     best = np.int64(1) << 61
     at = 0
     i = 0
     for q in range(len(slots)):
         if allowed[j, q]:
-            s, a = _earliest(times[q], free[q], size[q], slots[q], release[j], run[j], pieces[j, q], wide[j, q], low)
+            a = _find(times[q], after[q], near[q], axis, release[j])
+            s, a = _earliest(
+                times[q], free[q], after[q], a, slots[q], release[j], run[j], pieces[j, q], wide[j, q], low
+            )
             if s < best:
                 best = s
                 at = q
@@ -100,16 +116,16 @@ def _place(j, jobs, slots, profile, low, start, pool, slot):  # type: ignore[no-
     start[j] = best
     pool[j] = at
     end = best + run[j]
-    i, size[at] = _split(times[at], free[at], size[at], slots[at], i, best)
+    i, size[at] = _split(times[at], free[at], after[at], near[at], axis, size[at], slots[at], i, best)
     for x in range(slots[at]):
         low[x] = free[at, i, x]
     last = i
-    while last + 1 < size[at] and times[at, last + 1] < end:
-        last += 1
+    while after[at, last] > 0 and times[at, after[at, last]] < end:
+        last = after[at, last]
         for x in range(slots[at]):
             low[x] = min(low[x], free[at, last, x])
-    if last + 1 == size[at] or times[at, last + 1] > end:
-        _, size[at] = _split(times[at], free[at], size[at], slots[at], last, end)
+    if after[at, last] == 0 or times[at, after[at, last]] > end:
+        _, size[at] = _split(times[at], free[at], after[at], near[at], axis, size[at], slots[at], last, end)
     for y in range(pieces[j, at]):
         chosen = -1
         for x in range(slots[at]):
@@ -117,41 +133,57 @@ def _place(j, jobs, slots, profile, low, start, pool, slot):  # type: ignore[no-
                 chosen = x
         low[chosen] = -1
         slot[place[j] + y] = chosen
-        for k in range(i, last + 1):
+        k = i
+        while True:
             free[at, k, chosen] -= wide[j, at]
+            if k == last:
+                break
+            k = after[at, k]
     return best
 
 
 @inner
 def _copy_profile(to, profile, slots):  # type: ignore[no-untyped-def]
     """Copy the segments that are in use."""
+    times, free, after, near, size = profile
+    to_times, to_free, to_after, to_near, to_size = to
     for q in range(len(slots)):
-        to[2][q] = profile[2][q]
-        for i in range(profile[2][q]):
-            to[0][q, i] = profile[0][q, i]
+        to_size[q] = size[q]
+        for b in range(near.shape[1]):
+            to_near[q, b] = near[q, b]
+        for i in range(size[q]):
+            to_times[q, i] = times[q, i]
+            to_after[q, i] = after[q, i]
             for x in range(slots[q]):
-                to[1][q, i, x] = profile[1][q, i, x]
+                to_free[q, i, x] = free[q, i, x]
+
+
+@inlined
+def _saved_at(saved, side, mark):  # type: ignore[no-untyped-def]
+    """The profile that is saved at a mark."""
+    times, free, after, near, size = saved
+    return times[side, mark], free[side, mark], after[side, mark], near[side, mark], size[side, mark]
 
 
 @compiled
-def decode_order(order, jobs, slots, profile, start, pool, slot):  # type: ignore[no-untyped-def]
+def decode_order(order, jobs, layout, profile, start, pool, slot):  # type: ignore[no-untyped-def]
     """Fill a schedule from an order of jobs, and the profile; return its cost without base costs."""
     low = np.empty(profile[1].shape[2], np.int64)
     cost = 0.0
     for j in order:
-        cost += jobs[4][j] * max(0, _place(j, jobs, slots, profile, low, start, pool, slot) - jobs[5][j])
+        cost += jobs[4][j] * max(0, _place(j, jobs, layout, profile, low, start, pool, slot) - jobs[5][j])
     return cost
 
 
 @compiled
-def improve_order(order, jobs, slots, base, saved, paid, start, pool, slot, cost, until, rounds, heat, state):  # type: ignore[no-untyped-def]
+def improve_order(order, jobs, layout, base, saved, paid, start, pool, slot, cost, until, rounds, heat, state):  # type: ignore[no-untyped-def]
     """Improve an order of jobs by simulated annealing over moves; return the cost of the best, which is left in it.
 
     saved: profiles before every `stride`-th job of the current order and of the trial, so that a trial is decoded from
     its first change on; paid: (2, marks) the costs up to there.
     """
     _, run, pieces, wide, slope, kink, _, place = jobs
-    times, free, size = saved
+    slots = layout[0]
     n = len(order)
     stride = (n + paid.shape[1] - 1) // paid.shape[1]
     low = np.empty(base[1].shape[2], np.int64)
@@ -159,16 +191,17 @@ def improve_order(order, jobs, slots, base, saved, paid, start, pool, slot, cost
     trial = order.copy()
     width = pieces[:, 0] * wide[:, 0]
     least = np.empty(n)  # cost of a job to which the others leave everything
-    work = (times[0, 0].copy(), free[0, 0].copy(), size[0, 0].copy())
+    times, free, after, near, size = base
+    work = (times.copy(), free.copy(), after.copy(), near.copy(), size.copy())
     for j in range(n):
         _copy_profile(work, base, slots)
-        least[j] = slope[j] * max(0, _place(j, jobs, slots, work, low, start, pool, slot) - kink[j])
+        least[j] = slope[j] * max(0, _place(j, jobs, layout, work, low, start, pool, slot) - kink[j])
     # Of the current order
     begun = start.copy()
     put = pool.copy()
     held = slot.copy()
     side = np.zeros(paid.shape[1], np.int64)
-    _copy_profile((times[0, 0], free[0, 0], size[0, 0]), base, slots)
+    _copy_profile(_saved_at(saved, 0, 0), base, slots)
     paid[0, 0] = 0.0
     now = np.inf
     best = cost
@@ -211,7 +244,7 @@ def improve_order(order, jobs, slots, base, saved, paid, start, pool, slot, cost
                             z += step
         mark = min(x, y) // stride
         z = first = mark * stride
-        _copy_profile(work, (times[side[mark], mark], free[side[mark], mark], size[side[mark], mark]), slots)
+        _copy_profile(work, _saved_at(saved, side[mark], mark), slots)
         value = paid[side[mark], mark]
         rest = 0.0
         for a in range(z, n):
@@ -220,13 +253,13 @@ def improve_order(order, jobs, slots, base, saved, paid, start, pool, slot, cost
         while z < n:
             if z % stride == 0 and z > first:
                 a = z // stride
-                _copy_profile((times[1 - side[a], a], free[1 - side[a], a], size[1 - side[a], a]), work, slots)
+                _copy_profile(_saved_at(saved, 1 - side[a], a), work, slots)
                 paid[1 - side[a], a] = value
             if same and z > max(x, y):
                 value = now  # all that comes starts as before
                 break
             j = trial[z]
-            second = _place(j, jobs, slots, work, low, start, pool, slot)
+            second = _place(j, jobs, layout, work, low, start, pool, slot)
             value += slope[j] * max(0, second - kink[j])
             rest -= least[j]
             if value + rest > now + 6.0 * warm + 1e-9 or second + run[j] > until:
@@ -281,7 +314,11 @@ class Search:
         shapes = (problem.pieces, problem.wide, problem.slope, problem.kink, problem.allowed)
         self._jobs = tuple(np.array(column) for column in (problem.release, problem.run, *shapes))
         self._base_cost = float(problem.base.sum())
-        self._whole = self._profile(np.zeros(0, np.int64), None, 2 * n)
+        release, work = problem.release, int((problem.nodes * problem.gpus * problem.run).sum())
+        until = int(release.max(initial=0)) + work // max(1, problem.instance.capacity)
+        self._layout, self._whole = self._profile(
+            np.zeros(0, np.int64), None, n, int(release.min(initial=until)), until
+        )
         self.best: Plan | None = None
         self.cost = np.inf
         self._calls = 0
@@ -289,12 +326,12 @@ class Search:
 
     def decode(self, keys: Any) -> float:
         """Decode the order of these keys; keep the schedule if it is the best. Return its cost."""
-        problem, keys = self.problem, np.asarray(keys)
+        keys = np.asarray(keys)
         order = np.argsort(keys, kind="stable").astype(np.int64)
         profile = tuple(array.copy() for array in self._whole)
         plan = self._blank(len(order), int(self.place[-1]))
         cost = self._base_cost + float(
-            decode_order(order, (*self._jobs, self.place), problem.slots, profile, plan.start, plan.pool, plan.slot)
+            decode_order(order, (*self._jobs, self.place), self._layout, profile, plan.start, plan.pool, plan.slot)
         )
         if cost < self.cost:
             self.best, self.cost = plan, cost
@@ -351,8 +388,13 @@ class Search:
         if cost < self.cost:
             self.best, self.cost = plan, cost
 
-    def _profile(self, fixed: IntArray, plan: Plan | None, spare: int) -> tuple[IntArray, NDArray[np.int64], IntArray]:
-        """Free GPUs of every slot over time beside these jobs; `spare`: further segments that there is room for."""
+    def _profile(self, fixed: IntArray, plan: Plan | None, jobs: int, origin: int, until: int) -> tuple[Any, Any]:
+        """Free GPUs of every slot over time beside fixed jobs, with room for further ones, as kernels take them.
+
+        The layout: slots of pools; the axis, its first second and the seconds of a bucket. The profile: segments, by
+        pool the second at which each begins, its free GPUs, the number of the next one, 0 for none; by bucket the last
+        segment that does not begin after it does; how many segments there are.
+        """
         problem, tables = self.problem, []
         for q, slots in enumerate(problem.slots.tolist()):
             first, last = problem.first_node[q], problem.first_node[q + 1]
@@ -371,13 +413,19 @@ class Search:
             np.add.at(change, (np.searchsorted(moments, begin), slot), -wide)
             np.add.at(change, (np.searchsorted(moments, end), slot), wide)
             tables.append((moments, problem.room[q] + np.cumsum(change, axis=0)))
-        most = max(len(moments) for moments, _ in tables) + spare + 2
-        times = np.zeros((len(tables), most), np.int64)
+        most = max(len(moments) for moments, _ in tables) + 2 * jobs + 2
+        axis = np.array([origin, (until - origin) // max(1, jobs) + 1])
+        buckets = origin + axis[1] * np.arange(max(1, jobs))
+        times, after = np.zeros((2, len(tables), most), np.int64)
         free = np.zeros((len(tables), most, int(problem.slots.max())), np.int64)
+        near = np.zeros((len(tables), len(buckets)), np.int64)
         for q, (moments, table) in enumerate(tables):
             times[q, : len(moments)] = moments
+            after[q, : len(moments) - 1] = np.arange(1, len(moments))
             free[q, : len(moments), : table.shape[1]] = table
-        return times, free, np.array([len(moments) for moments, _ in tables], dtype=np.int64)
+            near[q] = np.searchsorted(moments, buckets, "right") - 1
+        size = np.array([len(moments) for moments, _ in tables], dtype=np.int64)
+        return (problem.slots, axis), (times, free, after, near, size)
 
     def improve(
         self,
@@ -426,13 +474,14 @@ class Search:
         high = min(end, int((plan.start + problem.run)[members].max() + problem.run[members].max()))
         others = (plan.start < high) & (plan.start + problem.run > problem.release[members].min())
         others[members] = False
-        base = self._profile(np.flatnonzero(others), plan, 2 * len(members))
+        release, *columns = (column[members] for column in self._jobs)
+        release = np.maximum(release, begin)
+        layout, base = self._profile(np.flatnonzero(others), plan, len(members), int(release.min()), high)
         sides = (2, min(MARKS, len(members)))
         saved = tuple(np.zeros((*sides, *array.shape), np.int64) for array in base)
         place = np.concatenate(([0], np.cumsum(problem.nodes[members])))
         trial = self._blank(len(members), int(place[-1]))
-        release, *columns = (column[members] for column in self._jobs)
-        common = (np.maximum(release, begin), *columns, place), problem.slots, base
+        common = (release, *columns, place), layout, base
         order, before = np.arange(len(members)), float(pay[members].sum())
         state = np.array([seed | 1], dtype=np.uint64)
         ways = (trial.start, trial.pool, trial.slot)
