@@ -59,10 +59,8 @@ def _earliest(times, free, after, a, slots, release, run, number, gpus, low):  #
         while True:
             fit = 0
             for x in range(slots):
-                if free[i, x] < low[x]:
-                    low[x] = free[i, x]
-                if low[x] >= gpus:
-                    fit += 1
+                low[x] = min(low[x], free[i, x])
+                fit += low[x] >= gpus
             if fit < number:
                 break
             i = after[i]
@@ -70,8 +68,7 @@ def _earliest(times, free, after, a, slots, release, run, number, gpus, low):  #
                 return start, a
         here = 0
         for x in range(slots):
-            if free[i, x] >= gpus:
-                here += 1
+            here += free[i, x] >= gpus
         # No start helps before the end of a segment that is too full by itself.
         a = after[i] if here < number else after[a]
         start = times[a]
@@ -168,7 +165,7 @@ def _saved_at(saved, side, mark):  # type: ignore[no-untyped-def]
 @compiled
 def decode_order(order, jobs, layout, profile, start, pool, slot):  # type: ignore[no-untyped-def]
     """Fill a schedule from an order of jobs, and the profile; return its cost without base costs."""
-    low = np.empty(profile[1].shape[2], np.int64)
+    low = np.empty(profile[1].shape[2], np.int32)
     cost = 0.0
     for j in order:
         cost += jobs[4][j] * max(0, _place(j, jobs, layout, profile, low, start, pool, slot) - jobs[5][j])
@@ -186,7 +183,7 @@ def improve_order(order, jobs, layout, base, saved, paid, start, pool, slot, cos
     slots = layout[0]
     n = len(order)
     stride = (n + paid.shape[1] - 1) // paid.shape[1]
-    low = np.empty(base[1].shape[2], np.int64)
+    low = np.empty(base[1].shape[2], np.int32)
     current = order.copy()
     trial = order.copy()
     width = pieces[:, 0] * wide[:, 0]
@@ -417,7 +414,7 @@ class Search:
         axis = np.array([origin, (until - origin) // max(1, jobs) + 1])
         buckets = origin + axis[1] * np.arange(max(1, jobs))
         times, after = np.zeros((2, len(tables), most), np.int64)
-        free = np.zeros((len(tables), most, int(problem.slots.max())), np.int64)
+        free = np.zeros((len(tables), most, int(problem.slots.max())), np.int32)
         near = np.zeros((len(tables), len(buckets)), np.int64)
         for q, (moments, table) in enumerate(tables):
             times[q, : len(moments)] = moments
@@ -478,7 +475,7 @@ class Search:
         release = np.maximum(release, begin)
         layout, base = self._profile(np.flatnonzero(others), plan, len(members), int(release.min()), high)
         sides = (2, min(MARKS, len(members)))
-        saved = tuple(np.zeros((*sides, *array.shape), np.int64) for array in base)
+        saved = tuple(np.zeros((*sides, *array.shape), array.dtype) for array in base)
         place = np.concatenate(([0], np.cumsum(problem.nodes[members])))
         trial = self._blank(len(members), int(place[-1]))
         common = (release, *columns, place), layout, base
