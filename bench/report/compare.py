@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
+from statistics import fmean
 from textwrap import wrap
 from typing import Any
 
@@ -92,12 +94,11 @@ def compare_runs(results: Results) -> Comparison | None:
 
 
 def draw_profiles(comparison: Comparison) -> Picture:
-    ran = {name: len(comparison.rows_of(name)) for name in comparison.algorithms}
-    drawn = {comparison.names[name]: name for name, count in ran.items() if count}
-    factors = {called: list(map(float, comparison.factors(name))) for called, name in drawn.items()}
-    cases = {called: ran[name] for called, name in drawn.items()}
+    ran = {name: count for name in comparison.algorithms if (count := len(comparison.rows_of(name)))}
+    factors = {comparison.names[name]: list(map(float, comparison.factors(name))) for name in ran}
+    cases = {comparison.names[name]: count for name, count in ran.items()}
     draw = partial(draw_profile, profiles=factors, cases=cases)
-    return Picture("Performance profile", draw, max(3.2, 0.8 + 0.15 * len(drawn)), "profile")
+    return Picture("Performance profile", draw, max(3.2, 0.8 + 0.15 * len(ran)), "profile")
 
 
 def list_profiles(comparison: Comparison) -> Lines:
@@ -114,52 +115,44 @@ def list_profiles(comparison: Comparison) -> Lines:
     return lines
 
 
-def count_wins(rows: Iterable[Row], sense: Sense) -> Lines:
+def count_wins(comparison: Comparison) -> Lines:
     """Every user's algorithm against all others on the same cases, by exact values, the strongest of these first."""
-    runs: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        if row.group != COUNTEREXAMPLES:
-            runs.setdefault(row.algorithm, {})[row.case] = row
-    lines = []
-    for own in filter(is_user_algorithm, runs):
+    rows = comparison.rows
+    lines: list[dict[str, str]] = []
+    for own in filter(is_user_algorithm, comparison.algorithms):
         against = []
-        for other in runs:
-            pairs = [(row, runs[other][case]) for case, row in runs[own].items() if case in runs[other]]
+        for other in comparison.algorithms:
+            cases = [case for case in comparison.cases if (case, own) in rows and (case, other) in rows]
+            pairs = [(rows[case, own], rows[case, other]) for case in cases]
             valid = [pair for pair in pairs if all(row.state == "ok" and row.welfare is not None for row in pair)]
             if other == own or not valid:
                 continue
-            signs = Counter(_compare(*pair, sense) for pair in valid)
-            counts = {"better": signs[1], "worse": signs[-1], "equal": signs[0], "undecided": signs[None]}
-            counts = {"cases": len(valid), **counts, "left out": len(pairs) - len(valid)}
-            line = {"algorithm": valid[0][0].name, "Against": valid[0][1].name}
-            against.append((signs[1] - signs[-1], line | {word: str(count) for word, count in counts.items()}))
+            counts = Counter(_judge(*pair, comparison.sense) for pair in valid)
+            line = {"algorithm": comparison.names[own], "Against": comparison.names[other], "cases": str(len(valid))}
+            line |= {word: str(counts[word]) for word in ("better", "worse", "equal", "undecided")}
+            line["left out"] = str(len(pairs) - len(valid))
+            against.append((counts["better"] - counts["worse"], line))
         lines += [line for _, line in sorted(against, key=lambda pair: pair[0])]
     return lines
 
 
-def _compare(mine: Row, other: Row, sense: Sense) -> int | None:
-    """1, -1 or 0: better, worse or equal; None if the 95 % intervals of means of runs leave it open."""
-    ends = []
-    for row in (mine, other):
-        values = (row.welfare_low, row.welfare_high) if row.is_mean else (row.welfare, row.welfare)
-        ends.append([Fraction(value) for value in values if value is not None])
-    one, two = ends
-    if len(one) < 2 or len(two) < 2:
-        return None
-    if one == two and one[0] == one[1]:
-        return 0
-    above = 1 if one[0] > two[1] else -1 if one[1] < two[0] else None
-    return above if above is None or sense is Sense.MOST else -above
+def _judge(mine: Row, other: Row, sense: Sense) -> str:
+    """How the value of a run compares with another one; of means of runs their 95 % intervals decide."""
+    ends: list[tuple[Any, Any]] = []
+    for row in (mine, other) if sense is Sense.MOST else (other, mine):
+        ends.append((row.welfare_low, row.welfare_high) if row.is_mean else (row.welfare, row.welfare))
+    (low, high), (least, most) = ends
+    if None in (low, high, least, most):
+        return "undecided"
+    if low == high == least == most:
+        return "equal"
+    return "better" if low > most else "worse" if high < least else "undecided"
 
 
-def mid_ranks(keys: Sequence[Any]) -> list[Fraction]:
+def mid_ranks(keys: Sequence[Any]) -> list[float]:
     """The ranks of keys, 1 for the least; equal keys share the mean of their ranks."""
-    counts = Counter(keys)
-    below, ranks = 0, {}
-    for key in sorted(counts):
-        ranks[key] = Fraction(2 * below + counts[key] + 1, 2)
-        below += counts[key]
-    return [ranks[key] for key in keys]
+    ordered = sorted(keys)
+    return [(bisect_left(ordered, key) + bisect_right(ordered, key) + 1) / 2 for key in keys]
 
 
 def signed_rank_test(differences: Sequence[Fraction]) -> float:
@@ -184,11 +177,9 @@ def signed_rank_test(differences: Sequence[Fraction]) -> float:
 def adjust_holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values: those below a level differ at this level, whatever is true of the others."""
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    adjusted, largest = [0.0] * len(p_values), 0.0
-    for place, number in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[number]))
-        adjusted[number] = largest
-    return adjusted
+    steps = (min(1.0, (len(p_values) - place) * p_values[number]) for place, number in enumerate(order))
+    adjusted = dict(zip(order, itertools.accumulate(steps, max), strict=True))
+    return [adjusted[number] for number in range(len(p_values))]
 
 
 def least_cases(count: int) -> int:
@@ -204,7 +195,7 @@ class Significance:
     cases: int
     counterexamples: int
     # all pairs, those of the algorithm with the best mean rank first, A before B; empty with too few cases. Columns:
-    # cases by exact values, exact mean ranks (1 is best), p of Wilcoxon's test of the shares of OPT, two-sided, p with
+    # cases by exact values, mean ranks (1 is best), p of Wilcoxon's test of the shares of OPT, two-sided, p with
     # Holm's correction for all pairs, and whether they differ.
     pairs: Sequence[Mapping[str, Any]]
 
@@ -224,59 +215,51 @@ class Significance:
             "signed-rank test with Holm's correction, at 5 % over all pairs."
         )
 
-    def lines(self, names: Mapping[str, str]) -> Lines:
-        lines = []
-        for pair in self.pairs:
-            line = {name: str(value) for name, value in pair.items()}
-            line |= {side: names.get(pair[side], pair[side]) for side in "AB"}
-            line |= {name: f"{float(pair[name]):.2f}" for name in ("mean rank of A", "mean rank of B")}
-            lines.append(line | {name: f"{pair[name]:.2g}" for name in ("p", "p (Holm)")})
-        return lines
+    def lines(self) -> Lines:
+        forms = {"mean rank of A": ".2f", "mean rank of B": ".2f", "p": ".2g", "p (Holm)": ".2g"}
+        return [{name: format(value, forms.get(name, "")) for name, value in pair.items()} for pair in self.pairs]
 
-    def text(self, names: Mapping[str, str]) -> str:
+    def text(self) -> str:
         lines = ["Significance (paired over cases, N is the number of cases):"]
         lines += wrap(self.conclusion(), 116, initial_indent="  ", subsequent_indent="  ")
-        table = zip(self.pairs, self.lines(names), strict=True)
-        best = [line for pair, line in table if pair["A"] == self.pairs[0]["A"]]
+        best = [line for line in self.lines() if line["A"] == self.pairs[0]["A"]]
         return "\n".join(lines) + "\n" + align_columns(best, indent="  ")
 
 
 def take_significance(comparison: Comparison) -> Significance | None:
     """Test the algorithms that were to run on most cases, over the cases that all of them have."""
     planned = Counter(algorithm for _, algorithm in comparison.rows)
-    most = max(planned.values())
-    names = [name for name in comparison.algorithms if planned[name] == most]
+    names = [name for name, count in planned.items() if count == max(planned.values())]
     if len(names) < 2:
         return None
     sign = -1 if comparison.sense is Sense.MOST else 1
-    ranks: list[list[Fraction]] = []
+    ranks: list[list[float]] = []
     shares: list[list[Fraction | None]] = []
     for case in comparison.cases:
-        rows = [comparison.rows.get((case, name)) for name in names]
-        known = [row for row in rows if row is not None and row.state != "missing"]
-        values = [comparison.values.get((case, name)) for name in names]
-        if len(known) == len(names) and any(value is not None for value in values):
+        rows = [row for name in names if (row := comparison.rows.get((case, name))) and row.state != "missing"]
+        values = [comparison.values.get((case, row.algorithm)) for row in rows]
+        if len(rows) == len(names) and any(value is not None for value in values):
             ranks.append(mid_ranks([(value is None, sign * (value or 0)) for value in values]))
             shares.append(
-                [Fraction(0) if value is None else row.reached for row, value in zip(known, values, strict=True)]
+                [Fraction(0) if value is None else row.reached for row, value in zip(rows, values, strict=True)]
             )
-    left_out = [name for name in comparison.algorithms if name not in names]
-    pairs = _test_pairs(names, ranks, shares) if len(ranks) >= least_cases(len(names)) else []
-    return Significance(names, left_out, len(ranks), comparison.counterexamples, pairs)
+    called = [comparison.names[name] for name in names]
+    left_out = [comparison.names[name] for name in planned if name not in names]
+    pairs = _test_pairs(called, ranks, shares) if len(ranks) >= least_cases(len(names)) else []
+    return Significance(called, left_out, len(ranks), comparison.counterexamples, pairs)
 
 
 def _test_pairs(
-    names: Sequence[str], ranks: Sequence[Sequence[Fraction]], shares: Sequence[Sequence[Fraction | None]]
+    names: Sequence[str], ranks: Sequence[Sequence[float]], shares: Sequence[Sequence[Fraction | None]]
 ) -> list[dict[str, Any]]:
-    means = [sum(column, Fraction(0)) / len(ranks) for column in zip(*ranks, strict=True)]
+    means = [fmean(column) for column in zip(*ranks, strict=True)]
     pairs = []
     for i, j in itertools.combinations(sorted(range(len(names)), key=means.__getitem__), 2):
         better, worse = sum(row[i] < row[j] for row in ranks), sum(row[i] > row[j] for row in ranks)
         pair: dict[str, Any] = {"A": names[i], "B": names[j], "cases, A better": better, "cases, B better": worse}
         pair |= {"cases, equal": len(ranks) - better - worse, "mean rank of A": means[i], "mean rank of B": means[j]}
         values = [(row[i], row[j]) for row in shares]
-        p = signed_rank_test([a - b for a, b in values if a is not None and b is not None])
-        pairs.append(pair | {"p": p})
+        pairs.append(pair | {"p": signed_rank_test([a - b for a, b in values if a is not None and b is not None])})
     for pair, p in zip(pairs, adjust_holm([pair["p"] for pair in pairs]), strict=True):
         pair |= {"p (Holm)": p, "differ": "yes" if p <= ALPHA else "no"}
     return pairs

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.results.read import Results, read_folder
+from ratiobench.bench.results.read import Results, online_seconds, read_folder
 from ratiobench.bench.show import CELL, align_columns, count_text, format_number, ratio_text
 from ratiobench.instances.io.errors import make_printable
 
@@ -20,6 +20,7 @@ from ratiobench.instances.io.errors import make_printable
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
 # Columns that stand side by side, as NAME_a and NAME_b; the first five are exact figures
 SHOWN = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper", "seconds", "state", "algorithm_key")
+PIECE = ["stage", "algorithm", "case"]  # What a measurement of seconds is about
 SHORTEST = 0.001  # Seconds: pairs that are both shorter are all timer and no work
 MARGIN = 1.05  # Ratios of seconds nearer to 1 than this are the same, however many cases say otherwise
 
@@ -29,13 +30,13 @@ class Comparison:
     a: str
     b: str
     suites: tuple[str, str]
-    unlike: Sequence[tuple[str, str, str]]  # (what, in A, in B): machine, packages, versions of algorithms and solves
+    unlike: Sequence[Mapping[str, str]]  # ``what``, ``a``, ``b``: machine, packages, versions of algorithms and solves
     # a row per case and algorithm of either, in the order of A, then those of B alone: ``case``, ``algorithm``; in
     # ``a`` and ``b`` the columns of `SHOWN` and the ``ratio`` in words, empty where it is missing; in ``differs`` the
     # names of what differs: columns of `EXACT`, ``instance``, names of checks, ``OPT contradiction`` (the intervals of
     # one instance do not meet, so one of them is wrong), ``only A``, ``only B``.
     rows: Sequence[Mapping[str, Any]]
-    paces: Sequence[Mapping[str, Any]]  # seconds by ``stage`` and ``algorithm``, as `compare_pace` says
+    seconds: Sequence[Mapping[str, Any]]  # by ``stage`` and ``algorithm``, as `compare_pace` says
 
 
 def compare(a: Path, b: Path) -> Comparison:
@@ -48,12 +49,12 @@ def compare(a: Path, b: Path) -> Comparison:
         row: dict[str, Any] = {"case": address[0], "algorithm": address[1]}
         row["differs"] = list(_differences(one, other, checks))
         for side, cells in (("a", one), ("b", other)):
-            row[side] = {name: cells[name] for name in (*SHOWN, "ratio")} if cells else {}
+            row[side] = {name: cells[name] for name in (*SHOWN, "ratio") if cells}
         rows.append(row)
     suites = (str(left.about["suite"]), str(right.about["suite"]))
     mine, theirs = _circumstances(left), _circumstances(right)
     unlike = [
-        (name, _plain(mine.get(name)), _plain(theirs.get(name)))
+        {"what": name, "a": _plain(mine.get(name)), "b": _plain(theirs.get(name))}
         for name in dict.fromkeys((*mine, *theirs))
         if mine.get(name) != theirs.get(name)
         and ((name in mine and name in theirs) or not name.startswith("version of "))
@@ -62,10 +63,10 @@ def compare(a: Path, b: Path) -> Comparison:
 
 
 def _rows(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
-    seconds = _seconds(results)
+    spent = online_seconds(results)
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row in results.records:
-        more = {"seconds": seconds.get(("online", row.algorithm, row.case)), "ratio": ratio_text(row, results.sense)}
+        more = {"seconds": spent.get((row.case, row.algorithm)), "ratio": ratio_text(row, results.sense)}
         rows[row.case, row.algorithm] = row.cells() | more
     return rows
 
@@ -89,12 +90,11 @@ def _circumstances(results: Results) -> dict[str, Any]:
     for part in ("code", "machine", "packages"):
         about |= results.about.get("provenance", {}).get(part, {})
     about.pop("free memory", None)
-    versions: dict[str, list[str]] = {}
+    versions: dict[str, dict[str, None]] = {}
     for case in results.cases:
         pairs = [(name, key.split(" | ")[0]) for name, key in case.algorithms]
         for name, key in (*pairs, ("OPT", case.solve_key), ("audits", case.audits)):
-            known = versions.setdefault(f"version of {name}", [])
-            known += [key] if key not in known else []
+            versions.setdefault(f"version of {name}", {})[key] = None
     return about | {name: " or ".join(keys) for name, keys in versions.items()}
 
 
@@ -102,24 +102,17 @@ def _plain(value: Any) -> str:
     return "-" if value in (None, [], "") else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _seconds(results: Results) -> dict[tuple[str, str, str], float]:
-    columns = (results.seconds[name] for name in ("stage", "algorithm", "case", "seconds"))
-    return {(stage, algorithm, case): seconds for stage, algorithm, case, seconds in zip(*columns, strict=True)}
-
-
 def _paces(a: Results, b: Results) -> Iterator[dict[str, Any]]:
     """Seconds by stage and algorithm, B over A, over the cases of both that are the same instance."""
-    left, right = _seconds(a), _seconds(b)
     instances = [{case.name: case.instance for case in results.cases} for results in (a, b)]
-    pairs: dict[tuple[str, str], list[float]] = {}
-    for (stage, algorithm, case), seconds in left.items():
-        other = right.get((stage, algorithm, case))
-        if other is None or seconds == other or instances[0].get(case) != instances[1].get(case):
-            continue  # equal seconds were measured once and shared
-        if max(seconds, other) >= SHORTEST and min(seconds, other) > 0:
-            pairs.setdefault((stage, algorithm), []).append(other / seconds)
-    for (stage, algorithm), ratios in pairs.items():
-        yield {"stage": stage, "algorithm": algorithm} | compare_pace(ratios)
+    left, right = (results.seconds.drop_duplicates(PIECE, keep="last") for results in (a, b))
+    pairs = left.merge(right, on=PIECE, suffixes=("_a", "_b"))
+    pairs = pairs[pairs["case"].map(instances[0]) == pairs["case"].map(instances[1])]
+    seconds = pairs[["seconds_a", "seconds_b"]]
+    least, most = seconds.min(axis=1), seconds.max(axis=1)
+    pairs = pairs[(least < most) & (least > 0) & (most >= SHORTEST)]  # equal seconds were measured once and shared
+    for (stage, algorithm), part in pairs.groupby(["stage", "algorithm"], sort=False):
+        yield {"stage": stage, "algorithm": algorithm} | compare_pace((part["seconds_b"] / part["seconds_a"]).tolist())
 
 
 def compare_pace(ratios: Sequence[float]) -> dict[str, Any]:
@@ -141,31 +134,29 @@ def text(comparison: Comparison, names: bool = False) -> str:
     suites = [make_printable(name, CELL) for name in comparison.suites]
     parts = [f"A: {comparison.a} (suite {suites[0]})\nB: {comparison.b} (suite {suites[1]})"]
     if comparison.unlike:
-        parts.append("The runs are unlike in:")
-        unlike = [{"What": what, "A": one, "B": other} for what, one, other in comparison.unlike]
-        parts.append(align_columns(unlike, indent="  "))
+        lines = [{name.capitalize(): cell for name, cell in line.items()} for line in comparison.unlike]
+        parts += ["The runs are unlike in:", align_columns(lines, indent="  ")]
     # A folder with a part of the other's cases: what stands alone is counted, and in the CSV file.
     both = [row for row in comparison.rows if row["a"] and row["b"]]
     parts.append(align_columns([_line(row) for row in both], indent="  "))
     alone = [line for side in "AB" for line in _alone(comparison, side, names)]
     if alone:
         parts += [*alone, *([] if names else ["  (--names says which)"]), ""]
-    if comparison.paces:
+    if comparison.seconds:
         rule = "median over the cases of both, and its interval (sign test, at least 95 %), marked from 5 % on"
-        parts.append(f"Seconds, B over A: {rule}:")
         lines = []
-        for pace in comparison.paces:
+        for pace in comparison.seconds:
             line = {"Stage": pace["stage"], "algorithm": pace["algorithm"], "pairs": str(pace["pairs"])}
             low, high = pace["low"], pace["high"]
             interval = "too few pairs" if low is None else f"[{low:.3g}, {high:.3g}]"
             differs = ("! slower" if low > 1 else "! faster") if pace["beyond_noise"] else ""
             lines.append(line | {"B/A": f"{pace['median']:.3g}", "interval": interval, "Differs": differs})
-        parts.append(align_columns(lines, indent="  "))
+        parts += [f"Seconds, B over A: {rule}:", align_columns(lines, indent="  ")]
     different = sum(bool(row["differs"]) for row in both)
-    marked = sum(pace["beyond_noise"] for pace in comparison.paces)
+    marked = sum(pace["beyond_noise"] for pace in comparison.seconds)
     parts.append(
         f"{len(comparison.rows)} rows: {different} differ, {len(comparison.rows) - len(both)} in one folder only. "
-        f"Seconds: {marked} of {len(comparison.paces)} stages differ beyond noise."
+        f"Seconds: {marked} of {len(comparison.seconds)} stages differ beyond noise."
     )
     return "\n".join(parts)
 
@@ -212,7 +203,8 @@ def as_frame(comparison: Comparison) -> pd.DataFrame:
         if figure in SHOWN[:5]:
             frame[f"{name}_exact"] = exact[name]
     pace = ("stage", "algorithm", "pairs", "median", "low", "high", "beyond_noise")
-    frame.attrs = {"unlike": list(comparison.unlike), "seconds": pd.DataFrame(comparison.paces, columns=pace)}
+    unlike = [tuple(line.values()) for line in comparison.unlike]
+    frame.attrs = {"unlike": unlike, "seconds": pd.DataFrame(comparison.seconds, columns=pace)}
     return frame
 
 
@@ -220,12 +212,6 @@ def document(comparison: Comparison) -> dict[str, Any]:
     def plain(row: Mapping[str, Any]) -> dict[str, Any] | None:
         return {name: str(value) if isinstance(value, Fraction) else value for name, value in row.items()} or None
 
-    return {
-        "a": comparison.a,
-        "b": comparison.b,
-        "suites": list(comparison.suites),
-        "unlike": [{"what": what, "a": one, "b": other} for what, one, other in comparison.unlike],
-        "rows": [{**row, "a": plain(row["a"]), "b": plain(row["b"])} for row in comparison.rows],
-        "seconds": list(comparison.paces),
-        "different": sum(bool(row["differs"]) for row in comparison.rows),
-    }
+    rows = [{**row, "a": plain(row["a"]), "b": plain(row["b"])} for row in comparison.rows]
+    different = sum(bool(row["differs"]) for row in comparison.rows)
+    return asdict(comparison) | {"rows": rows, "different": different}

@@ -47,17 +47,16 @@ _PAIRED = (
 
 def draw_share_picture(results: Results, group: str = "") -> Picture | None:
     """The share of OPT of each algorithm, in all groups or in one; None before anything has a share."""
-    shares = group_shares(results.records, results.sense) if group else rows.take_shares(results)
-    if group:
-        shares = shares[shares["group"] == group]
-    if not any(value is not None for value in shares["reached"]):
+    records = [row for row in results.records if row.group == group]
+    shares = group_shares(records, results.sense) if group else rows.take_shares(results)
+    if not shares["reached"].notna().any():
         return None
     shares = shares.assign(group=shares["group"].map(rows.name_groups(shares, rows.group_words(results))))
-    names = list(dict.fromkeys(shares["name"]))
     groups = shares["group"].nunique()
     height = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
     legend = 0.2 * -(-groups // 3) if 1 < groups <= GROUPS else 0.0
-    title, height = f"Share of OPT{f', {group}' if group else ''}", height_of(names, height, 0.75 + legend)
+    height = height_of(list(shares["name"].unique()), height, 0.75 + legend)
+    title = f"Share of OPT{f', {group}' if group else ''}"
     return Picture(title, partial(draw_shares, shares=shares), height, "share-of-opt")
 
 
@@ -122,19 +121,16 @@ def _lead(results: Results, claims: Sequence[ClaimSummary], pictures: Mapping[st
 
 def _figure_sections(results: Results, figures: Sequence[SuiteFigure]) -> Iterator[Section]:
     parts: list[Any] = []
-    legends: dict[str, None] = {}
     for figure in figures:
         if figure.is_empty:
             continue
         parts.append(Markup('<h3 id="figure-{}">{}</h3>').format(figure.plot.name, figure.plot.title))
-        if figure.legend and figure.legend not in legends:
-            legends[figure.legend] = None
-            parts.append(_method(figure.legend))
+        if figure.legend and (legend := _method(figure.legend)) not in parts:
+            parts.append(legend)
         parts += figure.pictures
         if not figure.pictures and not figure.parts:
             parts.append("Nothing has run yet.")
-        parts += [figure.plot.note] if figure.plot.note else []
-        parts += figure.parts
+        parts += [*filter(None, [figure.plot.note]), *figure.parts]
         parts += [_fold("The figure as a table", figure.folded)] if figure.folded else []
     missing = [figure.plot.title for figure in figures if figure.is_empty and not results.is_part]
     if missing and parts:
@@ -164,7 +160,7 @@ def _comparison_sections(results: Results, pictures: Mapping[str, Picture]) -> I
         ),
         _fold("The profile as a table", list_profiles(comparison)),
     ]
-    if wins := count_wins(results.records, results.sense):
+    if wins := count_wins(comparison):
         parts += [
             "Your algorithm against every other one: cases in which its exact value is better, worse or equal.",
             wins,
@@ -172,10 +168,9 @@ def _comparison_sections(results: Results, pictures: Mapping[str, Picture]) -> I
     if (tests := take_significance(comparison)) is not None:
         parts += [Markup('<h3 id="significance">Significance</h3>'), tests.conclusion(), _method(_PAIRED)]
         if tests.left_out:
-            names = ", ".join(comparison.names.get(name, name) for name in tests.left_out)
-            parts.append(f"Not compared, since they were to run on fewer cases: {names}.")
+            parts.append(f"Not compared, since they were to run on fewer cases: {', '.join(tests.left_out)}.")
         if tests.pairs:
-            parts.append(_fold(f"All {len(tests.pairs)} pairs", tests.lines(comparison.names)))
+            parts.append(_fold(f"All {len(tests.pairs)} pairs", tests.lines()))
     yield Section("Algorithms against each other", parts, "compare")
 
 
@@ -185,13 +180,9 @@ def _row_sections(results: Results, family: Family) -> Iterator[Section]:
     ]
     if solvers:
         yield Section("P as printed", [agreement_text(results.solvers), solvers], "solvers", folded=True)
-    spent: dict[str, list[float]] = {}
-    names = {row.algorithm: row.name for row in results.records}
-    columns = (results.seconds[name] for name in ("stage", "algorithm", "seconds"))
-    for stage, algorithm, seconds in zip(*columns, strict=True):
-        if stage in ("opt", "online"):
-            spent.setdefault("OPT" if stage == "opt" else names.get(algorithm, algorithm), []).append(float(seconds))
-    if spent:
+    runs = results.seconds[results.seconds["stage"].isin(["opt", "online"])]
+    called = runs["algorithm"].map({row.algorithm: row.name for row in results.records} | {"": "OPT"})
+    if spent := {str(name): list(part) for name, part in runs["seconds"].groupby(called, sort=False)}:
         times = Picture("Run time", partial(draw_times, seconds=spent), height_of(list(spent)))
         yield Section("Run time", [times], "times")
     if len(results.records) > rows.ROWS:
@@ -243,12 +234,12 @@ def _terms(results: Results, family: Family) -> Iterator[Any]:
     yield Markup("<h3>Algorithms</h3>")
     yield _definitions(heads)
     words = rows.group_words(results)
-    cases: dict[str, list[str]] = {}
-    for case in results.cases:
-        cases.setdefault(case.group, []).append(case.name)
+    groups = {}
+    for group in dict.fromkeys(case.group for case in results.cases):
+        names = [case.name for case in results.cases if case.group == group]
+        groups[group] = f"{words.get(group, '')} {count_text(len(names), 'case')}: {list_names(names, 6)}".strip()
     yield Markup("<h3>Groups</h3>")
-    groups = {group: f"{count_text(len(names), 'case')}: {list_names(names, 6)}" for group, names in cases.items()}
-    yield _definitions({group: f"{words.get(group, '')} {text}".strip() for group, text in groups.items()})
+    yield _definitions(groups)
 
 
 def _definitions(entries: Mapping[str, str]) -> Markup:

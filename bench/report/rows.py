@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -62,29 +62,26 @@ def name_groups(shares: pd.DataFrame, words: Mapping[str, str]) -> dict[str, str
 
 def share_lines(shares: pd.DataFrame, words: Mapping[str, str]) -> show.Lines:
     """A row per algorithm, the best on top: its share of OPT in each group; of many groups mean, least and largest."""
-    called = name_groups(shares, words)
-    groups = {key: row for row in show.rows_of(shares) for key in [(row.algorithm, row.group)]}
+    titles = {group: f"share of OPT: {name}" for group, name in name_groups(shares, words).items()}
     most = shares.groupby("group", sort=False)["cases"].max()
     lines = []
     for algorithm in list_share_rows(shares):
-        rows = [groups[algorithm, group] for group in called if (algorithm, group) in groups]
+        rows = show.rows_of(shares[shares["algorithm"] == algorithm])
+        known = [row for row in rows if row.reached is not None]
         line = {"Algorithm": f"{make_printable(rows[0].name, 80)}{' *' * any(row.oracle for row in rows)}"}
-        parts = rows[0].parts if len(called) == 1 else sorted(row.reached for row in rows if row.reached is not None)
-        ends = [ratios.share_percent(end) for end in (parts[0], parts[-1])] if parts else ["-", "-"]
-        if len(called) <= GROUPS:
-            for group, name in called.items():
-                row = groups.get((algorithm, group))
-                cell = "-"
-                if row is not None and row.reached is not None:
-                    partly = f" on {row.cases} of {most[group]}" if row.cases < most[group] else ""
-                    cell = ratios.share_text(row.lower, row.upper) + partly
-                line[f"share of OPT: {name}"] = cell
-            if len(called) == 1:
-                line |= dict(zip(("least case", "largest case"), ends, strict=True))
+        parts = rows[0].parts if len(titles) == 1 else sorted(row.reached for row in known)
+        if len(titles) <= GROUPS:
+            line |= dict.fromkeys(titles.values(), "-")
+            for row in known:
+                partly = f" on {row.cases} of {most[row.group]}" if row.cases < most[row.group] else ""
+                line[titles[row.group]] = ratios.share_text(row.lower, row.upper) + partly
         else:
             line["groups of cases"] = str(len(parts))
             line["share of OPT, mean of groups"] = ratios.share_percent(mean(parts) or 0) if parts else "-"
-            line |= dict(zip(("least group", "largest group"), ends, strict=True))
+        if len(titles) == 1 or len(titles) > GROUPS:
+            what = "case" if len(titles) == 1 else "group"
+            ends = [ratios.share_percent(end) for end in (parts[0], parts[-1])] if parts else ["-", "-"]
+            line |= dict(zip((f"least {what}", f"largest {what}"), ends, strict=True))
         counts = {name: sum(getattr(row, name) for row in rows) for name in IRREGULAR}
         line["not in order"] = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "-"
         lines.append(line)
@@ -96,51 +93,42 @@ def share_lines(shares: pd.DataFrame, words: Mapping[str, str]) -> show.Lines:
 
 def list_doubts(results: Results) -> list[str]:
     """At most `DOUBTS` sentences on what must not be overlooked, the gravest first."""
-    lines = list(_doubts(results))
-    return lines if len(lines) <= DOUBTS else [*lines[: DOUBTS - 1], " ".join(lines[DOUBTS - 1 :])]
-
-
-def _doubts(results: Results) -> Iterator[str]:
-    rows, sense = results.records, results.sense
-    if not rows:
-        yield "Nothing has run yet."
+    rows = results.records
+    doubts = [] if rows else ["Nothing has run yet."]
     unbounded = {
         Sense.MOST: "without gain although OPT is above 0 (an unbounded ratio)",
         Sense.LEAST: "with costs although OPT is 0 (an unbounded ratio)",
     }
-    kinds: tuple[tuple[str, Callable[[Row], bool]], ...] = (
-        ("invalid (a rule was broken)", lambda row: row.state == "invalid"),
-        ("without an answer (failed)", lambda row: row.state == "failed"),
-        ("not run yet", lambda row: row.state == "missing"),
-        (unbounded[sense], lambda row: row.ratio_kind == ratios.Kind.UNBOUNDED),
-        ("without a ratio, since OPT may be negative or 0", lambda row: row.ratio_kind == ratios.Kind.UNDEFINED),
-    )
-    for words, is_chosen in kinds:
-        names = Counter(row.name for row in rows if is_chosen(row))
-        if count := names.total():
-            are = "is" if count == 1 else "are"
-            yield f"{count} of {show.count_text(len(rows), 'run')} {are} {words}: {show.list_names(list(names))}."
+    for words, column, value in (
+        ("invalid (a rule was broken)", "state", "invalid"),
+        ("without an answer (failed)", "state", "failed"),
+        ("not run yet", "state", "missing"),
+        (unbounded[results.sense], "ratio_kind", ratios.Kind.UNBOUNDED),
+        ("without a ratio, since OPT may be negative or 0", "ratio_kind", ratios.Kind.UNDEFINED),
+    ):
+        if names := [row.name for row in rows if getattr(row, column) == value]:
+            are, named = "is" if len(names) == 1 else "are", show.list_names(list(dict.fromkeys(names)))
+            doubts.append(f"{len(names)} of {show.count_text(len(rows), 'run')} {are} {words}: {named}.")
     if unknown := list(dict.fromkeys(row.case for row in rows if row.opt_lower is None)):
-        yield f"OPT is not known for {show.count_text(len(unknown), 'case')}: {show.list_names(unknown)}."
-    charged = Counter(row.name for row in rows if row.remarks.overcharged)
-    if charged:
+        doubts.append(f"OPT is not known for {show.count_text(len(unknown), 'case')}: {show.list_names(unknown)}.")
+    if charged := Counter(row.name for row in rows if row.remarks.overcharged):
         counts = [f"{name} in {show.count_text(count, 'run')}" for name, count in charged.most_common()]
-        yield f"Charges above the bid: {show.list_names(counts)}."
-    if oracle := list(dict.fromkeys(row.name for row in rows if row.is_oracle)):
-        named = show.list_names(oracle)
-        yield f"* ({named}): given constants computed from the instance under test, its future included (oracle)."
-    if drawn := list(dict.fromkeys(row.name for row in rows if row.is_mean)):
-        named = show.list_names(drawn)
-        yield f"{named}: means of several runs, with a 95 % interval of the expected value, not certified."
+        doubts.append(f"Charges above the bid: {show.list_names(counts)}.")
+    if named := show.list_names(list(dict.fromkeys(row.name for row in rows if row.is_oracle))):
+        text = "given constants computed from the instance under test, its future included (oracle)."
+        doubts.append(f"* ({named}): {text}")
+    if named := show.list_names(list(dict.fromkeys(row.name for row in rows if row.is_mean))):
+        doubts.append(f"{named}: means of several runs, with a 95 % interval of the expected value, not certified.")
     for name in results.about.get("algorithms", ()):
-        without = [case.name for case in results.cases if name not in [each for each, _ in case.algorithms]]
+        without = [case.name for case in results.cases if name not in dict(case.algorithms)]
         if without:
-            yield f"{make_printable(name, 80)} is left out where no other day is: {show.list_names(without)}."
+            doubts.append(f"{make_printable(name, 80)} is left out where no other day is: {show.list_names(without)}.")
     unlike = list_unpinned(results.about.get("provenance", {}).get("packages", {}))
     if unlike and rows:
-        yield f"Solvers are not those of the published figures, so intervals may differ: {', '.join(unlike)}."
+        doubts.append(f"Solvers are not those of the published figures, so intervals may differ: {', '.join(unlike)}.")
     if any(case.audits == UNAUDITED for case in results.cases):
-        yield "Claims were not checked on these runs; with --audits they are."
+        doubts.append("Claims were not checked on these runs; with --audits they are.")
+    return doubts if len(doubts) <= DOUBTS else [*doubts[: DOUBTS - 1], " ".join(doubts[DOUBTS - 1 :])]
 
 
 def answer_lines(results: Results, claims: Sequence[ClaimSummary]) -> list[str]:
@@ -163,13 +151,11 @@ def results_text(results: Results, family: Family) -> str:
     head = family.headline if family.headline in results.checks else ""
     spent = online_seconds(results, DECIDING)
     parts = [*_case_parts(results, family, head, spent), *_mean_parts(results, head)]
-    if len(results.cases) > 1:
-        if wins := count_wins(results.records, results.sense):
+    if (comparison := compare_runs(results)) is not None:
+        if wins := count_wins(comparison):
             parts += [WINS, show.align_columns(wins, indent="  ")]
-        comparison = compare_runs(results)
-        tests = None if comparison is None else take_significance(comparison)
-        if comparison is not None and tests is not None:
-            parts.append(tests.text(comparison.names))
+        if (tests := take_significance(comparison)) is not None:
+            parts.append(tests.text())
     parts += _reasons(results.records, head) if head else []
     if len(results.repetitions):
         parts.append(REPEATED)
@@ -182,16 +168,12 @@ def results_text(results: Results, family: Family) -> str:
 
 def _case_parts(results: Results, family: Family, head: str, spent: Mapping[tuple[str, str], float]) -> Iterator[str]:
     swept = list_sweep_groups(results)
-    cases: dict[str, list[Row]] = {}
-    for row in results.records:
-        if row.group not in swept:
-            cases.setdefault(row.case, []).append(row)
-    if len(cases) > LISTED:
-        yield f"{len(cases)} cases, {len(results.exact)} rows: all of them are on the page and in results.csv.\n"
+    listed = [row for row in results.records if row.group not in swept]
+    if (count := len({row.case for row in listed})) > LISTED:
+        yield f"{count} cases, {len(results.exact)} rows: all of them are on the page and in results.csv.\n"
         return
     for case in results.cases:
-        if case.name in cases:
-            rows = cases[case.name]
+        if rows := [row for row in listed if row.case == case.name]:
             size = make_printable(size_text(case.describe), show.LAST_CELL) or "no instance"
             text = show.solver_lines(results.solvers[case.name], family.unit) if case.name in results.solvers else []
             yield "\n  ".join(

@@ -160,7 +160,7 @@ def test_stages_are_timed_over_the_cases_of_both(whole: Path, tmp_path: Path) ->
             store.connection.execute("UPDATE pieces SET seconds = ? WHERE stage = 'online'", (0.1 * factor,))
             store.connection.execute("UPDATE pieces SET seconds = ? WHERE stage = 'opt'", (0.0001 * factor,))
             store.connection.execute("UPDATE pieces SET seconds = 0.7 WHERE stage = 'generate'")
-    paces = {(pace["stage"], pace["algorithm"]): pace for pace in compare(first, other).paces}
+    paces = {(pace["stage"], pace["algorithm"]): pace for pace in compare(first, other).seconds}
     assert set(paces) == {("online", "first"), ("online", "above:mark=50"), ("online", "one")}
     assert paces["online", "first"]["pairs"] == 5
     assert paces["online", "first"]["median"] == pytest.approx(3.0)

@@ -5,9 +5,15 @@ from dataclasses import replace
 import pytest
 
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.report.compare import count_wins
+from ratiobench.bench.report.compare import Comparison, count_wins
 from ratiobench.bench.results.row import Row
+from ratiobench.bench.show import Lines
 from tests.support.rows import result_row as row
+
+
+def wins(rows: list[Row], sense: Sense) -> Lines:
+    """The table of wins over these rows."""
+    return count_wins(Comparison({(row.case, row.algorithm): row for row in rows}, sense))
 
 
 def values(*runs: int) -> list[Row]:
@@ -22,7 +28,7 @@ def values(*runs: int) -> list[Row]:
 @pytest.mark.parametrize("sense", Sense)
 def test_exact_values_decide(sense: Sense) -> None:
     """Whatever OPT is: 2 better, 1 worse, 1 equal for the most; the other way round for the least."""
-    [found] = count_wins(values(5, 4, 50, 40, 7, 9, 3, 3), sense)
+    [found] = wins(values(5, 4, 50, 40, 7, 9, 3, 3), sense)
     better, worse = ("better", "worse") if sense is Sense.MOST else ("worse", "better")
     assert [found[name] for name in (better, worse, "equal", "undecided", "left out")] == list("21100")
 
@@ -31,7 +37,7 @@ def test_runs_without_a_figure_are_left_out_and_said_to_be() -> None:
     """Invalid and missing ones; a case on which the other was not to run counts nowhere."""
     rows = [*values(5, 4, 6, 4, 1, 2), row("3", "mine:Own", 1), row("3", "x", None), row("4", "mine:Own", 9)]
     rows[2] = replace(rows[2], state="invalid")
-    [found] = count_wins(rows, Sense.MOST)
+    [found] = wins(rows, Sense.MOST)
     assert [found[name] for name in ("cases", "better", "worse", "left out")] == list("2112")
 
 
@@ -42,16 +48,16 @@ def test_means_of_runs_are_decided_by_their_intervals() -> None:
         replace(each, repetitions=3, welfare_low=low, welfare_high=high)
         for each, (low, high) in zip(rows[::2], ends, strict=True)
     ]
-    [found] = count_wins(rows, Sense.MOST)
+    [found] = wins(rows, Sense.MOST)
     assert [found[name] for name in ("better", "worse", "equal", "undecided")] == list("1012")
 
 
 def test_the_strongest_others_come_first() -> None:
     """Of one's own algorithm against all others; empty where none is one's own."""
     rows = [row(case, name, value) for case in "ab" for name, value in zip("uvwx", (60, 10, 70, 80), strict=True)]
-    assert not count_wins(rows, Sense.MOST)
+    assert not wins(rows, Sense.MOST)
     rows += [row("a", "mine:Own", 65), row("b", "mine:Own", 71)]
-    wins = count_wins(rows, Sense.MOST)
-    assert [(line["algorithm"], line["Against"], line["better"]) for line in wins] == [
+    lines = wins(rows, Sense.MOST)
+    assert [(line["algorithm"], line["Against"], line["better"]) for line in lines] == [
         ("mine:Own", "x", "0"), ("mine:Own", "w", "1"), ("mine:Own", "u", "2"), ("mine:Own", "v", "2"),
     ]  # fmt: skip
