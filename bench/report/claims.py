@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +19,7 @@ from ratiobench.bench.report.tables import Section, breakable, list_html, table_
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.show import Lines, align_columns, check_title, format_number
+from ratiobench.bench.storage.pieces import Check
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.instances.io.errors import make_printable
 
@@ -32,7 +33,7 @@ class ClaimSummary:
     counts: Counter[Verdict]  # how many rows gave each verdict
     witness: Row | None = None  # of those that violate it the one on the smallest instance (`_summarise`)
     case: StoredCase | None = None
-    violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # rows that violate it, of how many
+    violated_by: Sequence[str] = ()  # whose rows violate it, of how many: `greedy 1 of 90`
     sizes: Sequence[str] = ()  # the figures of a case by which the smallest witness is chosen, most important first
     # how many rows give a verdict though an assumption of the claim's proof fails there, and how many violate it with
     # all assumptions; None where the check does not separate the two.
@@ -40,23 +41,19 @@ class ClaimSummary:
     sound: int | None = None
 
     @property
+    def described(self) -> Mapping[str, Any]:
+        return {} if self.case is None else self.case.describe
+
+    @property
     def size(self) -> str:
         """The witness in words: `3 tasks, 4 slots, 1 node`."""
-        described = {} if self.case is None else self.case.describe
-        counted = [(described[name], name) for name in self.sizes if name in described]
+        counted = [(self.described[name], name) for name in self.sizes if name in self.described]
         return ", ".join(f"{count} {name.removesuffix('s') if count == 1 else name}" for count, name in counted)
 
     @property
-    def sides(self) -> tuple[Any, Any]:
-        if self.witness is None:
-            return None, None
-        check = self.witness.checks[self.statement.name]
-        return check.left, check.right
-
-    @property
-    def violated_by(self) -> str:
-        """Whose rows violate it: `online 12 of 100; greedy 1 of 90`."""
-        return "; ".join(f"{name} {count} of {rows}" for name, (count, rows) in self.violators.items())
+    def check(self) -> Check | None:
+        """That of the witness."""
+        return None if self.witness is None else self.witness.checks[self.statement.name]
 
     @property
     def applied(self) -> int:
@@ -102,7 +99,7 @@ def _summarise(
     name = statement.name
     checked = [row for row in rows if name in row.checks]
     asked = [failing for row in checked if (failing := row.failing(name)) is not None]
-    violated = [row for row in checked if row.checks[name].status is Verdict.VIOLATED]
+    violated = [row for row in checked if row.verdict(name) == Verdict.VIOLATED]
 
     def order(row: Row) -> tuple[bool, bool, tuple[float, ...], str, str]:
         # Assumptions hold before they fail, and algorithms stand as they are before those with options.
@@ -110,14 +107,14 @@ def _summarise(
         return bool(row.failing(name)), ":" in row.algorithm, size, row.case, row.algorithm
 
     witness = min(violated, key=order, default=None)
-    applied = Counter(row.algorithm for row in checked if row.checks[name].status is not Verdict.NOT_APPLICABLE)
-    counted = Counter(row.algorithm for row in violated)
+    applied = Counter(row.algorithm for row in checked if row.verdict(name) != Verdict.NOT_APPLICABLE)
+    violators = Counter(row.algorithm for row in violated)
     return ClaimSummary(
         statement,
         Counter(row.checks[name].status for row in checked),
         witness,
         None if witness is None else cases[witness.case],
-        {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()},
+        [f"{algorithm} {count} of {applied[algorithm]}" for algorithm, count in violators.items()],
         () if statement.proof else sizes,
         sum(map(bool, asked)) if asked else None,
         sum(row.failing(name) == [] for row in violated) if asked and violated else None,
@@ -126,14 +123,11 @@ def _summarise(
 
 def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
     """The claims as claims.csv. Sides are exact; the witness's columns are empty if none was found."""
-    # Every family has its own of these figures.
     every = dict.fromkeys(name for claim in claims for name in claim.sizes)
-    sizes = [name for name in every if any(claim.case and name in claim.case.describe for claim in claims)]
+    sizes = [name for name in every if any(name in claim.described for claim in claims)]
     lines = []
     for claim in claims:
-        statement, witness = claim.statement, claim.witness
-        left, right = claim.sides
-        described = {} if claim.case is None else claim.case.describe
+        statement, witness, check = claim.statement, claim.witness, claim.check
         lines.append(
             {
                 "claim": statement.name,
@@ -141,14 +135,14 @@ def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
                 "proof_assumes": statement.proof_assumes or None,
                 **{verdict.value.replace(" ", "_"): claim.counts[verdict] for verdict in Verdict},
                 "assumption_fails": claim.failing,
-                "violated_by": claim.violated_by or None,
+                "violated_by": "; ".join(claim.violated_by) or None,
                 "witness_case": witness and witness.case,
                 "witness_algorithm": witness and witness.algorithm,
-                **{f"witness_{name}": described.get(name) for name in sizes},
+                **{f"witness_{name}": claim.described.get(name) for name in sizes},
                 "witness_instance": witness and witness.instance,
-                "left": left,
-                "right": right,
-                "sides": witness and witness.checks[statement.name].reason,
+                "left": check and check.left,
+                "right": check and check.right,
+                "sides": check and check.reason,
                 "repaired": statement.repaired,
                 "proof": statement.proof or None,
                 "command": claim.command(),
@@ -163,9 +157,7 @@ def claims_text(claims: Sequence[ClaimSummary]) -> str:
             "Claim": claim.statement.name,
             "Proof status": claim.statement.standing,
             "Verdicts of these runs": claim.summary or "-",
-            "Smallest witness": "-"
-            if claim.witness is None
-            else f"{claim.witness.case} ({claim.size or 'size unknown'}), {claim.witness.algorithm}",
+            "Smallest witness": _witness(claim, 200),
         }
         for claim in claims
     ]
@@ -191,17 +183,17 @@ def count_fallen(claims: Sequence[ClaimSummary]) -> str:
 
 
 def fallen_text(claims: Sequence[ClaimSummary]) -> list[str]:
-    lines, fell = [text] if (text := count_fallen(claims)) else [], _fallen(claims)
+    lines = [*filter(None, [count_fallen(claims)])]
     lines += align_columns(fallen_lines(claims)[:NAMED], indent="  ").splitlines()
-    if len(fell) > NAMED:
-        names = ", ".join(check_title(claim.statement.name) for claim in fell[NAMED:])
-        lines.append(f"  and {make_printable(names, 200)}")
+    if rest := _fallen(claims)[NAMED:]:
+        lines.append(f"  and {make_printable(', '.join(check_title(claim.statement.name) for claim in rest), 200)}")
     return lines
 
 
-def _witness(claim: ClaimSummary) -> str:
-    assert claim.witness is not None
-    case, name = (make_printable(text, 44) for text in (claim.witness.case, claim.witness.name))
+def _witness(claim: ClaimSummary, most: int = 44) -> str:
+    if claim.witness is None:
+        return "-"
+    case, name = (make_printable(text, most) for text in (claim.witness.case, claim.witness.name))
     return f"{case}{f' ({claim.size})' if claim.size else ''}, {name}"
 
 
@@ -215,7 +207,7 @@ def fallen_lines(claims: Sequence[ClaimSummary]) -> Lines:
             "runs that violate it": str(claim.counts[Verdict.VIOLATED]),
             **({"with all assumptions": "-" if claim.sound is None else str(claim.sound)} if separates else {}),
             "of runs": str(claim.applied),
-            "Smallest witness": _witness(claim) if claim.witness is not None else "-",
+            "Smallest witness": _witness(claim),
         }
         for claim in fell
     ]
@@ -257,28 +249,27 @@ def _claim_line(claim: ClaimSummary, family: Family) -> dict[str, Any]:
     about = [f"assuming {statement.assumptions}"] if statement.assumptions not in ("", "none") else []
     about += [f"its proof assumes {statement.proof_assumes}"] if statement.proof_assumes else []
     about += [f"proof: {statement.proof}"] if statement.proof else []
-    violators = [f"violated by {claim.violated_by}"] if len(claim.violators) > 1 else []
-    witness: Any = "-"
-    if claim.witness is not None and claim.case is not None:
-        left, right = claim.sides
-        sides = [] if left is None else [f"{_short(left)} > {_short(right)}"]
-        described, limits = claim.case.describe, None if family.explainer is None else family.explainer.limits
-        is_small = limits is not None and all(described.get(name, 0) <= most for name, most in limits.items())
-        command = Markup("<code>{}</code>").format(claim.command("explain" if is_small else "audit"))
-        witness = _stack([_witness(claim)], [*sides, command])
+    violators = [f"violated by {'; '.join(claim.violated_by)}"] if len(claim.violated_by) > 1 else []
+    shown: list[Any] = []
+    if claim.check is not None:
+        if claim.check.left is not None:
+            shown.append(f"{_short(claim.check.left)} > {_short(claim.check.right)}")
+        limits = None if family.explainer is None else family.explainer.limits.items()
+        is_small = limits is not None and all(claim.described.get(name, 0) <= most for name, most in limits)
+        shown.append(Markup("<code>{}</code>").format(claim.command("explain" if is_small else "audit")))
     wrong = Markup('<span class="bad">{}, yet violated here</span>').format(PROVED)
     return {
-        "Claim": _stack([check_title(statement.name)], [statement.source]),
-        "Statement": _stack([statement.statement], about),
+        "Claim": _stack(check_title(statement.name), [statement.source]),
+        "Statement": _stack(statement.statement, about),
         "Proof status": wrong if claim.is_wrong else statement.standing,
-        "In these runs": _stack([claim.summary], violators),
-        "Smallest witness": witness,
+        "In these runs": _stack(claim.summary, violators),
+        "Smallest witness": _stack(_witness(claim), shown),
         "Repaired form": statement.repaired or "-",
     }
 
 
-def _stack(texts: Sequence[Any], small: Sequence[Any]) -> Markup:
-    lines = [*map(_cell, texts), *(Markup("<small>{}</small>").format(_cell(text)) for text in small if text)]
+def _stack(text: str, small: Sequence[Any]) -> Markup:
+    lines = [_cell(text), *(Markup("<small>{}</small>").format(_cell(line)) for line in small if line)]
     return Markup("<br>").join(lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from markupsafe import Markup
@@ -17,7 +18,7 @@ from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.report.tables import render_page
 from ratiobench.bench.results import ratios
 from ratiobench.bench.storage.payload import json_number
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable
+from ratiobench.instances.io.errors import InputError, make_printable, require_known
 
 WIDTH = 110  # Characters of a line up to which two grids stand side by side
 
@@ -47,11 +48,9 @@ def explain(
         known = [statement.name for statement in family.statements() if not statement.proof]
         if not known:
             raise InputError("--claim", "", f"the family {family.name} has no claims")
-        if claim not in known:
-            raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
+        require_known(claim, known, "--claim", command="list claims")
     family.validate_algorithm(algorithm or part.algorithm)
-    problem = explain_too_large(family, instance)
-    if problem:
+    if problem := explain_too_large(family, instance):
         raise InputError(getattr(instance, "name", ""), "", problem)
     run = family.run(instance, algorithm or part.algorithm)
     # What the run attains is known, so that no schedule that is called the best one is worse
@@ -125,14 +124,12 @@ def _moment(moment: Moment) -> Iterator[str]:
 
 
 def _listing(table: Listing) -> list[str]:
-    marks = table.chosen is not None
-    body = [
-        [*(["*" if place == table.chosen else ""] if marks else []), *map(show.figure_text, row)]
-        for place, row in enumerate(table.rows)
-    ]
-    words = [isinstance(cell, str) for cell in (table.rows[0] if table.rows else [""] * len(table.head))]
-    rows = [[*([""] if marks else []), *table.head], *body]
-    return [table.title, *(f"  {line.rstrip()}" for line in show.pad_cells(rows, [*([True] if marks else []), *words]))]
+    mark = [] if table.chosen is None else [""]
+    rows = [[*mark, *table.head]]
+    for place, row in enumerate(table.rows):
+        rows.append([*(["*"] if place == table.chosen else mark), *map(show.figure_text, row)])
+    words = [isinstance(cell, str) for cell in (table.rows[0] if table.rows else table.head)]
+    return [table.title, *(f"  {line.rstrip()}" for line in show.pad_cells(rows, [True] * len(mark) + words))]
 
 
 def _grid(grid: Grid) -> Iterator[str]:
@@ -151,12 +148,8 @@ def _beside(blocks: Sequence[Sequence[str]]) -> list[str]:
     width = [max(map(len, block)) for block in blocks]
     if sum(width) + 4 * (len(blocks) - 1) > WIDTH:
         return [f"  {line}" for block in blocks for line in block]
-    tall = max(map(len, blocks))
-    padded = [[*block, *[""] * (tall - len(block))] for block in blocks]
-    return [
-        "  " + "    ".join(part.ljust(w) for part, w in zip(line, width, strict=True))
-        for line in zip(*padded, strict=True)
-    ]
+    rows = zip_longest(*blocks, fillvalue="")
+    return ["  " + "    ".join(part.ljust(w) for part, w in zip(row, width, strict=True)) for row in rows]
 
 
 def render_explanation(explanation: Explanation) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -103,7 +102,7 @@ def _printed_line(row: Any, algorithm: str, paper: str, ours: Any, form: str, un
 
 def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) -> Sequence[Picture]:
     """One picture of lines if that means something, else one per group; none before anything has run."""
-    drawn = means[[lower is not None for lower in means["mean_lower"]]]
+    drawn = means.dropna(subset="mean_lower")
     if not len(drawn):
         return []
     quantity = find_quantity(plot.kind)
@@ -114,8 +113,7 @@ def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) ->
     if quantity.money:
         scale, unit = family.dollars or scale, family.unit if family.dollars is None else "dollars"
         title += f", {unit}"
-    lows, highs = ([float(value) for value in drawn[end]] for end in ("mean_lower", "mean_upper"))
-    low, high = min(lows), max(highs)
+    low, high = float(min(drawn["mean_lower"])), float(max(drawn["mean_upper"]))
     spread = not quantity.linear and high > WIDE * low > 0
     log = low > 0 and (quantity.timed or (plot.kind == "ratio" and high > 20) or spread)
     groups = [group for group in plot.groups if group in set(means["group"])]
@@ -140,7 +138,7 @@ def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) ->
 
 def _common_limits(drawn: pd.DataFrame, kind: str, scale: Fraction) -> tuple[float, float] | None:
     """The same axis for all groups, so that they can be compared; None if some are very much smaller."""
-    tops = drawn.groupby("group")["mean_upper"].agg(lambda values: max(map(float, values)))
+    tops = drawn["mean_upper"].astype(float).groupby(drawn["group"]).max()
     start = 1.0 if kind == "ratio" else 0.0
     if kind != "reached" and max(tops) - start > APART * (min(tops) - start):
         return None
@@ -163,13 +161,9 @@ def _draw_rows(axes: Any, *, limits: tuple[float, float] | None, **how: Any) -> 
 def sort_means(means: pd.DataFrame, kind: str, sense: Sense) -> pd.DataFrame:
     """The means of a group, OPT above all, then the best mean first; without a mean last."""
     is_least = kind == "ratio" or find_quantity(kind).timed or (kind == "welfare" and sense is Sense.LEAST)
-
-    def order(row: Any) -> tuple[bool, float]:
-        value = math.inf if row.mean_upper is None else float(row.mean_upper) * (1 if is_least else -1)
-        return row.algorithm != OPT_LABEL, value
-
-    rows = rows_of(means)
-    return means.iloc[sorted(range(len(rows)), key=lambda place: order(rows[place]))]
+    values = means["mean_upper"].astype(float) * (1 if is_least else -1)
+    order = pd.DataFrame({"is_other": means["algorithm"] != OPT_LABEL, "value": values})
+    return means.loc[order.sort_values(["is_other", "value"]).index]
 
 
 def is_lines(plot: Plot, means: pd.DataFrame) -> bool:
@@ -213,12 +207,11 @@ def _list_gains(results: Results, plot: Plot) -> pd.DataFrame:
     lines = []
     for printed in plot.printed:
         ours, others = (
-            {row.case: values.value(row, kind) for row in values.groups.get((printed.group, name), [])}
-            for name in (printed.algorithm, printed.than)
+            {row.case: pair[0] for row in values.groups.get(key, []) if (pair := values.value(row, kind))}
+            for key in ((printed.group, printed.algorithm), (printed.group, printed.than))
         )
-        pairs = [(ours[case], others.get(case)) for case in ours]
-        both = [(a[0], b[0]) for a, b in pairs if a is not None and b is not None]
-        gain = intervals.improvement([a for a, _ in both], [b for _, b in both])
+        both = [case for case in ours if case in others]
+        gain = intervals.improvement([ours[case] for case in both], [others[case] for case in both])
         about = plot.name, printed.group, printed.algorithm, printed.than, printed.percent
         lines.append((*about, gain.cases, gain.mean, gain.low, gain.high))
     columns = ["plot", "group", "algorithm", "than", "paper_percent", "cases", "percent", "low", "high"]
@@ -247,7 +240,7 @@ def _make_sweep(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     for end, figure in (("low", "least_lower"), ("high", "worst_upper")):
         table[end] = [None if value is None else float(value) for value in table[figure]]
     table["parts"] = [[] for _ in range(len(table))]
-    drawn = table[[lower is not None for lower in table["mean_lower"]]]
+    drawn = table.dropna(subset="mean_lower")
     groups = [group for group in plot.groups if group in set(table["group"])]
     log = len(drawn) > 0 and max(map(float, drawn["mean_upper"])) > 4 and min(drawn["mean_lower"]) > 0
     how = {"scale": Fraction(1), "title": f"mean of {ratio.replace('/', ' / ')}", "axis": plot.axis, "log": log}
@@ -387,8 +380,7 @@ def list_studies(tables: Sequence[StudyTable]) -> pd.DataFrame:
     return pd.DataFrame(lines, dtype=object)
 
 
-Maker = Callable[[Results, Plot, Family], SuiteFigure]
-KINDS: Mapping[str, Maker] = {
+KINDS: Mapping[str, Callable[[Results, Plot, Family], SuiteFigure]] = {
     **dict.fromkeys(STUDIED, _make_studies),
     LEADERBOARD: _make_leaderboard,
     SWEEP: _make_sweep,

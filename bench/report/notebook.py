@@ -57,17 +57,12 @@ class Results(_tables.Results):
         A float is the double nearest to the exact figure, which may lie on either side of it; NaN for none. Of means of
         runs the number of admitted tasks is a float, too.
         """
-        checks = dict.fromkeys(self.checks, "category")
-        kinds = dict(KINDS) | checks | dict.fromkeys(self._exact_columns, "float64")
+        kinds = dict(KINDS) | dict.fromkeys(self.checks, "category") | dict.fromkeys(self._exact_columns, "float64")
         kinds |= {} if len(self.repetitions) else {"admitted": "Int64"}
-        columns = {}
-        for name in map(str, self.exact):
-            kind = kinds.get(name, "string")
-            cells: list[Any] = list(self.exact[name])
-            if kind == "float64":
-                cells = [None if value is None else _double(value) for value in cells]
-            columns[name] = pd.Series(cells, index=self.exact.index, dtype=kind)
-        return pd.DataFrame(columns, index=self.exact.index, columns=self.exact.columns)
+        kinds = {name: kinds.get(name, "string") for name in map(str, self.exact)}
+        doubles = [name for name, kind in kinds.items() if kind == "float64"]
+        rows = self.exact.assign(**{name: self.exact[name].map(_double, na_action="ignore") for name in doubles})
+        return rows.astype(kinds)
 
     @property
     def _exact_columns(self) -> set[str]:
@@ -162,13 +157,11 @@ class Results(_tables.Results):
 
     def _repr_html_(self) -> str:
         lines = share_lines(take_shares(self), group_words(self))
-        claims = [] if self.family is None else summarise_claims(self, self.family)
-        shown = [
-            claim
-            for claim in claims
-            if claim.counts[Verdict.VIOLATED] or (self.family and claim.statement.name == self.family.headline)
-        ]
-        facts = {check_title(claim.statement.name): claim.summary for claim in shown}
+        family = self.family
+        facts: dict[str, str] = {}
+        for claim in [] if family is None else summarise_claims(self, family):
+            if claim.counts[Verdict.VIOLATED] or (family and claim.statement.name == family.headline):
+                facts[check_title(claim.statement.name)] = claim.summary
         if any(row.is_oracle for row in self.records):
             facts["*"] = "constants computed from the instance under test, future included (oracle)"
         rows = [list(line.values()) for line in lines]

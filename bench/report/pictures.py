@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from html import escape
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,24 +62,23 @@ class Picture:
             text.set_text("\n".join(make_printable(line, 120) for line in text.get_text().split("\n")[:3]))
         return figure
 
-    def _write(self, into: Any, kind: str) -> None:
+    def _bytes(self, kind: str) -> bytes:
         logging.getLogger("matplotlib").setLevel(logging.ERROR)  # of a home folder that cannot be written
         import matplotlib as mpl
 
         style: Any = {"svg.hashsalt": self.title, "svg.fonttype": "none", "text.parse_math": False}
         style |= {"font.size": 9, "axes.linewidth": 0.6}
-        dates = {"svg": "Date", "pdf": "CreationDate"}
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+        data = io.BytesIO()
         with mpl.rc_context(style), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph")  # of names in other scripts, which a browser has fonts for
-            metadata = {dates[kind]: None} if kind in dates else {}
-            self.figure().savefig(into, format=kind, metadata=metadata, dpi=144)
+            self.figure().savefig(data, format=kind, metadata=metadata.get(kind), dpi=144)
+        return data.getvalue()
 
     @cached_property
     def svg(self) -> str:
         """The drawing as an element of a page, the same bytes at any time; ids are those that something refers to."""
-        text = io.StringIO()
-        self._write(text, "svg")
-        svg = text.getvalue()
+        svg = self._bytes("svg").decode()
         svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg[svg.index("<svg") :], flags=re.DOTALL)
         used = set(re.findall(r'(?:url\(#|href="#)([\w.-]+)', svg))
         svg = re.sub(r' id="([\w.-]+)"', lambda found: found[0] if found[1] in used else "", svg)
@@ -93,10 +93,7 @@ class Picture:
         kind = file.suffix.lower() or FORMATS[0]
         if kind not in FORMATS:
             raise InputError(str(file), "", f"a picture is saved as {', '.join(FORMATS)}, not as {shorten(kind)}")
-        data = io.BytesIO(f"{self.svg}\n".encode() if kind == ".svg" else b"")
-        if kind != ".svg":
-            self._write(data, kind[1:])
-        write_atomically(file, data.getvalue())
+        write_atomically(file, f"{self.svg}\n".encode() if kind == ".svg" else self._bytes(kind[1:]))
         return file
 
 
@@ -174,11 +171,9 @@ def use_thousands(axes: Axes, which: str, most: int = 8) -> None:
 
 
 def list_share_rows(shares: pd.DataFrame) -> list[str]:
-    """The algorithms of shares of OPT, the best mean over the groups first."""
-    known = shares[[value is not None for value in shares["reached"]]]
-    means = {name: [float(value) for value in part] for name, part in known.groupby("algorithm", sort=False)["reached"]}
-    names = list(dict.fromkeys(shares["algorithm"]))
-    return sorted(names, key=lambda name: -sum(means[name]) / len(means[name]) if name in means else math.inf)
+    """The algorithms of shares of OPT, the best mean over the groups first, those without one last."""
+    means = shares["reached"].astype(float).groupby(shares["algorithm"], sort=False).mean()
+    return [str(name) for name in means.sort_values(ascending=False, kind="stable").index]
 
 
 def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
@@ -186,15 +181,14 @@ def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
     order = list_share_rows(shares)
     place = {name: number for number, name in enumerate(order)}
     groups = list(dict.fromkeys(shares["group"]))
-    rows = shares.set_index("algorithm")
-    firsts = [rows.loc[[name]].iloc[0] for name in order]
-    name_rows(axes, [f"{row['name']}{' *' * row['oracle']}" for row in firsts], list(map(is_user_algorithm, order)))
-    is_loss = any(value is not None and value < 0 for value in shares["reached"])
+    firsts = rows_of(shares.drop_duplicates("algorithm").set_index("algorithm").loc[order])
+    name_rows(axes, [f"{row.name}{' *' * row.oracle}" for row in firsts], list(map(is_user_algorithm, order)))
+    is_loss = any(shares["reached"].dropna() < 0)
     axes.set(xlim=(LOSS if is_loss else 0, 101), xlabel="share of OPT, percent (100 is optimal)")
     axes.axvline(100, color=OPT, linewidth=1)
     if len(groups) > GROUPS:
         for name, line in place.items():
-            values = sorted(value for value in shares[shares["algorithm"] == name]["reached"] if value is not None)
+            values = sorted(shares[shares["algorithm"] == name]["reached"].dropna())
             for value in pick_quantiles(values):
                 _mark_share(axes, value, line, markersize=4, color=COLORS[0], marker="o", markerfacecolor="none")
             if values:
@@ -241,9 +235,8 @@ def draw_mean_rows(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: s
             axes.text(0.01, at, reason, transform=axes.get_yaxis_transform(), va="center", fontsize=8, style="italic")
             continue
         low, high = (float(scale * Fraction(end)) for end in (row.mean_lower, row.mean_upper))
-        is_opt = row.algorithm == "OPT"
-        color = OPT if is_opt else COLORS[0]
-        if is_opt:
+        color = OPT if row.algorithm == "OPT" else COLORS[0]
+        if row.algorithm == "OPT":
             axes.axvspan(low, high, color=OPT, alpha=0.25, linewidth=0)
             axes.axvline(high, color=OPT, linewidth=1)
         if bars:
@@ -251,13 +244,10 @@ def draw_mean_rows(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: s
         else:
             axes.plot((low * high) ** 0.5 if log else (low + high) / 2, at, "o", markersize=4, color=color)
         _draw_mean(axes, at, row, scale, color)
-        beyond = f", {row.unbounded} unbounded" if row.unbounded else ""
-        ends = list(dict.fromkeys(map(format_compactly, (low, high))))
-        write_right(axes, at, " to ".join(ends) + beyond)
+        ends = " to ".join(dict.fromkeys(map(format_compactly, (low, high))))
+        write_right(axes, at, ends + f", {row.unbounded} unbounded" * bool(row.unbounded))
     axes.margins(x=0.04)
-    if bars and axes.get_xlim()[0] < 0 <= min(
-        (row.mean_lower for row in rows if row.mean_lower is not None), default=0
-    ):
+    if bars and axes.get_xlim()[0] < 0 <= min(means["mean_lower"].dropna(), default=0):
         axes.set_xlim(left=0)
     use_thousands(axes, "x")
 
@@ -327,17 +317,16 @@ def draw_mean_lines(
 def shorten_groups(groups: Sequence[str]) -> list[str]:
     """What the groups' names do not share, by whole words: ``n = 30``, ``n = 100`` become ``30``, ``100``."""
     words = [group.split(" ") for group in groups]
-    least = min(map(len, words))
-    before = next((k for k in range(least) if len({parts[k] for parts in words}) > 1), least - 1)
-    rest = [parts[before:] for parts in words]
-    least = min(map(len, rest))
-    behind = next((k for k in range(least - 1) if len({parts[-1 - k] for parts in rest}) > 1), least - 1)
-    return [" ".join(parts[: len(parts) - behind]) for parts in rest]
+    for _ in range(2):  # the words before what differs, then, from the end, those behind it; one word stays
+        same = takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False))
+        shared = min(len(list(same)), *(len(parts) - 1 for parts in words))
+        words = [parts[shared:][::-1] for parts in words]
+    return [" ".join(parts) for parts in words]
 
 
 def draw_bounds(axes: Axes, table: pd.DataFrame, groups: Sequence[str], title: str) -> None:
     """A strip above the ratios of a sweep: from the least bound over the runs, a diamond, to the largest."""
-    known = table[[bound is not None for bound in table["bound_least"]]]
+    known = table.dropna(subset="bound_least")
     if not len(known):
         return
     strip = axes.inset_axes((0, 1.04, 1, 0.3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -43,10 +44,9 @@ def entry_lines(entries: Sequence[Entry]) -> Lines:
         line = {"Instance": entry.name, "Tier": entry.tier, "Size": ", ".join(sizes) or "not made yet"}
         line |= {"OPT": "-", "gap": "-"} if best is None else {"OPT": ratios.ends_text(*best), "gap": _gap_text(best)}
         line |= {"State": "closed" if is_closed else "open", "Difficulty": difficulty, "First solve": tried}
-        line |= {"Since": "-", "First proved by": "-"}
-        if entry.best is not None:
-            # A closed interval is never replaced: date and command are those of the proof.
-            line |= {"Since": entry.best.date, "First proved by": entry.best.command if is_closed else "-"}
+        # A closed interval is never replaced: date and command are those of the proof.
+        line["Since"] = "-" if entry.best is None else entry.best.date
+        line["First proved by"] = entry.best.command if entry.best is not None and is_closed else "-"
         lines.append(line)
     return lines
 
@@ -56,12 +56,11 @@ def _gap_text(ends: tuple[Any, Any]) -> str:
 
 
 def write_table(chosen: StandardSet, families: Mapping[str, Family], path: Path) -> None:
-    text = read_bytes(path)[0].decode()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
+    parts = re.split(f"({BEGIN}|{END})", read_bytes(path)[0].decode())
+    if parts[1::2] != [BEGIN, END]:
         raise InputError(str(path), "", f"it has no lines {BEGIN.strip()!r} and {END!r}, between which the table goes")
-    write_text(path, before + BEGIN + describe_set(chosen, families) + END + after)
+    parts[2] = describe_set(chosen, families)
+    write_text(path, "".join(parts))
 
 
 def describe_set(chosen: StandardSet, families: Mapping[str, Family]) -> str:
@@ -113,25 +112,22 @@ def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator
             ends = interval_of(entry.first)
             gap = max(LEAST, 100 * ratios.gap(*ends)) if ends[0] < ends[1] else None
             solves.append((entry.family, size, max(0.01, entry.first.seconds), gap))
-    table = pd.DataFrame(solves, columns=["family", "size", "seconds", "gap"])
+    table = pd.DataFrame(solves, columns=["family", "size", "seconds", "gap"]).astype({"seconds": float, "gap": float})
     for name, title, words in (
         ("seconds", "Seconds of the first solve", "seconds"),
         ("gap", "Gap after the first solve", f"gap, percent ({LEAST} or less)"),
     ):
-        curves = {
-            str(family): part.groupby("size")[name].median()
-            for family, part in table.dropna(subset=name).groupby("family", sort=False)
-        }
-        if curves:
-            yield Picture(title, partial(_draw_curves, curves=curves, words=words), name=f"growth-{name}")
+        medians = table.pivot_table(name, "size", "family", "median", sort=False)
+        if len(medians):
+            yield Picture(title, partial(_draw_curves, medians=medians, words=words), name=f"growth-{name}")
 
 
-def _draw_curves(axes: Axes, curves: Mapping[str, pd.Series[float]], words: str) -> None:
+def _draw_curves(axes: Axes, medians: pd.DataFrame, words: str) -> None:
     ends = []
-    for number, (name, curve) in enumerate(curves.items()):
-        style = style_of(number)
+    for number, name in enumerate(medians):
+        curve, style = medians[name].dropna().sort_index(), style_of(number)
         axes.plot(curve.index, curve, markersize=4, linewidth=1.2, **style)
-        ends.append((curve.iloc[-1], name, style["color"]))
+        ends.append((curve.iloc[-1], str(name), style["color"]))
     axes.set(xscale="log", yscale="log", xlabel="tasks, jobs or users", ylabel=words)
     axes.grid(color="#dddddd", linewidth=0.6)
     use_thousands(axes, "x")

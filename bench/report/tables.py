@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ratiobench.bench.report.pictures import Picture
@@ -30,14 +28,6 @@ class Section:
 
 def render_page(title: str, sections: Sequence[Section], lead: Sequence[Any] = ()) -> str:
     """A page that needs nothing from a network; all text is escaped."""
-    folder = files("ratiobench.bench.report")
-    sheet, script = (Markup(folder.joinpath(name).read_text("utf-8")) for name in ("page.css", "page.js"))
-    template = _load_template()
-    return template.render(title=title, lead=lead, sections=sections, sheet=sheet, script=script) + "\n"
-
-
-@cache
-def _load_template() -> Template:
     environment = Environment(
         loader=PackageLoader("ratiobench.bench", "report"),
         autoescape=True,
@@ -46,7 +36,7 @@ def _load_template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["part"] = part_html
-    return environment.get_template("page.html")
+    return environment.get_template("page.html").render(title=title, lead=lead, sections=sections) + "\n"
 
 
 def part_html(part: Any) -> Markup:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from markupsafe import Markup
@@ -25,6 +26,7 @@ from ratiobench.online.outcome import OnlineRun
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+T = TypeVar("T")
 MOST = 240  # Times up to which each has a place of its own; of more, neighbours share one
 ASKED = 3.0  # Demand is drawn up to this multiple of the capacity
 LISTED = 2000  # Refusals up to which they are listed one by one
@@ -85,41 +87,32 @@ def _run_parts(family: Family, instance: Any, run: OnlineRun) -> Iterator[Any]:
         ]
 
 
-# Places of a picture: each time has one; of more than `MOST`, neighbours share one.
-
-
-def split_times(timeline: Timeline) -> list[range]:
-    count = len(timeline.times)
-    step = -(-count // MOST)
-    return [range(start, min(start + step, count)) for start in range(0, count, step)]
+def by_place(timeline: Timeline, values: Sequence[Any], take: Callable[[Sequence[Any]], T]) -> list[T]:
+    """A value per place of a picture: each time has one; of more than `MOST`, neighbours share one."""
+    step = -(-len(timeline.times) // MOST)
+    return [take(values[start : start + step]) for start in range(0, len(timeline.times), step)]
 
 
 def name_times(timeline: Timeline) -> list[str]:
     """The places in words: ``3``, ``3 to 5``, with when they begin if that is known."""
-    names = []
-    for part in split_times(timeline):
-        first, last = timeline.times[part[0]], timeline.times[part[-1]]
-        begins = f" ({timeline.clock[part[0]]})" if timeline.clock else ""
-        names.append((f"{first}" if first == last else f"{first} to {last}") + begins)
-    return names
+    names = by_place(timeline, timeline.times, lambda part: " to ".join(map(str, dict.fromkeys((part[0], part[-1])))))
+    clock = timeline.clock and by_place(timeline, timeline.clock, itemgetter(0))
+    return [f"{name} ({begin})" for name, begin in zip(names, clock, strict=True)] if clock else names
 
 
 def shorten_series(timeline: Timeline, series: TimeSeries) -> TimeSeries:
     """A quantity by place: means of the means, the least and the largest of the others."""
-    parts = split_times(timeline)
-    mean = [sum((series.mean[i] for i in part), Fraction(0)) / len(part) for part in parts]
-    if series.low is None or series.high is None:
-        return TimeSeries(series.name, mean)
-    low = [min(series.low[i] for i in part) for part in parts]
-    return TimeSeries(series.name, mean, low, [max(series.high[i] for i in part) for part in parts])
+    mean = by_place(timeline, series.mean, lambda part: sum(part, Fraction(0)) / len(part))
+    low = None if series.low is None else by_place(timeline, series.low, min)
+    high = None if series.high is None else by_place(timeline, series.high, max)
+    return TimeSeries(series.name, mean, low, high)
 
 
 def count_arrivals(timeline: Timeline) -> dict[str, list[int]]:
     counts = {"admitted": list(timeline.admitted), **{name: [0] * len(timeline.times) for name in timeline.reasons}}
     for refusal in timeline.refused:
         counts[refusal.reason][refusal.time - timeline.times[0]] += 1
-    parts = split_times(timeline)
-    return {name: [sum(row[i] for i in part) for part in parts] for name, row in counts.items()}
+    return {name: by_place(timeline, row, sum) for name, row in counts.items()}
 
 
 def draw_timeline(timeline: Timeline) -> list[Picture]:
@@ -134,7 +127,7 @@ def draw_timeline(timeline: Timeline) -> list[Picture]:
 def draw_series(axes: Axes, timeline: Timeline, series: Sequence[TimeSeries], title: str) -> None:
     """A line of steps per quantity, a band from the least to the largest; without a title shares of capacity."""
     short = [shorten_series(timeline, quantity) for quantity in series]
-    places = range(len(split_times(timeline)) + 1)
+    places = range(len(name_times(timeline)) + 1)
     scale = 1 if title else 100
     if not title and timeline.asked:
         asked = shorten_series(timeline, TimeSeries("asked for", timeline.asked))
@@ -160,7 +153,7 @@ def draw_series(axes: Axes, timeline: Timeline, series: Sequence[TimeSeries], ti
 
 def draw_arrivals(axes: Axes, timeline: Timeline) -> None:
     counts = count_arrivals(timeline)
-    places = np.arange(len(split_times(timeline))) + 0.5
+    places = np.arange(len(counts["admitted"])) + 0.5
     base = np.zeros(len(places))
     for number, (name, row) in enumerate(counts.items()):
         hatch = ("", "////", "....", "xxxx")[number % 4]
@@ -180,7 +173,7 @@ def _name_time_axis(axes: Axes, timeline: Timeline) -> None:
     axes.set(xlim=(0, len(names)), xlabel=_time_title(timeline))
 
 
-def _time_title(timeline: Timeline | Gantt) -> str:
+def _time_title(timeline: Timeline) -> str:
     return f"{timeline.unit}, and when it begins ({timeline.clock_title})" if timeline.clock else timeline.unit
 
 
@@ -216,17 +209,16 @@ def draw_schedule(axes: Axes, gantt: Gantt) -> None:
 
     counts = Counter(task.kind for task in gantt.tasks)
     for number, kind in enumerate(gantt.kinds):
-        blocks = [block for task in gantt.tasks if task.kind == kind for block in task.blocks]
         if not counts[kind]:
             continue
         corners = [
-            [(block.start, low), (block.end, low), (block.end, high), (block.start, high)]
-            for block in blocks
-            for low, high in [(block.row + block.low, block.row + block.high)]
+            [(start, row + low), (end, row + low), (end, row + high), (start, row + high)]
+            for task in gantt.tasks
+            if task.kind == kind
+            for row, start, end, low, high in task.blocks
         ]
-        color = TASKS[number % len(TASKS)]
-        label = f"{kind} ({counts[kind]:,})"
-        axes.add_collection(PolyCollection(corners, facecolor=color, edgecolor="white", linewidth=0.3, label=label))
+        style = {"facecolor": TASKS[number % len(TASKS)], "edgecolor": "white", "linewidth": 0.3}
+        axes.add_collection(PolyCollection(corners, label=f"{kind} ({counts[kind]:,})", **style))
     rows = max(1, len(gantt.rows))
     axes.set(xlim=(0, len(gantt.times)), ylim=(rows, 0))
     step = -(-rows // 25)

@@ -28,7 +28,7 @@ from ratiobench.bench.results.row import Row
 from ratiobench.bench.show import CELL, WIDTH, escape_lines, rows_of
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.bench.storage.store import STORE
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
+from ratiobench.instances.io.errors import InputError, make_printable, require_known, shorten
 from ratiobench.instances.io.files import make_folder, write_atomically
 
 
@@ -42,10 +42,8 @@ def read_folder(folder: Path, labels: Mapping[str, str] | None = None) -> tuple[
 
 def label_rows(results: Results, labels: Mapping[str, str]) -> Results:
     """The results with algorithms called as a reader knows them: `mine:Policy` as `Ours`."""
-    known = dict.fromkeys(row.algorithm for row in results.records)
     for name in labels:
-        if name not in known:
-            raise InputError("--label", "", explain_unknown_name(name, known))
+        require_known(name, dict.fromkeys(row.algorithm for row in results.records), "--label")
     rows = []
     for row in results.records:
         if name := labels.get(row.algorithm, ""):
@@ -99,7 +97,6 @@ def write_report(
     lines = [*answer_lines(results, claims), *textwrap.wrap(f"Cite:  {cited}", WIDTH, subsequent_indent=" " * 7)]
     lines += [f"Page:  {(folder / 'report.html').resolve().as_uri()}", f"Table: {folder / 'results.csv'}"]
     show("\n" + escape_lines("\n".join(lines)))
-    sys.stdout.flush()
     return 1 if failed else 0
 
 
@@ -120,10 +117,9 @@ def _warn(results: Results) -> int:
 
 def _stage_text(results: Results, spent: Mapping[str, float]) -> str:
     lines = ["Seconds of work per stage (all workers together; earlier runs of this folder included):"]
-    for row in stages(results.seconds).to_dict("records"):
-        lines.append(f"  {make_printable(row['stage'], CELL):<40} {row['pieces']:>5} pieces {row['seconds']:>10.2f} s")
-    if "report" in spent:
-        lines.append(f"  {'report':<40} {'':>12} {spent['report']:>10.2f} s")
+    for row in rows_of(stages(results.seconds)):
+        lines.append(f"  {make_printable(row.stage, CELL):<40} {row.pieces:>5} pieces {row.seconds:>10.2f} s")
+    lines.append(f"  {'report':<40} {'':>12} {spent['report']:>10.2f} s")
     if "run" in spent:
         lines.append(f"  {'this run, without the report':<40} {'':>12} {spent['run']:>10.2f} s by the clock")
     return "\n".join(lines)
