@@ -224,7 +224,7 @@ def _terms(results: Results, family: Family) -> Iterator[Any]:
         "verdict": "of a claim on a run, by exact comparisons: holds, violated, undecided (the interval on OPT, or "
         "rounding, leaves it open) or not applicable",
     }
-    yield _definitions(terms)
+    yield terms
     known = {entry.name: entry.summary for entry in family.algorithms()}
     heads: dict[str, str] = {}
     for name in results.exact["algorithm"]:
@@ -232,19 +232,14 @@ def _terms(results: Results, family: Family) -> Iterator[Any]:
         head = ":".join(name.split(":")[:2]) if own else name.partition(":")[0]
         heads[head] = "yours" if own else re.split(r"; (?=\w+=)", known.get(head, "an algorithm"))[0]
     yield Markup("<h3>Algorithms</h3>")
-    yield _definitions(heads)
+    yield heads
     words = rows.group_words(results)
     groups = {}
     for group in dict.fromkeys(case.group for case in results.cases):
         names = [case.name for case in results.cases if case.group == group]
         groups[group] = f"{words.get(group, '')} {count_text(len(names), 'case')}: {list_names(names, 6)}".strip()
     yield Markup("<h3>Groups</h3>")
-    yield _definitions(groups)
-
-
-def _definitions(entries: Mapping[str, str]) -> Markup:
-    lines = Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(word, text) for word, text in entries.items())
-    return Markup("<dl>{}</dl>").format(lines)
+    yield groups
 
 
 def _provenance(results: Results, family: Family, cited: str) -> Iterator[Any]:

@@ -120,7 +120,7 @@ def list_doubts(results: Results) -> list[str]:
     if named := show.list_names(list(dict.fromkeys(row.name for row in rows if row.is_mean))):
         doubts.append(f"{named}: means of several runs, with a 95 % interval of the expected value, not certified.")
     for name in results.about.get("algorithms", ()):
-        without = [case.name for case in results.cases if name not in dict(case.algorithms)]
+        without = [case.name for case in results.cases if name not in [run for run, _ in case.algorithms]]
         if without:
             doubts.append(f"{make_printable(name, 80)} is left out where no other day is: {show.list_names(without)}.")
     unlike = list_unpinned(results.about.get("provenance", {}).get("packages", {}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,8 @@ from ratiobench.bench.report.pictures import Picture
 from ratiobench.bench.show import Lines, is_words
 
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?!inf|nan)[A-Za-z(=@]")
-Part = "str | Lines | Picture | Markup"  # A sentence, a table, a picture, or markup as it stands
+# A sentence, a table, words with their meanings, a picture, or markup as it stands
+Part = "str | Lines | Mapping[str, str] | Picture | Markup"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,9 @@ def render_page(title: str, sections: Sequence[Section], lead: Sequence[Any] = (
 def part_html(part: Any) -> Markup:
     if isinstance(part, Markup):
         return part
+    if isinstance(part, Mapping):
+        terms = Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(word, text) for word, text in part.items())
+        return Markup("<dl>{}</dl>").format(terms)
     if isinstance(part, str):
         return Markup("<p>{}</p>").format(mark_code(part))
     if isinstance(part, Picture):

@@ -217,8 +217,8 @@ def draw_schedule(axes: Axes, gantt: Gantt) -> None:
             if task.kind == kind
             for row, start, end, low, high in task.blocks
         ]
-        style = {"facecolor": TASKS[number % len(TASKS)], "edgecolor": "white", "linewidth": 0.3}
-        axes.add_collection(PolyCollection(corners, label=f"{kind} ({counts[kind]:,})", **style))
+        color, label = TASKS[number % len(TASKS)], f"{kind} ({counts[kind]:,})"
+        axes.add_collection(PolyCollection(corners, facecolor=color, edgecolor="white", linewidth=0.3, label=label))
     rows = max(1, len(gantt.rows))
     axes.set(xlim=(0, len(gantt.times)), ylim=(rows, 0))
     step = -(-rows // 25)
