@@ -337,7 +337,7 @@ def _leader(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any
     seconds = sum(values.deciding[row.case, algorithm] for row in timed)
     decided = sum(int(values.tasks.get(row.case) or 0) for row in timed)
     sources = {source for row in rows if row.constants_source for source in row.constants_source.split("+")}
-    remarks = [row.remarks for row in valid if row.reached]
+    remarks = [row.remarks for row in valid]
     return {
         "algorithm": algorithm,
         "label": label_of_runs(rows[0].name, remarks),

@@ -90,7 +90,8 @@ class Picture:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture as ``NAME.svg``, ``NAME.pdf`` or ``NAME.png``, whole or not at all."""
         file = Path(path)
-        kind = file.suffix.lower() or FORMATS[0]
+        file = file if file.suffix else file.with_name(f"{file.name}{FORMATS[0]}")
+        kind = file.suffix.lower()
         if kind not in FORMATS:
             raise InputError(str(file), "", f"a picture is saved as {', '.join(FORMATS)}, not as {shorten(kind)}")
         write_atomically(file, f"{self.svg}\n".encode() if kind == ".svg" else self._bytes(kind[1:]))

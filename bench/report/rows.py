@@ -20,7 +20,7 @@ from ratiobench.bench.report.claims import ClaimSummary, fallen_text
 from ratiobench.bench.report.compare import compare_runs, count_wins, take_significance
 from ratiobench.bench.report.pictures import GROUPS, list_share_rows
 from ratiobench.bench.results import ratios
-from ratiobench.bench.results.means import IRREGULAR, by_group, group_shares, mean
+from ratiobench.bench.results.means import IRREGULAR, by_group, group_shares, mean, share_of
 from ratiobench.bench.results.read import DECIDING, Results, online_seconds
 from ratiobench.bench.results.remarks import is_user_algorithm
 from ratiobench.bench.results.row import Row
@@ -250,8 +250,8 @@ def row_lines(results: Results, family: Family) -> show.Lines:
     lines = []
     for row in rows:
         seconds, share = deciding.get((row.case, row.algorithm)), None
-        if row.state == "ok" and row.opt_lower is not None:
-            share = ratios.share(row.opt_lower, row.opt_upper, row.welfare, sense)
+        if row.state == "ok" and row.reached is not None:
+            share = share_of(row, sense)
         line: dict[str, Any] = {
             "Case": row.case,
             "Group": row.group,
