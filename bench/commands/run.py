@@ -144,7 +144,7 @@ def _import_report_early() -> None:
 
 
 def _report(
-    folder: Path, spent: Mapping[str, float], figures: Path | None = None, labels: Mapping[str, str] | None = None
+    folder: Path, spent: Mapping[str, float], figures: Path | None = None, labels: dict[str, str] | None = None
 ) -> Outcome[Results]:
     failed = []
 

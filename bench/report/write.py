@@ -32,7 +32,7 @@ from ratiobench.instances.io.errors import InputError, make_printable, require_k
 from ratiobench.instances.io.files import make_folder, write_atomically
 
 
-def read_folder(folder: Path, labels: Mapping[str, str] | None = None) -> tuple[Results, Family]:
+def read_folder(folder: Path, labels: dict[str, str] | None = None) -> tuple[Results, Family]:
     results = results_of(folder)
     name = results.about.get("family")
     if name not in families():
@@ -40,10 +40,13 @@ def read_folder(folder: Path, labels: Mapping[str, str] | None = None) -> tuple[
     return label_rows(results, labels or {}), families()[str(name)]
 
 
-def label_rows(results: Results, labels: Mapping[str, str]) -> Results:
+def label_rows(results: Results, labels: dict[str, str]) -> Results:
     """The results with algorithms called as a reader knows them: `mine:Policy` as `Ours`."""
-    for name in labels:
+    shown = {row.algorithm: row.name for row in results.records} | labels
+    for name, label in labels.items():
         require_known(name, dict.fromkeys(row.algorithm for row in results.records), "--label")
+        if list(shown.values()).count(label) > 1:
+            raise InputError("--label", "", f"{shorten(label)} is the name of two algorithms")
     rows = []
     for row in results.records:
         if name := labels.get(row.algorithm, ""):
@@ -62,7 +65,7 @@ def write_report(
     spent: Mapping[str, float],
     pictures: Path | None = None,
     show: Callable[[str], None] = print,
-    labels: Mapping[str, str] | None = None,
+    labels: dict[str, str] | None = None,
 ) -> int:
     """Print the tables and the answer, write files beside them; `spent`: seconds of the run just ended, by name."""
     from ratiobench.bench.report.page import list_pictures, render_run

@@ -213,6 +213,8 @@ def test_algorithms_are_called_as_a_reader_knows_them(folder: Path, tmp_path: Pa
     assert {row.label for row in labelled.records if row.algorithm == "one"} == {"Theirs"}
     with pytest.raises(InputError, match="--label: 'oen' is not one of"):
         label_rows(found, {"oen": "x"})
+    with pytest.raises(InputError, match="is the name of two algorithms"):
+        label_rows(found, {"one": "X", "two": "X"})
     assert main(["report", str(folder), "--label", "one"]) == 2
 
 
