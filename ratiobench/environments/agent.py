@@ -36,10 +36,9 @@ class AgentView:
     def __init__(self, public: Public, k: int, types: int, width: int, scale: float) -> None:
         if len(public.node_types) > types or public.slots > width:
             raise ValueError(f"the agent sees {types} node types and {width} slots")
-        self._public, self._types, self._width, self._scale = public, types, width, scale
-        self._size = candidates.TASK_FEATURES + candidates.CANDIDATE_FEATURES * k + 2 * types * width
-        capacity = np.ascontiguousarray([public.compute, public.memory_mb])
-        self._cluster = (public.type_of_node, public.first_node, capacity)
+        self._types, self._width, self._scale = types, width, scale
+        self._size = candidates.observation_size(k, types, width)
+        self._cluster = candidates.cluster_arrays(public)
         self._found = candidates.empty_candidates(k, width)
         self._count = 0
         self._vendors: tuple[int | None, ...] = ()
@@ -55,17 +54,13 @@ class AgentView:
         -------
         (size,) numbers in [0, 1], and (k + 1,) booleans: which actions exist.
         """
-        options = task.options
-        columns = tuple(np.array([each]) for each in (task.deadline, task.memory_mb, task.work, task.bid))
-        about = (*columns, np.array(task.rate)[None], np.array(task.cost, dtype=np.int64)[None])
-        firsts, prices = ([[each.first for each in options]], [[each.price for each in options]])
-        vendors = (np.array(firsts), np.array(prices), np.array([len(options)]))
+        arrays, vendors = candidates.task_arrays([task])
         free = (np.array(view.compute), np.array(view.memory_mb))
-        self._count = candidates.find_candidates(0, about, vendors, free, self._cluster, STATE_LIMIT, self._found)
-        self._vendors = tuple(each.vendor for each in options)
+        self._count = candidates.find_candidates(0, arrays, vendors, free, self._cluster, STATE_LIMIT, self._found)
+        self._vendors = tuple(option.vendor for option in task.options)
         seen = np.empty(self._size, np.float32)
         candidates.observe(
-            0, task.arrival, self._count, about, free, self._cluster, self._found, self._types, self._width,
+            0, task.arrival, self._count, arrays, free, self._cluster, self._found, self._types, self._width,
             self._scale, seen,
         )  # fmt: skip
         mask = np.arange(len(self._found[0]) + 1) <= self._count

@@ -5,16 +5,40 @@ Arrays: K nodes, G node types, T slots, I tasks, V vendor options of a task at m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled
+from ratiobench.instances.lora.model import Public, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.search.additive import first_schedule
 
 CANDIDATE_FEATURES = 6
 TASK_FEATURES = 4
+
+
+def observation_size(k: int, types: int, width: int) -> int:
+    """Numbers in an observation of so many candidates, node types and slots."""
+    return TASK_FEATURES + CANDIDATE_FEATURES * k + 2 * types * width
+
+
+def task_arrays(tasks: Sequence[Task]) -> tuple[tuple[Any, ...], tuple[Any, Any, Any]]:
+    """The arrays `task` and `vendors` of the kernels below."""
+    names = ("deadline", "memory_mb", "work", "bid", "rate", "cost")
+    columns = tuple(np.array([getattr(task, name) for task in tasks], np.int64) for name in names)
+    numbers = np.array([len(task.options) for task in tasks], np.int64)
+    first, price = np.zeros((2, len(tasks), numbers.max(initial=1)), np.int64)
+    for i, task in enumerate(tasks):
+        for o, option in enumerate(task.options):
+            first[i, o], price[i, o] = option.first, option.price
+    return columns, (first, price, numbers)
+
+
+def cluster_arrays(public: Public) -> tuple[Any, Any, Any]:
+    """The arrays `cluster` of the kernels below."""
+    return public.type_of_node, public.first_node, np.ascontiguousarray([public.compute, public.memory_mb])
 
 
 def empty_candidates(k: int, slots: int) -> tuple[Any, Any, Any, Any]:

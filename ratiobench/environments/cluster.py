@@ -51,7 +51,6 @@ class ClusterEnvironment(FamilyEnvironment):
         self._questions = self._simulator.questions(True)
         self._costs = make_costs(self._instance.jobs, self._instance.cost)
         self._starts: list[tuple[int, None]] = []
-        self._ask()
 
     def _take(self, action: int) -> float:
         mask = self.action_masks()

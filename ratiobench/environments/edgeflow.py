@@ -50,7 +50,6 @@ class EdgeflowEnvironment(FamilyEnvironment):
         self._questions = self._simulator.questions(False)
         self._jobs: dict[int, Job] = {}
         self._shares: dict[int, tuple[int, int]] = {}
-        self._ask()
 
     def _take(self, action: int) -> float:
         job = self._question.arrivals[0]

@@ -11,11 +11,10 @@ import numpy as np
 from ratiobench.bench.evaluation.cases import TINY
 from ratiobench.environments import candidates
 from ratiobench.environments.episodes import FamilyEnvironment
-from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.lora.model import Instance, ScheduleKind
-from ratiobench.instances.lora.solution import Decision
+from ratiobench.instances.lora.model import ScheduleKind
+from ratiobench.online.referee.simulator import ARRIVAL, LogEntry
 
 __all__ = ["LoraEnvironment"]
 
@@ -48,7 +47,7 @@ class LoraEnvironment(FamilyEnvironment):
     """
 
     _FAMILY, _FIGURE = "lora", "welfare"
-    _OF_EPISODE = (*FamilyEnvironment._OF_EPISODE, "_arrays", "_free", "_found", "_decisions")
+    _OF_EPISODE = (*FamilyEnvironment._OF_EPISODE, "_tasks", "_vendors", "_cluster", "_free", "_found")
 
     def __init__(
         self,
@@ -66,55 +65,57 @@ class LoraEnvironment(FamilyEnvironment):
             self.action_space = gymnasium.spaces.Box(0.0, 1.0, (self.types,), np.float32)
 
     def _size(self) -> int:
-        self._all_arrays = [_Arrays(instance) for instance, _ in self._episodes]
-        self.types = max(len(arrays.first_node) - 1 for arrays in self._all_arrays)
-        self.width = max(int(instance.slots) for instance, _ in self._episodes)
-        self.price_scale = max(arrays.dearest for arrays in self._all_arrays)
-        return candidates.TASK_FEATURES + candidates.CANDIDATE_FEATURES * self._k + 2 * self.types * self.width
+        instances = [instance for instance, _ in self._episodes]
+        for instance in instances:
+            if instance.schedules is not ScheduleKind.ANY:
+                kind = instance.schedules.value
+                raise InputError(instance.name, "tasks[0].run", f"{kind}; only tasks that are `any`")
+        self._arrays = [candidates.task_arrays(list(map(each.task, range(each.tasks)))) for each in instances]
+        self.types = max(len(instance.node_types) for instance in instances)
+        self.width = max(int(instance.slots) for instance in instances)
+        densities = [bid / np.maximum(work, 1) for (_, _, work, bid, _, _), _ in self._arrays]
+        self.price_scale = max(float(each.max()) if len(each) else 1.0 for each in densities)
+        return candidates.observation_size(self._k, self.types, self.width)
 
     def _begin(self) -> None:
         assert self._chosen is not None
-        self._arrays = self._all_arrays[self._chosen]
-        per_type, kind = self._arrays.cluster[2], self._arrays.kind
-        compute, memory = (np.repeat(row[kind][:, None], self._instance.slots, axis=1) for row in per_type)
-        self._free = (compute, memory)
+        self._tasks, self._vendors = self._arrays[self._chosen]
+        self._cluster = kind, _, capacity = candidates.cluster_arrays(self._instance.public(""))
+        compute, memory = (np.repeat(row[kind][:, None], self._instance.slots, axis=1) for row in capacity)
+        self._free = compute, memory
         self._found = candidates.empty_candidates(self._k, self.width)
-        self._decisions: list[Decision | None] = []
-        self._ask_about(0)
+        self._questions = iter(range(self._instance.tasks))
 
-    def _ask_about(self, i: int) -> None:
-        """Find the candidates of task i, if there is one."""
-        arrays, count = self._arrays, 0
-        self._question = i if i < self._instance.tasks else None
-        if self._question is not None:
-            given = (arrays.task, arrays.vendors, self._free, arrays.cluster)
-            count = candidates.find_candidates(i, *given, STATE_LIMIT, self._found)
-        self._candidates = range(1, count + 1)
+    def _find_candidates(self, i: int) -> range:
+        """The numbers of the actions that take a candidate."""
+        state = self._tasks, self._vendors, self._free, self._cluster
+        return range(1, candidates.find_candidates(i, *state, STATE_LIMIT, self._found) + 1)
 
     def _number(self, action: Any) -> int:
         return self._priced(action) if self._continuous else super()._number(action)
 
     def _take(self, action: int) -> float:
-        i, reward, decision = self._question, 0, None
+        i, gain, decision = self._question, 0, None
         if action in self._candidates:
             gains, options, cells, lengths = self._found
             j = action - 1
-            reward = int(gains[j])
-            candidates.book(i, cells[j], lengths[j], self._arrays.task, self._free, self._arrays.kind)
+            gain = int(gains[j])
+            candidates.book(i, cells[j], lengths[j], self._tasks, self._free, self._cluster[0])
             if self._verify:
                 vendor = int(options[j]) if self._instance.vendors(i) else None
                 decision = candidates.decision_of(vendor, cells[j, : lengths[j]])
-        self._decisions.append(decision)
-        self._value += reward
-        self._ask_about(i + 1)
-        return reward
+        self._log.append(LogEntry(ARRIVAL, i, decision))
+        self._value += gain
+        self._ask()
+        return gain
 
     def _see(self) -> Any:
-        arrays, i = self._arrays, self._question
-        i, slot = (-1, self._instance.slots) if i is None else (i, arrays.arrival[i])
-        seen = np.empty(self.observation_space.shape or (), np.float32)
+        i, slot = -1, self._instance.slots
+        if self._question is not None:
+            i, slot = self._question, int(self._instance.arrival[self._question])
+        seen = np.empty(self._length, np.float32)
         candidates.observe(
-            i, slot, len(self._candidates), arrays.task, self._free, arrays.cluster, self._found, self.types,
+            i, slot, len(self._candidates), self._tasks, self._free, self._cluster, self._found, self.types,
             self.width, self.price_scale, seen,
         )  # fmt: skip
         return np.clip(seen, 0.0, 1.0, out=seen)
@@ -124,42 +125,12 @@ class LoraEnvironment(FamilyEnvironment):
         gains, _, cells, lengths = self._found
         best, most, rate = 0, 0.0, self._instance.rate[self._question]
         for j in range(len(self._candidates)):
-            kinds = self._arrays.kind[cells[j, : lengths[j], 0]]
+            kinds = self._cluster[0][cells[j, : lengths[j], 0]]
             price = float((np.asarray(action)[kinds] * rate[kinds]).sum()) * self.price_scale
             if gains[j] - price > most:
                 best, most = j + 1, gains[j] - price
         return best
 
-    def _judge(self) -> int:
+    def _judge(self) -> Any:
         """The welfare; recounted by the independent checker where `verify` asks for it."""
-        if self._verify:
-            report = check(self._instance, tuple(self._decisions))
-            assert report.valid, report.violations[0]
-            assert report.welfare == self._value
-        return int(self._value)
-
-
-class _Arrays:
-    """An instance as arrays."""
-
-    def __init__(self, instance: Instance) -> None:
-        if instance.schedules is not ScheduleKind.ANY:
-            kind = instance.schedules.value
-            raise InputError(instance.name, "tasks[0].run", f"{kind}; only tasks that are `any`")
-        public = instance.public("")
-        self.kind, self.first_node = public.type_of_node, public.first_node
-        capacity = np.ascontiguousarray([public.compute, public.memory_mb])
-        self.cluster = (self.kind, self.first_node, capacity)
-        self.arrival = instance.arrival.tolist()
-        options = [instance.task(i).options for i in range(instance.tasks)]
-        most = max(map(len, options), default=1)
-        first, price = np.zeros((2, instance.tasks, most), np.int64)
-        for i, row in enumerate(options):
-            for o, option in enumerate(row):
-                first[i, o], price[i, o] = option.first, option.price
-        self.vendors = (first, price, np.array(list(map(len, options)), dtype=np.int64))
-        cost = np.array([instance.cost(i) for i in range(instance.tasks)], dtype=np.int64)
-        columns = (instance.deadline, instance.memory_mb, instance.work, instance.bid)
-        self.task = (*map(np.array, columns), np.array(instance.rate), cost)
-        pairs = zip(instance.bid, instance.work, strict=True)
-        self.dearest = float(max((bid / max(1, work) for bid, work in pairs), default=1.0))
+        return super()._judge() if self._verify else self._value

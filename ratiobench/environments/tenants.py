@@ -40,7 +40,6 @@ class TenantsEnvironment(FamilyEnvironment):
     def _begin(self) -> None:
         self._simulator = Simulator(self._instance, "")
         self._questions = self._simulator.questions(False)
-        self._ask()
 
     def _take(self, action: int) -> float:
         added, gpu, queue = self._candidates[action if action < len(self._candidates) else 0]
