@@ -37,12 +37,21 @@ class EvaluationCase:
     name: str  # name, stage: what it is called, and in which stage it is run
     stage: str
     family: Family
-    instance: Any  # the family's object; `identity`: the hash of its content
-    identity: str
+    instance: Any  # the family's object
     lower: Exact  # lower, upper: ends of the interval on OPT; equal where OPT is proved
     upper: Exact
-    arrivals: int  # how many arrive
     solution: Callable[[], Any]  # gives the best known solution
+
+    @property
+    def identity(self) -> str:
+        """The hash of the instance's content."""
+        return self.family.identity(self.instance)
+
+    @property
+    def arrivals(self) -> int:
+        """How many arrive."""
+        assert self.family.environment is not None
+        return self.family.environment.arrivals(self.instance)
 
 
 @lru_cache(maxsize=8)
@@ -91,9 +100,9 @@ def _document(family: Family, recipe: Mapping[str, Any], report: SolveReport) ->
 
 
 def _restored(family: Family, stage: str, document: Mapping[str, Any]) -> EvaluationCase:
-    lower, upper = read_exact(document["lower"]), read_exact(document["upper"])
-    solution = partial(family.parse_solution, document["solution"], document["name"])
-    return _case(family, document["name"], stage, family.make(document["recipe"]), lower, upper, solution)
+    name, lower, upper = document["name"], read_exact(document["lower"]), read_exact(document["upper"])
+    solution = partial(family.parse_solution, document["solution"], name)
+    return EvaluationCase(name, stage, family, family.make(document["recipe"]), lower, upper, solution)
 
 
 def draw_entries(family: Family, chosen: StandardSet, key: str) -> list[Entry]:
@@ -146,16 +155,12 @@ def find_cases(
 ) -> dict[str, Callable[[], EvaluationCase]]:
     """The instances of a stage by name, in the order in which an evaluation runs them."""
     if stage == TINY:
-        return {case.name: partial(_given, case) for case in tiny_cases(family, seed, count)}
+        return {case.name: lambda case=case: case for case in tiny_cases(family, seed, count)}
     if seed == PUBLISHED:
         return {each.name: partial(set_case, chosen, each, stage) for each in entries_of(family, chosen, stage)}
     key = sha256(f"evaluate {seed}".encode()).hexdigest()
     drawn = [each for each in draw_entries(family, chosen, key) if each.tier == stage]
     return {each.name: partial(_drawn_case, family, each) for each in drawn}
-
-
-def _given(case: EvaluationCase) -> EvaluationCase:
-    return case
 
 
 def set_case(chosen: StandardSet, entry: Entry, stage: str) -> EvaluationCase:
@@ -174,15 +179,7 @@ def set_case(chosen: StandardSet, entry: Entry, stage: str) -> EvaluationCase:
         return family.parse_solution(family.load_document(instance, text, address), address)
 
     lower, upper = (read_exact(piece.payload[end]) for end in ("lower", "upper"))
-    return _case(family, entry.name, stage, instance, lower, upper, solution)
-
-
-def _case(
-    family: Family, name: str, stage: str, instance: Any, lower: Exact, upper: Exact, solution: Callable[[], Any]
-) -> EvaluationCase:
-    assert family.environment is not None
-    arrivals = family.environment.arrivals(instance)
-    return EvaluationCase(name, stage, family, instance, family.identity(instance), lower, upper, arrivals, solution)
+    return EvaluationCase(entry.name, stage, family, instance, lower, upper, solution)
 
 
 def known_interval(family: Family, instance: Any) -> tuple[Exact, Exact] | None:

@@ -48,12 +48,12 @@ MOST_WORKERS = 4  # Runs that go on at once, at most: the referee of all of them
 def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: EvaluationSettings) -> Evaluation:
     """Evaluate a policy."""
     require_support(family)
-    policy: PolicyFile | None = None
-    refused = ""
-    is_shipped = not is_policy_file(text) and family.is_shipped(text)
+    policy, refused = None, ""
+    is_file = is_policy_file(text)
+    is_shipped = not is_file and family.is_shipped(text)
     if is_shipped:
         family.validate_algorithm(text)
-    elif is_policy_file(text):
+    elif is_file:
         try:
             policy = read_policy_file(text)
         except PolicyError as error:
@@ -72,7 +72,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
         isolation: str | None = None
         if not is_shipped:
             isolation = isolate_runs(stack, family, policy, sandbox.requested(settings.isolate), several=True)
-            if not is_policy_file(text):
+            if not is_file:
                 with run_context(RunContext(isolate=isolation)):
                     family.validate_algorithm(text)
         name = text if policy is None else policy.name
@@ -264,17 +264,10 @@ def _best_shipped(family: Family, chosen: StandardSet, cases: Sequence[Evaluatio
     ranked = sorted(stored, key=lambda name: _mean_share(family, chosen, stored[name]), reverse=True)
     found = []
     for name in (ranked[:RIVALS] if others else ranked) or require_support(family).policies if cases else ():
-        values: dict[str, Exact] = {}
-        for case in cases:
-            if (known := stored.get(name, {}).get(case.name)) is not None and known.instance == case.identity:
-                values[case.name] = read_exact(known.run["welfare"])
-                continue
-            set_current(f"running {name} on {case.name}")
-            value = shipped_value(name, case)
-            if value is None:
-                break
-            values[case.name] = value
-        else:
+        runs = stored.get(name, {})
+        pairs = [(case, _shipped_value(name, case, runs.get(case.name))) for case in cases]
+        values = {case.name: value for case, value in pairs if value is not None}
+        if len(values) == len(cases):
             grades = [grade(family.sense, values[case.name], case.lower, case.upper) for case in cases]
             share, missed = map(_mean, zip(*grades, strict=True))
             found.append(Shipped(name, values, share, missed))
@@ -307,19 +300,17 @@ def _mean_share(family: Family, chosen: StandardSet, runs: Mapping[str, StoredRu
     return _mean(shares)
 
 
-def shipped_value(name: str, case: EvaluationCase) -> Exact | None:
+def _shipped_value(name: str, case: EvaluationCase, stored: StoredRun | None) -> Exact | None:
     """What a shipped algorithm is worth on an instance, kept on disk; None where its run is not valid."""
+    if stored is not None and stored.instance == case.identity:
+        return read_exact(stored.run["welfare"])
     family = case.family
 
     def run() -> int | str | None:
+        set_current(f"running {name} on {case.name}")
         run = family.run(case.instance, name)
         return json_number(run.welfare) if run.valid else None
 
-    key = "shipped value", family.name, case.identity, family.algorithm_key(name), family.solver_key(name)
-    if key not in _VALUES:
-        value = recalled([*key], run)
-        _VALUES[key] = None if value is None else read_exact(value)
-    return _VALUES[key]
-
-
-_VALUES: dict[tuple[str, ...], Exact | None] = {}
+    key = ["shipped value", family.name, case.identity, family.algorithm_key(name), family.solver_key(name)]
+    value = recalled(key, run)
+    return None if value is None else read_exact(value)

@@ -19,12 +19,10 @@ from typing import Any
 
 from ratiobench.bench.commands.policies import evaluate
 from ratiobench.bench.evaluation.cases import PARTS, TINY, find_cases, find_family
-from ratiobench.bench.evaluation.result import CaseResult, Evaluation, round_down
+from ratiobench.bench.evaluation.result import SHOWN, CaseResult, Evaluation, round_down
 from ratiobench.bench.family.standard import read_set, set_of
 
 __all__ = ["PolicyAdapter", "instance_names"]
-
-LOSSES = 6  # Arrivals that the feedback on an instance tells one by one
 
 
 def instance_names(
@@ -131,6 +129,6 @@ def _trace(found: Evaluation, result: CaseResult) -> dict[str, str]:
         text = f"Not run: {result.reason or found.stopped}"
     else:
         loss = result.explain()
-        lines = [] if loss is None else [*loss.summary, *(f"- {each.text}" for each in loss.losses[:LOSSES])]
+        lines = [] if loss is None else [*loss.summary, *(f"- {each.text}" for each in loss.losses[:SHOWN])]
         text = "\n".join([f"{100 * round_down(result.share):.1f} % of OPT is certainly reached.", *lines])
     return {"Inputs": f"instance {result.name}", "Generated Outputs": f"value {result.value}", "Feedback": text}
