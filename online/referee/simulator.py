@@ -103,10 +103,12 @@ class Transcript(NamedTuple):
     mutable_answers: list[tuple[int, Any]]  # (place in the log, answer) of those that can be altered afterwards
 
 
-def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | None] = (0, None)) -> Transcript:
+def simulate(
+    table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | None] = (0, None), is_repeated: bool = False
+) -> Transcript:
     """Put every question to the algorithm and book the answers; stops at the first violation."""
     transcript = Transcript([], [], [])
-    counter = start_counting(table.arrivals)
+    counter = start_counting(table.arrivals, is_repeated)
     try:
         for question in islice(table.questions(batch), *span):
             event, indices = question.event, question.indices

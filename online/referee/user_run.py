@@ -10,7 +10,6 @@ from typing import Any
 
 from ratiobench.formulations.timing import excluded_from_timing
 from ratiobench.online.outcome import Constant, Violation
-from ratiobench.online.referee.arrival_count import other_simulations
 from ratiobench.online.referee.bounds import shows_the_future
 from ratiobench.online.referee.isolation import Runner
 from ratiobench.online.referee.limits import Echo
@@ -81,7 +80,9 @@ class UserRun:
     batch: bool = False  # it answers all arrivals of a moment together
 
 
-def _perform(table: Simulator, spec: Spec, make: Callable[[], Runner], settle: Settle) -> UserRun:
+def _perform(
+    table: Simulator, spec: Spec, make: Callable[[], Runner], settle: Settle, *, is_repeated: bool
+) -> UserRun:
     """One run in the process that `make` starts; `settle` gives the constants that the algorithm declares."""
     played = UserRun([], [], remarks=Remarks(spec.name))
     try:
@@ -91,7 +92,7 @@ def _perform(table: Simulator, spec: Spec, make: Callable[[], Runner], settle: S
             played.constants = settle(runner.constants)
             runner.start(table.public, {constant.name: constant.value for constant in played.constants})
             played.batch = runner.batch
-            transcript = simulate(table, runner.ask, batch=runner.batch)
+            transcript = simulate(table, runner.ask, batch=runner.batch, is_repeated=is_repeated)
             played.seconds = runner.seconds
             played.log = transcript.log
             played.violations = transcript.violations  # answers that came as texts were altered by nobody since
@@ -129,18 +130,12 @@ def run_user_algorithm(
     something was drawn without a seed, for two runs may agree by chance.
     """
     # `once`: the first run alone, where nothing was drawn, for a caller that has seen all that.
-    echo, compiled, over = Echo(spec.name), [0.0], 0
+    echo, compiled = Echo(spec.name), [0.0]
     betrays = partial(shows_the_future, registry=registry, instance=instance)
 
     def perform(part: Instance, settle: Settle, number: int) -> UserRun:
-        nonlocal over
-        books = table(part)
-        to_come = (books.arrivals + 1) // 2 if number == 0 and not once else 0
         start = partial(Runner, spec, registry.protocol, betrays, echo, seed, number, compiled)
-        with other_simulations(over, to_come):
-            done = _perform(books, spec, start, settle)
-        over += books.arrivals
-        return done
+        return _perform(table(part), spec, start, settle, is_repeated=number > 0)
 
     played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior), 0)
     if (once and not played.drew) or played.violations or not played.log:

@@ -43,7 +43,7 @@ def test_a_run_that_counts_its_arrivals_says_how_far_it_is(now: list[float]) -> 
         progress.tick([("day", "mine:Slow", now[0], ArrivalCount(answered, 7300))])
     told = "... 0 of 1 pieces of work, 5 s so far; at work: day: mine:Slow: 500 of 7,300 arrivals (5 s)"
     assert stream.getvalue().splitlines() == [told]
-    assert ArrivalCount(3, 3600, 7200).text == "3 of 3,600 arrivals, repeated"
+    assert ArrivalCount(3, 3600, True).text == "3 of 3,600 arrivals, repeated"
 
 
 def test_a_terminal_sees_a_bar_and_a_file_sees_lines(now: list[float]) -> None:

@@ -23,12 +23,12 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[ArrivalCount | None]:
 def test_an_algorithm_of_ours_is_simulated_once(told: list[ArrivalCount | None]) -> None:
     with counted_arrivals(told.append):
         counted = run(INSTANCE, "greedy")
-    assert told == [*(ArrivalCount(answered, INSTANCE.tasks) for answered in range(INSTANCE.tasks + 1)), None]
+    assert told == [*counts(INSTANCE.tasks, False), None]
     assert counted.decisions == run(INSTANCE, "greedy").decisions
 
 
 def test_a_user_s_algorithm_is_simulated_again_on_the_first_half(told: list[ArrivalCount | None]) -> None:
-    """The share never falls, and ends at the whole; nobody is told outside."""
+    """What is told says so, from the first arrival of each run on; nobody is told outside."""
     with run_context(RunContext(isolate=False)):
         with counted_arrivals(told.append):
             found = run(INSTANCE, "docs.examples.policies.lora:Threshold")
@@ -38,11 +38,12 @@ def test_a_user_s_algorithm_is_simulated_again_on_the_first_half(told: list[Arri
     assert len(told) == count
     assert told[-1] is None
     known = [each for each in told if each is not None]
-    assert (known[0].answered, known[0].before) == (0, 0)
-    assert known[-1].before == INSTANCE.tasks
-    shares = [each.share for each in known]
-    assert shares == sorted(shares)
-    assert shares[-1] == 1
+    assert known == [*counts(INSTANCE.tasks, False), *counts(known[-1].arrivals, True)]
+    assert 0 < known[-1].arrivals < INSTANCE.tasks
+
+
+def counts(arrivals: int, is_repeated: bool) -> list[ArrivalCount]:
+    return [ArrivalCount(answered, arrivals, is_repeated) for answered in range(arrivals + 1)]
 
 
 def test_counts_are_told_a_few_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +67,7 @@ def test_the_pool_knows_how_far_the_runs_of_its_workers_are() -> None:
         while not future.done():
             seen.add(pool.count_of(future))
             time.sleep(0.01)
-        assert ArrivalCount(1, 2, 0, 1) in seen
+        assert ArrivalCount(1, 2, True) in seen
         later = pool.submit(time.sleep, 0.2)
         while not later.done():
             assert pool.count_of(later) is None
@@ -79,8 +80,8 @@ def count_slowly() -> None:
     """In the worker: one of two arrivals is answered for a while."""
     from ratiobench.bench.running import work
 
-    with counted_arrivals(work.listener), arrival_count.other_simulations(0, 1):
-        counter = start_counting(2)
+    with counted_arrivals(work.listener):
+        counter = start_counting(2, is_repeated=True)
         assert counter is not None
         time.sleep(arrival_count.EVERY)
         counter.add(1)
