@@ -106,12 +106,9 @@ def module_file(path: str) -> Path:
         raise InputError(f"{top}.py", "", "cannot be read: it is no regular file")
     if found is None:
         raise missing
-    folders = [Path(folder) for folder in found.submodule_search_locations or ()]
-    file = Path(found.origin) if found.origin else None
-    for part in rest:
-        tries = [folder / part / "__init__.py" for folder in folders] + [folder / f"{part}.py" for folder in folders]
-        file = next((each for each in tries if each.is_file()), None)
-        folders = [folder / part for folder in folders if (folder / part).is_dir()]
+    for part in rest:  # by its last name alone: the finder would look for the package among loaded modules
+        found = found and PathFinder.find_spec(part, list(found.submodule_search_locations or ()))
+    file = Path(found.origin) if found and found.origin else None
     if file is None or not file.is_file():
         raise missing
     return file

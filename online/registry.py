@@ -48,13 +48,10 @@ class Registry(Generic[Instance]):
     package: str  # `algorithms` in it registers algorithms; `constants`, if it is there, has the table CONSTANTS
     documents: Documents  # reads instances
     protocol: str  # the module whose function `plain` copies an answer in builtin types
-    join: Callable[[list[Instance]], Instance] | None = None  # makes one instance of days, one after another
-    # raises `InputError` where the first instance cannot be history of the second one.
-    require_history: Callable[[Instance, Instance], None] | None = None
-    # what there is to learn from in the first instance, for the second one, in words.
-    tell_history: Callable[[Instance, Instance], str] | None = None
-    # whether dates show that the first instance lies before the second one; `InputError` if they show the contrary.
-    is_earlier: Callable[[Instance, Instance], bool] | None = None
+    # of a family whose algorithms learn from other days, the module with `join`, which makes one instance of days;
+    # `require_history`, which refuses a day for another one; `tell_history`, what there is to learn, in words; and
+    # `is_earlier`, whether dates show that a day lies before another one (`InputError` if they show the contrary).
+    history: Any = None
     _entries: dict[str, Entry] = field(default_factory=dict)
 
     def constants(self) -> Constants[Instance]:
@@ -99,7 +96,7 @@ class Registry(Generic[Instance]):
                 raise InputError("algorithm", text, self._unknown(head))
             head = module_name(head)
             path = f"{head}:{attribute}"
-        options = {} if entry is None else {key: option.default for key, option in entry.options.items()}
+        options = {} if entry is None else entry.defaults
         given: dict[str, Fraction] = {}
         prior, prior_word = "", "prior"
         seen: set[str] = set()
@@ -129,7 +126,7 @@ class Registry(Generic[Instance]):
                 raise _no_such_option(entry, head, key)
         spec = Spec(entry, path, options, given, prior, plugin, prior_word)
         if entry is not None:
-            declared = _declared(entry, options)
+            declared = entry.constants(options)
             for key in given:
                 if key not in declared:
                     raise _no_such_option(entry, head, key)
@@ -169,7 +166,7 @@ class Registry(Generic[Instance]):
                 f"{key}={'|'.join(option.allowed or ('...',))} (default {option.default})"
                 for key, option in entry.options.items()
             ]
-            if declared := _declared(entry):
+            if declared := entry.constants():
                 stated = ", ".join(f"{name}=NUMBER" for name in declared)
                 another = f"prior=FILE or, in a suite that has another day, prior={YESTERDAY}"
                 parts.append(f"{stated} or {another} (default: computed from the instance under test)")
@@ -189,7 +186,7 @@ class Registry(Generic[Instance]):
             (key, "|".join(option.allowed or ("...",)), option.default, option.meaning)
             for key, option in entry.options.items()
         ]
-        declared = _declared(entry)
+        declared = entry.constants()
         meaning = "a constant; by default of the instance that `prior` names, else of the instance under test"
         rows += [(key, "NUMBER", "computed", meaning) for key in declared]
         words = f"{YESTERDAY}|{HISTORY}"
@@ -208,11 +205,6 @@ class Registry(Generic[Instance]):
         if spec.prior in ("", *HANDED_OVER):  # the caller knows the instance that is handed over
             return key
         return f"{key} prior {self.content_hash(self._join(spec, self._read_days(spec, None)))}"
-
-    def declared(self, spec: Spec) -> tuple[str, ...]:
-        """The constants that a registered algorithm declares."""
-        assert spec.entry is not None
-        return _declared(spec.entry, spec.options)
 
     def choice(self, spec: Spec, arrivals: int) -> str:
         """A registered algorithm with all options whose values are listed, settled: what its kernels may differ by."""
@@ -256,7 +248,7 @@ class Registry(Generic[Instance]):
             days = self._read_days(spec, instance)
             other = self._join(spec, days)
             try:
-                dated = [self.is_earlier is None or self.is_earlier(day, instance) for _, day in days]
+                dated = [self.history is None or self.history.is_earlier(day, instance) for _, day in days]
                 note = "" if all(dated) else "history without dates"
             except InputError:
                 note = "history not from before the day"
@@ -274,10 +266,11 @@ class Registry(Generic[Instance]):
 
     def _join(self, spec: Spec, days: Sequence[tuple[str, Instance]]) -> Instance:
         """One instance of the days, one after another in time."""
-        if len(days) == 1 or self.join is None:
+        if len(days) == 1 or self.history is None:
             return days[0][1]
         try:
-            return self.join([day for _, day in days])
+            joined: Instance = self.history.join([day for _, day in days])
+            return joined
         except InputError as error:
             where = f"{error.field}: " if error.field else ""
             raise InputError("algorithm", spec.prior_field, where + error.problem) from None
@@ -299,9 +292,9 @@ class Registry(Generic[Instance]):
                 first = " and the first of its folder" * path.is_dir()
                 raise InputError("algorithm", spec.prior_field, f"{shorten(name)} is the instance under test{first}")
             learns = spec.entry is not None and spec.entry.learns
-            if tested is not None and learns and self.require_history is not None:
+            if tested is not None and learns and self.history is not None:
                 try:
-                    self.require_history(day, tested)
+                    self.history.require_history(day, tested)
                 except InputError as error:
                     raise InputError(name, error.field, error.problem) from None
             # Days without tasks have the same content; their names differ.
@@ -325,8 +318,8 @@ class Registry(Generic[Instance]):
             source = _source(spec, other)
             announced = algorithm.learn(other, instance)
             constants += tuple(Constant(name, value, source, told_as) for name, value in announced.items())
-            if other is not None and self.tell_history is not None:
-                algorithm.history = self.tell_history(other, instance)
+            if other is not None and self.history is not None:
+                algorithm.history = self.history.tell_history(other, instance)
             if other is None and not announced:
                 note = "no history"
         oracle = any(constant.source is Source.ORACLE for constant in constants)
@@ -350,14 +343,8 @@ def _constants(package: str) -> Mapping[str, Any]:
     return importlib.import_module(name).CONSTANTS if importlib.util.find_spec(name) else {}
 
 
-def _declared(entry: Entry, options: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The constants that a registered algorithm declares, with these options or with the defaults."""
-    defaults = {key: option.default for key, option in entry.options.items()}
-    return tuple(getattr(entry.make(defaults if options is None else options), "constants", ()))
-
-
 def _no_such_option(entry: Entry, head: str, key: str) -> InputError:
-    declared = _declared(entry)
+    declared = entry.constants()
     prior = ("prior",) if declared or entry.learns else ()
     known = (*entry.options, *declared, *prior, *(("history",) if entry.learns else ()))
     problem = f"no such option; {head} has {', '.join(known) or 'none'}{suggest_name(key, known)}"

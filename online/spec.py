@@ -73,6 +73,15 @@ class Entry:
     solver: str = ""
     files: Callable[[Mapping[str, str]], Sequence[str]] = lambda options: ()  # `none` is no file
 
+    @property
+    def defaults(self) -> dict[str, str]:
+        """The options with their defaults."""
+        return {key: option.default for key, option in self.options.items()}
+
+    def constants(self, options: Mapping[str, str] | None = None) -> tuple[str, ...]:
+        """The constants that the algorithm declares, with these options or with the defaults."""
+        return tuple(getattr(self.make(self.defaults if options is None else options), "constants", ()))
+
     def is_randomised(self, options: Mapping[str, str]) -> bool:
         """Whether the algorithm draws with these options."""
         return self.randomised if isinstance(self.randomised, bool) else self.randomised(options)
@@ -80,11 +89,10 @@ class Entry:
     def choices(self) -> Iterator[str]:
         """Iterate over the combinations of the options whose values are listed, but those that it refuses."""
         listed = {key: option.allowed for key, option in self.options.items() if option.allowed}
-        defaults = {key: option.default for key, option in self.options.items()}
         for values in product(*listed.values()):
             chosen = dict(zip(listed, values, strict=True))
             try:
-                self.make(defaults | chosen)
+                self.make(self.defaults | chosen)
             except InputError:
                 continue
             yield ",".join(f"{key}={value}" for key, value in chosen.items())
@@ -121,7 +129,7 @@ class Spec:
     @property
     def name(self) -> str:
         """The name with every option that is not at its default, in a fixed order."""
-        defaults = {} if self.entry is None else {key: option.default for key, option in self.entry.options.items()}
+        defaults = {} if self.entry is None else self.entry.defaults
         parts = [f"{key}={value}" for key, value in sorted(self.options.items()) if value != defaults.get(key)]
         parts += [f"{key}={value}" for key, value in sorted(self.given.items())]
         if self.prior:

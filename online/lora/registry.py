@@ -7,28 +7,17 @@ from fractions import Fraction
 
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.lora import format as documents
-from ratiobench.instances.lora.history import is_earlier, join, require_history, tell_history
+from ratiobench.instances.lora import history
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.registry import Registry
 from ratiobench.online.spec import Entry, Option, Spec, fraction
 
 __all__ = ["REGISTRY", "Entry", "Option", "Spec", "algorithms", "canonical", "entries", "fraction", "parse", "register"]
 
-REGISTRY: Registry[Instance] = Registry(
-    "ratiobench.online.lora",
-    documents,
-    "ratiobench.online.lora.protocol",
-    join,
-    require_history,
-    tell_history,
-    is_earlier,
-)
+REGISTRY: Registry[Instance] = Registry("ratiobench.online.lora", documents, "ratiobench.online.lora.protocol", history)
 
-register = REGISTRY.register
-entries = REGISTRY.entries
-parse = REGISTRY.parse
-algorithms = REGISTRY.algorithms
-canonical = REGISTRY.canonical
+register, entries, parse = REGISTRY.register, REGISTRY.entries, REGISTRY.parse
+algorithms, canonical = REGISTRY.algorithms, REGISTRY.canonical
 
 EXACT_TASKS = 64  # `arith=auto` is exact up to this many tasks, float above
 ARITHMETIC = Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size")

@@ -45,7 +45,8 @@ def is_randomised(registry: Registry[Any], text: str) -> bool:
 def declared_constants(registry: Registry[Any], text: str) -> tuple[str, ...]:
     """The constants that an algorithm needs and that its name does not state."""
     spec = registry.parse(text)
-    declared = registry.declared(spec) if spec.entry else _try_to_build(spec, registry.protocol, version(spec))[1]
+    entry, protocol = spec.entry, registry.protocol
+    declared = entry.constants(spec.options) if entry else _try_to_build(spec, protocol, version(spec))[1]
     return tuple(name for name in declared if name not in spec.given)
 
 
@@ -80,9 +81,7 @@ class UserRun:
     batch: bool = False  # it answers all arrivals of a moment together
 
 
-def _perform(
-    table: Simulator, spec: Spec, make: Callable[[], Runner], settle: Settle, *, is_repeated: bool
-) -> UserRun:
+def _perform(table: Simulator, spec: Spec, make: Callable[[], Runner], settle: Settle, *, is_repeated: bool) -> UserRun:
     """One run in the process that `make` starts; `settle` gives the constants that the algorithm declares."""
     played = UserRun([], [], remarks=Remarks(spec.name))
     try:

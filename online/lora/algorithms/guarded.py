@@ -76,8 +76,7 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
     if name == "greedy":
         return PostedPrices(NoPoster(), guard, exact=exact)
     entry = REGISTRY.entries()[name]
-    defaults = {key: option.default for key, option in entry.options.items()}
-    return PostedPrices(MechanismPrices(entry.make(defaults | {"arith": options["arith"]})), guard, exact=exact)
+    return PostedPrices(MechanismPrices(entry.make(entry.defaults | {"arith": options["arith"]})), guard, exact=exact)
 
 
 register(
