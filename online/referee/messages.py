@@ -28,8 +28,7 @@ class Sender:
     def pack(self, message: Any) -> bytes:
         """The message in bytes; the receiver must read every one, in order."""
         body, buffers = io.BytesIO(), list[pickle.PickleBuffer]()
-        pickler = _RecordPickler(body, buffers, self) if self.classes else _Pickler(body, buffers)
-        pickler.dump(message)
+        _Pickler(body, buffers, self).dump(message)
         changes = [self._describe(place, buffer.raw()) for place, buffer in enumerate(buffers)]
         return pickle.dumps(changes, pickle.HIGHEST_PROTOCOL) + body.getvalue()
 
@@ -55,10 +54,12 @@ def _word(size: int) -> type[np.int64] | type[np.int8]:
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles a message without the cells of arrays, which go into `buffers`."""
+    """Pickles a message without the cells of arrays, which go into `buffers`, and without records sent before."""
 
-    def __init__(self, body: io.BytesIO, buffers: list[pickle.PickleBuffer]) -> None:
+    def __init__(self, body: io.BytesIO, buffers: list[pickle.PickleBuffer], sender: Sender) -> None:
         super().__init__(body, pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
+        self._classes, self._records = sender.classes, sender.records
+        self._new: Any = None
 
     def reducer_override(self, value: Any) -> Any:
         """See that an array which NumPy puts into no buffer comes out read-only, too."""
@@ -69,20 +70,6 @@ class _Pickler(pickle.Pickler):
             return reduced
         return (*reduced[:3], None, None, _restore)
 
-
-def _restore(array: np.ndarray[Any, Any], state: Any) -> None:
-    array.__setstate__(state)
-    array.setflags(write=False)
-
-
-class _RecordPickler(_Pickler):
-    """Pickles a message of a family with records."""
-
-    def __init__(self, body: io.BytesIO, buffers: list[pickle.PickleBuffer], sender: Sender) -> None:
-        super().__init__(body, buffers)
-        self._classes, self._records = sender.classes, sender.records
-        self._new: Any = None
-
     def persistent_id(self, value: Any) -> Any:
         """The number of a record that was sent before; of a new one its number and the record itself."""
         if type(value) not in self._classes or value is self._new:
@@ -92,6 +79,11 @@ class _RecordPickler(_Pickler):
         self._records[id(value)] = len(self._records), value
         self._new = value
         return self._records[id(value)]
+
+
+def _restore(array: np.ndarray[Any, Any], state: Any) -> None:
+    array.__setstate__(state)
+    array.setflags(write=False)
 
 
 class Receiver:
@@ -132,7 +124,7 @@ class _Unpickler(pickle.Unpickler):
         self._records = records
 
     def persistent_load(self, about: Any) -> Any:
-        """A record; the number that a `_RecordPickler` gave it, or the number and the record itself."""
+        """A record; the number that a `_Pickler` gave it, or the number and the record itself."""
         if isinstance(about, int):
             return self._records[about]
         number, record = about
