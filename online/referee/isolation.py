@@ -119,8 +119,8 @@ class Runner:
         """The answers to one question; None, unasked, at events that the algorithm has no method for."""
         if question.event != ARRIVAL and question.event not in self.events:
             return [None] * len(question.indices)
-        message = ("ask", question.view, list(question.indices), list(question.arrivals), question.event)
-        answers = self._exchange(message, question.indices[0], lambda reply: reply["answers"])
+        listed = question._replace(indices=list(question.indices), arrivals=list(question.arrivals))
+        answers = self._exchange(("ask", listed), question.indices[0], lambda reply: reply["answers"])
         if not isinstance(answers, list):
             return [answers]
         return [
@@ -160,7 +160,7 @@ class Runner:
             rule, detail = self._guard.foul or found
             raise RuleViolation(rule, index, detail)
         try:
-            asked = len(message[2]) if message[0] == "ask" else 0
+            asked = len(message[1].indices) if message[0] == "ask" else 0
             if packing.count_values(line) > min(packing.MOST, _REPLY_VALUES + _TASK_VALUES * asked):
                 raise ValueError
             reply = _DECODER.decode(line.decode())

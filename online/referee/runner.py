@@ -18,7 +18,7 @@ from typing import Any
 from ratiobench.formulations import timing
 from ratiobench.online.answers import InvalidAnswer, locate_error, shorten
 from ratiobench.online.referee.messages import Receiver
-from ratiobench.online.referee.simulator import ARRIVAL, HANDLER, Question, answer_event
+from ratiobench.online.referee.simulator import HANDLER, Question, answer_question
 from ratiobench.online.referee.watch import listen_for_draws, watch
 
 # Lines between the replies: numba begins to compile in this process, and is done
@@ -144,20 +144,17 @@ class _Game:
             algorithm.start(message[1], message[2])
             return {"kind": "started", "unread": sorted(self._options.unread), "seconds": clock.seconds()}
         if message[0] == "ask":
-            _, view, indices, arrivals, event = message
-            if event != ARRIVAL:
-                answers = answer_event(algorithm, Question(indices, arrivals, view, event))
-            elif self._batch:
-                answers = algorithm.decide_batch(arrivals, view)
-            else:
-                answers = [algorithm.decide(arrivals[0], view)]
+            question: Question = message[1]
+            answers = answer_question(algorithm, question, self._batch)
             seconds = clock.seconds()
+            reply: Any
             if not isinstance(answers, list | tuple):
-                return {"kind": "answers", "answers": shorten(answers), "seconds": seconds}
-            if len(answers) != len(indices):
-                return {"kind": "answers", "answers": f"{len(answers)} answers", "seconds": seconds}
-            reply = [self._told(answer) for answer in answers]
-            self._kept.extend(zip(indices, answers, reply, strict=False))
+                reply = shorten(answers)
+            elif len(answers) != len(question.indices):
+                reply = f"{len(answers)} answers"
+            else:
+                reply = [self._told(answer) for answer in answers]
+                self._kept.extend(zip(question.indices, answers, reply, strict=False))
             return {"kind": "answers", "answers": reply, "seconds": seconds}
         altered = [index for index, answer, before in self._kept if self._told(answer) != before]
         counts = {str(key)[:40]: int(value) for key, value in list(dict(getattr(algorithm, "counts", {})).items())[:20]}

@@ -168,14 +168,15 @@ def make_altered_violation(table: Simulator, index: int | None) -> Violation:
     return RuleViolation("changed decision", index, "the answer was altered after it had been given").violation(table)
 
 
-def answer_event(algorithm: Any, question: Question) -> list[Any]:
-    """What an algorithm answers to an event other than arrivals; None where it has no method for it."""
-    handler = getattr(algorithm, HANDLER + question.event, None)
+def answer_question(algorithm: Any, question: Question, batch: bool) -> Any:
+    """What an algorithm answers; to another event than arrivals None if it has no method for it."""
+    indices, arrivals, view, event = question
+    if event == ARRIVAL:
+        return algorithm.decide_batch(arrivals, view) if batch else [algorithm.decide(arrivals[0], view)]
+    handler = getattr(algorithm, HANDLER + event, None)
     if handler is None:
-        return [None] * len(question.indices)
-    if not question.arrivals:
-        return [handler(question.view)]
-    return [handler(what, question.view) for what in question.arrivals]
+        return [None] * len(indices)
+    return [handler(what, view) for what in arrivals] if arrivals else [handler(view)]
 
 
 class RunRecord(NamedTuple):
@@ -200,12 +201,8 @@ def run_in_process(table: Simulator, algorithm: Any, constants: Mapping[str, Fra
     def ask(question: Question) -> Sequence[Any]:
         if limit is not None and spent() > limit:
             raise RuleViolation("timeout", question.indices[0], run_context.stop_message(limit))
-        if question.event != ARRIVAL:
-            return answer_event(algorithm, question)
-        if batch:
-            answers: Sequence[Any] = algorithm.decide_batch(question.arrivals, question.view)
-            return answers
-        return [algorithm.decide(question.arrivals[0], question.view)]
+        answers: Sequence[Any] = answer_question(algorithm, question, batch)
+        return answers
 
     transcript = simulate(table, ask, batch=batch)
     seconds = max(0.0, spent())
