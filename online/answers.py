@@ -57,6 +57,8 @@ def shorten(value: object, most: int = 80) -> str:
 
 _FOLDERS = ("bench", "formulations", "instances", "online", "ratiobench")
 PROJECT = tuple(Path(__file__).resolve().parents[1] / name for name in _FOLDERS)  # Where our own code is
+# Where code is that is not the user's own
+OTHERS = (*PROJECT, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
 POLICY = "policy"  # The module in which the text of a policy's file runs (`ratiobench.online.policy_file`)
 
 
@@ -80,12 +82,11 @@ def locate_error(error: BaseException) -> str:
 
 def _place(error: BaseException) -> str:
     """``(file:line)`` of the last frame that is neither ours nor a library's, the file as seen from `sys.path`."""
-    strange = (*PROJECT, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
     for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
         if frame.f_globals.get("__name__") == POLICY:
             return f"({frame.f_code.co_filename}:{number})"
         file = Path(frame.f_code.co_filename).resolve()
-        if file.is_file() and not any(folder in file.parents for folder in strange):
+        if file.is_file() and not any(folder in file.parents for folder in OTHERS):
             roots = [root for entry in sys.path if (root := Path(entry).resolve()) in file.parents]
             root = max(roots, key=lambda root: len(root.parts), default=file.parent)
             return f"({file.relative_to(root)}:{number})"

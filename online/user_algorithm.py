@@ -23,7 +23,7 @@ import cloudpickle
 
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.errors import SHOWN, InputError, make_printable
-from ratiobench.online.answers import PROJECT, format_line
+from ratiobench.online.answers import OTHERS, format_line
 from ratiobench.online.modules import OWN, module_file
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import UserAlgorithm
@@ -32,8 +32,6 @@ LARGEST = 2**26  # Bytes of an algorithm with all that it carries
 _NAME = re.compile(r"[A-Za-z_][\w.+-]{0,59}")
 _FIELD = "algorithms"
 _PLACES = ("__firstlineno__", "__static_attributes__", "__file__", "__path__")
-# Where code is that is not the caller's own
-_OTHERS = (*PROJECT, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # In the text of what has none of its own
 _TRACKER = re.compile(r"[0-9a-f]{32}")
 
@@ -165,7 +163,7 @@ class _Placeless(_Guarded):
         if isinstance(given, FunctionType | type | ModuleType):
             module = given if isinstance(given, ModuleType) else sys.modules.get(str(given.__module__))
             file = Path(str(getattr(module, "__file__", None) or "")).resolve()
-            if module not in _by_value_now() and file.is_file() and not any(each in file.parents for each in _OTHERS):
+            if module not in _by_value_now() and file.is_file() and not any(each in file.parents for each in OTHERS):
                 self.files.add(file)
         if isinstance(given, FunctionType | type) and isinstance(reduced, tuple) and len(reduced) > 2:
             maker, arguments, state, *rest = reduced
