@@ -32,6 +32,7 @@ _PROJECT = Path(instances.__file__).resolve().parents[1]
 # The folder in which `import ratiobench` finds the package
 _IMPORTED = Path(str(sys.modules["ratiobench"].__file__)).resolve().parents[1]
 _LIBRARIES = ("site-packages", "dist-packages")
+_MARKS = ("instances/io/seeds.py", "instances/seeds.py")  # The file that shows a copy of our packages, of old ones too
 _LAYERS = ("formulations", "instances", "online")
 _SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/usr", "/etc/alternatives", "/etc/ld.so.cache", "/nix/store")
 _KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONHASHSEED", DEBUG)
@@ -277,7 +278,7 @@ def _to_hide(path: Iterable[str]) -> Iterator[Path]:
     if (_PROJECT / "pyproject.toml").exists():  # no folder of installed packages
         yield _PROJECT
     for entry in {*map(Path, path), *_site_packages()}:
-        copies = (entry / "instances" / "seeds.py", entry / "ratiobench" / "instances" / "seeds.py")
+        copies = (home / mark for home in (entry, entry / "ratiobench") for mark in _MARKS)
         if entry.resolve() not in (_PROJECT, _IMPORTED) and any(map(Path.exists, copies)):
             brought = (*_LAYERS, "bench", "ratiobench", "tests")
             yield from (entry / name for name in brought if (entry / name).is_dir())

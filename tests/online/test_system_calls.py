@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ratiobench import instances
+from ratiobench.instances.io import seeds
 from ratiobench.online.referee import landlock, sandbox, system_calls
 from ratiobench.online.referee.confinement import Confinement
 from ratiobench.online.referee.system_calls import MACHINES, build_filter
@@ -150,3 +152,19 @@ def test_bubblewrap_gets_the_filter() -> None:
         assert words == ("--seccomp", str(descriptors[0]))
         with open(descriptors[0], "rb", closefd=False) as file:
             assert file.read() == build_filter()
+
+
+@pytest.mark.parametrize("package", [".", "ratiobench"])
+def test_another_copy_of_our_packages_is_hidden(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout or an installed one, known by a file that the packages have as they are now."""
+    root = Path(instances.__file__).resolve().parents[1]
+    copied = tmp_path / package / Path(seeds.__file__).resolve().relative_to(root)
+    copied.parent.mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    monkeypatch.setattr(sandbox, "_SYSTEM", (*sandbox._SYSTEM, str(tmp_path)))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    copied.touch()
+    rules = sandbox.confined_place(None, str(tmp_path)).rules
+    granted = [Path(each) for each, kind in rules if kind == landlock.READ]
+    assert not any(each in (copied, *copied.parents) for each in granted)
+    assert tmp_path / "other" in granted
