@@ -19,9 +19,10 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.online.modules import list_imports, parse_source
 from ratiobench.online.registry import Instance, Registry
 
-_ROOT = Path(instances.__file__).resolve().parent.parent
+# The folder of the four packages: of the checkout, or `ratiobench` itself where it is installed
+ROOT = Path(instances.__file__).resolve().parents[1]
 # The generators' tables, the shipped instances of every family, and the certificates of standard sets
-PROJECT_DATA = (*_ROOT.glob("instances/*/data"), *_ROOT.glob("instances/*/named"), _ROOT / "bench" / "standard")
+PROJECT_DATA = (*ROOT.glob("instances/*/data"), *ROOT.glob("instances/*/named"), ROOT / "bench" / "standard")
 _LAYERS = ("bench", "formulations", "instances", "online")
 _SCAN_LIMIT = 2**28
 # A statement that imports, or a line of text that looks like one
@@ -34,7 +35,7 @@ _BEHIND = re.compile(rb"[:;][ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import[ \t])")
 def list_barred() -> Mapping[str, str]:
     """The modules that no algorithm may load, each with its file: `ratiobench.bench`, and what only makes instances."""
     # Reading all sources takes a tenth of a second, so the list is kept on disk under their hash.
-    key = ["barred", str(_ROOT), code_mark(tuple(f"ratiobench.{layer}" for layer in _LAYERS))]
+    key = ["barred", str(ROOT), code_mark(tuple(f"ratiobench.{layer}" for layer in _LAYERS))]
     data = recall(key)
     if data is None:
         data = json.dumps(_find_barred()).encode()
@@ -45,9 +46,9 @@ def list_barred() -> Mapping[str, str]:
 
 def _find_barred() -> dict[str, str]:
     files = {
-        ".".join(("ratiobench", *file.relative_to(_ROOT).with_suffix("").parts)).removesuffix(".__init__"): file
+        ".".join(("ratiobench", *file.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): file
         for package in _LAYERS
-        for file in (_ROOT / package).rglob("*.py")
+        for file in (ROOT / package).rglob("*.py")
     }
     # From the solvers, the algorithms, what all layers use, and what stands above the modules of a family.
     seen = ("ratiobench.formulations", "ratiobench.online", "ratiobench.instances.io")

@@ -18,17 +18,14 @@ from functools import cache, lru_cache
 from itertools import groupby
 from pathlib import Path
 
-from ratiobench import instances
 from ratiobench.instances.io.errors import DEBUG, InputError
 from ratiobench.online import run_context
 from ratiobench.online.modules import files_beside, import_path, module_file
 from ratiobench.online.referee import landlock, system_calls
-from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred
+from ratiobench.online.referee.bounds import PROJECT_DATA, ROOT, list_barred
 from ratiobench.online.referee.watch import list_file_forms
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 
-# The folder of the four packages: of the checkout, or `ratiobench` itself where it is installed
-_PROJECT = Path(instances.__file__).resolve().parents[1]
 # The folder in which `import ratiobench` finds the package
 _IMPORTED = Path(str(sys.modules["ratiobench"].__file__)).resolve().parents[1]
 _LIBRARIES = ("site-packages", "dist-packages")
@@ -176,7 +173,7 @@ def _view(path: str | None, files: Sequence[str]) -> _View:
     system = (Path(each) for each in _SYSTEM if not os.path.islink(each) and os.path.exists(each))
     # Installed packages, which Python may find outside its own prefix.
     libraries = (each for each in map(Path, sys.path) if each.name in _LIBRARIES and each.is_dir())
-    floors = (*(_PROJECT / floor for floor in _LAYERS), _IMPORTED / "ratiobench")
+    floors = (*(ROOT / floor for floor in _LAYERS), _IMPORTED / "ratiobench")
     shown = dict.fromkeys([*system, *installed, *libraries, *floors, *(each for each, _ in own)])
 
     def visible(path: Path) -> bool:
@@ -274,12 +271,12 @@ def _grant(view: _View) -> list[tuple[str, str]]:
 def _to_hide(path: Iterable[str]) -> Iterator[Path]:
     """The folders of the run, the current one, the checkout, and copies of our packages beside those that run."""
     yield from map(Path, (os.getcwd(), *run_context.current().hidden))
-    yield _PROJECT / "bench"
-    if (_PROJECT / "pyproject.toml").exists():  # no folder of installed packages
-        yield _PROJECT
+    yield ROOT / "bench"
+    if (ROOT / "pyproject.toml").exists():  # no folder of installed packages
+        yield ROOT
     for entry in {*map(Path, path), *_site_packages()}:
         copies = (home / mark for home in (entry, entry / "ratiobench") for mark in _MARKS)
-        if entry.resolve() not in (_PROJECT, _IMPORTED) and any(map(Path.exists, copies)):
+        if entry.resolve() not in (ROOT, _IMPORTED) and any(map(Path.exists, copies)):
             brought = (*_LAYERS, "bench", "ratiobench", "tests")
             yield from (entry / name for name in brought if (entry / name).is_dir())
             if (entry / "pyproject.toml").exists():
@@ -348,7 +345,7 @@ def writable_folders() -> tuple[str, ...]:
 
 def _compiled() -> dict[Path, list[Path]]:
     """The compiled kernels by folder."""
-    files = [file for floor in _LAYERS for file in sorted((_PROJECT / floor).rglob("__pycache__/*.nb[ic]"))]
+    files = [file for floor in _LAYERS for file in sorted((ROOT / floor).rglob("__pycache__/*.nb[ic]"))]
     return {folder: list(group) for folder, group in groupby(files, lambda file: file.parent)}
 
 
