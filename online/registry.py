@@ -266,8 +266,10 @@ class Registry(Generic[Instance]):
 
     def _join(self, spec: Spec, days: Sequence[tuple[str, Instance]]) -> Instance:
         """One instance of the days, one after another in time."""
-        if len(days) == 1 or self.history is None:
+        if len(days) == 1:
             return days[0][1]
+        if self.history is None:
+            raise InputError("algorithm", spec.prior_field, f"{len(days)} instances are named; it takes one")
         try:
             joined: Instance = self.history.join([day for _, day in days])
             return joined

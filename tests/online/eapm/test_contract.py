@@ -295,6 +295,9 @@ def test_declared_constants_have_sources(instance: Instance, tmp_path: Path, mon
     assert found(":prior=yesterday", other) == ("5", Source.PRIOR, told)
     with pytest.raises(InputError, match=YESTERDAY):
         run(instance, f"{path}:prior=yesterday")
+    write(_instance(4), tmp_path / "third.json")
+    with pytest.raises(InputError, match="2 instances are named; it takes one"):
+        found(f":prior={tmp_path / 'other.json'};{tmp_path / 'third.json'}")
     with pytest.raises(InputError, match="negative"):
         parse_name(f"{path}:users=-1")
     first = canonical(f"{path}:prior={tmp_path / 'other.json'}")
