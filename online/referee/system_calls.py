@@ -125,21 +125,15 @@ def build_filter(machine: str = "", *, keep_locks: bool = False, signals_to: int
         _instruction(_RETURN, _ERRNO | errno.ENOSYS),
     ]
     refused = [numbers[place] for numbers in _REFUSED.values()]
-    if place == 0:
-        refused += _REFUSED_X86.values()
-    if keep_locks:
-        refused.append(_FLOCK[place])
-    for number in refused:
-        code += [_instruction(_JUMP_EQUAL, number, 0, 1), _DENIED]
-    for numbers in _ABSENT.values():
-        code += [_instruction(_JUMP_EQUAL, numbers[place], 0, 1), _instruction(_RETURN, _ERRNO | errno.ENOSYS)]
-    for name, numbers in _CHECKED.items():
-        block = list(_check(name, keep_locks))
-        code += [_instruction(_JUMP_EQUAL, numbers[place], 0, len(block)), *block]
+    refused += [*(_REFUSED_X86.values() if place == 0 else ()), *[_FLOCK[place]] * keep_locks]
+    rules = [(number, [_DENIED]) for number in refused]
+    rules += [(numbers[place], [_instruction(_RETURN, _ERRNO | errno.ENOSYS)]) for numbers in _ABSENT.values()]
+    rules += [(numbers[place], list(_check(name, keep_locks))) for name, numbers in _CHECKED.items()]
     if signals_to is not None:
-        for numbers in _SIGNALS.values():
-            block = [_argument(0), _instruction(_JUMP_EQUAL, signals_to, 1, 0), _DENIED, _ALLOWED]
-            code += [_instruction(_JUMP_EQUAL, numbers[place], 0, len(block)), *block]
+        block = [_argument(0), _instruction(_JUMP_EQUAL, signals_to, 1, 0), _DENIED, _ALLOWED]
+        rules += [(numbers[place], block) for numbers in _SIGNALS.values()]
+    for number, block in rules:
+        code += [_instruction(_JUMP_EQUAL, number, 0, len(block)), *block]
     return b"".join([*code, _ALLOWED])
 
 

@@ -63,7 +63,7 @@ def evaluate(program_path: str, **options: Any) -> Any:
 
 def _evaluate_until(program_path: str, *, count: int, **options: Any) -> Any:
     """The evaluation as after so many stages: all instances of later ones count as 0."""
-    stages = [each for each in STAGES if each in options.get("stage", STAGES)]
+    stages = [each for each in STAGES if each in (options.get("stage") or STAGES)]
     settings = {"threshold": 0, **options, "stage": stages, "last": stages[min(count, len(stages)) - 1]}
     return evaluate(program_path, **settings)
 
