@@ -123,13 +123,13 @@ class Registry(Generic[Instance]):
             elif entry is None:
                 options[key] = value
             else:
-                raise _no_such_option(entry, head, key)
+                raise _no_such_option(entry, key)
         spec = Spec(entry, path, options, given, prior, plugin, prior_word)
         if entry is not None:
             declared = entry.constants(options)
             for key in given:
                 if key not in declared:
-                    raise _no_such_option(entry, head, key)
+                    raise _no_such_option(entry, key)
             if prior and not declared and not entry.learns:
                 raise InputError("algorithm", spec.prior_field, f"{head} declares no constants")
         return spec
@@ -309,7 +309,7 @@ class Registry(Generic[Instance]):
 
     def prepare(
         self, spec: Spec, instance: Instance, arrivals: int, prior: Instance | None = None
-    ) -> tuple[Entry, Any, tuple[Constant, ...]]:
+    ) -> tuple[Any, tuple[Constant, ...]]:
         """A registered algorithm, built, with its constants settled; its remarks say that they are an oracle's."""
         entry = spec.entry
         assert entry is not None
@@ -329,7 +329,7 @@ class Registry(Generic[Instance]):
             note = "oracle constants"
         if note:
             algorithm.remarks = Remarks(spec.name, notes=(note,))
-        return entry, algorithm, constants
+        return algorithm, constants
 
 
 @cache
@@ -345,12 +345,12 @@ def _constants(package: str) -> Mapping[str, Any]:
     return importlib.import_module(name).CONSTANTS if importlib.util.find_spec(name) else {}
 
 
-def _no_such_option(entry: Entry, head: str, key: str) -> InputError:
+def _no_such_option(entry: Entry, key: str) -> InputError:
     declared = entry.constants()
     prior = ("prior",) if declared or entry.learns else ()
     known = (*entry.options, *declared, *prior, *(("history",) if entry.learns else ()))
-    problem = f"no such option; {head} has {', '.join(known) or 'none'}{suggest_name(key, known)}"
-    return InputError("algorithm", f"{head}:{key}", problem)
+    problem = f"no such option; {entry.name} has {', '.join(known) or 'none'}{suggest_name(key, known)}"
+    return InputError("algorithm", f"{entry.name}:{key}", problem)
 
 
 def require_prior(spec: Spec, prior: object) -> None:

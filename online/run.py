@@ -120,7 +120,7 @@ def run(
 def _run(
     environment: Environment[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None
 ) -> OnlineRun:
-    _, algorithm, constants = environment.registry.prepare(spec, instance, environment.arrivals(instance), prior)
+    algorithm, constants = environment.registry.prepare(spec, instance, environment.arrivals(instance), prior)
     settled = environment.settled(algorithm, constants)
     return run_built(environment, instance, algorithm, spec.name, version_of(spec), settled, seed)
 

@@ -54,7 +54,7 @@ def canonical_money(instance: Instance) -> tuple[Fraction, str]:
 
 def _observed_money(instance: Instance, memory: Fraction) -> Fraction:
     """The same over the schedules with F > 0 of a first run with the units given."""
-    _, pdftsp, constants = REGISTRY.prepare(REGISTRY.parse("pdftsp:units=given"), instance, instance.tasks)
+    pdftsp, constants = REGISTRY.prepare(REGISTRY.parse("pdftsp:units=given"), instance, instance.tasks)
     run_in_process(Simulator(instance, content_hash(instance)), pdftsp, {each.name: each.value for each in constants})
     ratios = [
         Fraction(offer.work + memory * int(instance.memory_mb[offer.task]) * len(offer.cells)) / offer.net

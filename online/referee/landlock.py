@@ -36,9 +36,9 @@ def version() -> int:
     return 0
 
 
-def restrict(rules: Iterable[tuple[str, str]], known: int | None = None) -> None:
+def restrict(rules: Iterable[tuple[str, str]]) -> None:
     """Restrict this thread, and all that it starts, to the files of the rules; for ever."""
-    known = version() if known is None else known
+    known = version()
     libc = ctypes.CDLL(None, use_errno=True)
     everything = (1 << _RIGHTS_OF_VERSION[min(known, len(_RIGHTS_OF_VERSION) - 1)]) - 1
     attributes = struct.pack("=Q", everything)

@@ -182,6 +182,6 @@ def test_the_random_list_is_seeded() -> None:
     instance = instance_of([(0, [1 + t % 5, 2 + t % 7]) for t in range(12)])
     runs = []
     for seed in ("a", "a", "b"):
-        algorithm = REGISTRY.prepare(REGISTRY.parse("random"), instance, 12)[1]
+        algorithm = REGISTRY.prepare(REGISTRY.parse("random"), instance, 12)[0]
         runs.append(run_in_process(Simulator(instance, seed), algorithm, {}).log)
     assert runs[0] == runs[1] != runs[2]
