@@ -467,10 +467,8 @@ class Family:
 
     def validate_algorithm(self, algorithm: str) -> None:
         """Check a name; a user's class is built once, in its own process."""
-        from ratiobench.online.referee.user_run import require_buildable
-
         self.algorithm_key(algorithm)
-        require_buildable(self._environment.registry, algorithm)
+        self.is_randomised(algorithm)  # builds it
 
     def describe_options(self, head: str) -> Sequence[Mapping[str, str]]:
         """Describe the options of an algorithm by name, values, default, meaning; empty for a user's algorithm."""

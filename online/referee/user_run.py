@@ -29,13 +29,11 @@ REPEATS = 6  # So many whole runs must agree before one that drew is taken for r
 Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]  # The constants of these names, with their values
 
 
-def require_buildable(registry: Registry[Any], text: str) -> None:
-    """Refuse an import path whose class does not exist or cannot be built; it is built once, in its own process."""
-    is_randomised(registry, text)
-
-
 def is_randomised(registry: Registry[Any], text: str) -> bool:
-    """Whether repetitions of a run may differ: the algorithm says so, or has an option `seed`."""
+    """Whether repetitions of a run may differ: the algorithm says so, or has an option `seed`.
+
+    A user's class is built once, in its own process; `InputError` if it does not exist or cannot be built.
+    """
     spec = registry.parse(text)
     if spec.entry is not None:
         return spec.entry.is_randomised(spec.options)
