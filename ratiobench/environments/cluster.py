@@ -40,7 +40,6 @@ class ClusterEnvironment(FamilyEnvironment):
     """
 
     _FAMILY, _FIGURE = "cluster", "cost"
-    _OF_EPISODE = (*FamilyEnvironment._OF_EPISODE, "_costs", "_starts")
 
     def _size(self) -> int:
         pools = max(len(instance.pools) for instance, _ in self._episodes)

@@ -40,7 +40,6 @@ class EdgeflowEnvironment(FamilyEnvironment):
     """
 
     _FAMILY, _FIGURE = "edgeflow", "met"
-    _OF_EPISODE = (*FamilyEnvironment._OF_EPISODE, "_jobs", "_shares")
 
     def _size(self) -> int:
         return JOB_FEATURES + CANDIDATE_FEATURES * self._k + CLUSTER_FEATURES + TIMES

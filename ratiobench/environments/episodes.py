@@ -53,10 +53,7 @@ class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
     _REJECTIONS: ClassVar[int] = 1  # actions before those that take a candidate
     # Attributes that an episode makes, by its instance and its actions alone; a copy, which cannot have its generator,
     # takes the actions again
-    _OF_EPISODE: ClassVar[tuple[str, ...]] = (
-        "_instance", "_ends", "_simulator", "_questions", "_question", "_candidates", "_log", "_value",
-    )  # fmt: skip
-
+    _of_episode: frozenset[str] = frozenset()
     _chosen: int | None = None  # the number of the instance
     _actions: list[Any]  # of the episode so far
     _simulator: Any
@@ -137,11 +134,13 @@ class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
     def _start(self, chosen: int, actions: Iterable[Any] = ()) -> None:
         """Begin an episode, and take these actions."""
         self._chosen, self._actions = chosen, []
+        lasting = self.__dict__.keys() - self._of_episode
         self._instance, self._ends = self._episodes[chosen]
         self._log: list[LogEntry] = []
         self._value = 0
         self._begin()
         self._ask()
+        self._of_episode = frozenset(self.__dict__.keys() - lasting)
         for action in actions:
             self.step(action)
 
@@ -176,7 +175,7 @@ class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
         return np.clip(np.array(figures, np.float32), 0.0, 1.0)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in self._OF_EPISODE}
+        return {name: value for name, value in self.__dict__.items() if name not in self._of_episode}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

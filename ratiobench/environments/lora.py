@@ -47,7 +47,6 @@ class LoraEnvironment(FamilyEnvironment):
     """
 
     _FAMILY, _FIGURE = "lora", "welfare"
-    _OF_EPISODE = (*FamilyEnvironment._OF_EPISODE, "_tasks", "_vendors", "_cluster", "_free", "_found")
 
     def __init__(
         self,
