@@ -23,22 +23,26 @@ MOST_BYTES = 2**20  # Of a policy's file
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyFile:
-    """A policy's file, read."""
+class Policy:
+    """A policy by its name, or its file, read."""
 
-    name: str  # under which it runs: `own:CLASS`, with the options behind it
-    shown: str  # how people call it: `policy.py:Class`, with the options behind it
-    algorithm: UserAlgorithm  # the text, to be sent to its process
-    imports: tuple[str, ...]  # the modules that it imports by name, anywhere in it
+    name: str  # under which it runs: of a file `own:CLASS`, with the options behind it
+    shown: str  # how people call it: of a file `policy.py:Class`, with the options behind it
+    algorithm: UserAlgorithm | None = None  # the text of a file, to be sent to its process
+    imports: tuple[str, ...] = ()  # the modules that a file imports by name, anywhere in it
 
     @property
-    def path_name(self) -> str:
-        """Its name without options."""
-        return ":".join(self.name.split(":")[:2])
+    def own(self) -> dict[str, UserAlgorithm]:
+        """The text of a file by its name without options, as a run is told it (`RunContext`)."""
+        return {} if self.algorithm is None else {_head(self.name): self.algorithm}
 
     def with_shown_name(self, text: str) -> str:
         """A message in which the policy has the name that people know."""
-        return text.replace(self.name, self.shown).replace(self.path_name, ":".join(self.shown.split(":")[:2]))
+        return text.replace(self.name, self.shown).replace(_head(self.name), _head(self.shown))
+
+
+def _head(name: str) -> str:
+    return ":".join(name.split(":")[:2])
 
 
 def is_policy_file(text: str) -> bool:
@@ -46,8 +50,10 @@ def is_policy_file(text: str) -> bool:
     return _split(text)[0].endswith(".py")
 
 
-def read_policy_file(text: str) -> PolicyFile:
-    """Read a policy's file and find its class."""
+def read_policy(text: str) -> Policy:
+    """Read a policy's file and find its class; what is no file is a name."""
+    if not is_policy_file(text):
+        return Policy(text, text)
     file, given, options = _split(text)
     path = Path(file)
     data, _ = read_bytes(path)
@@ -68,7 +74,7 @@ def read_policy_file(text: str) -> PolicyFile:
     code = hashlib.sha256(f"{found}\n{source}".encode()).hexdigest()[:16]
     pickled = pickle.dumps(_Source(source, path.name, found))
     name, imports = f"{found}{tail}", tuple(dict.fromkeys(module for module, _ in list_imports(tree)))
-    return PolicyFile(f"{OWN}:{name}", f"{path.name}:{name}", UserAlgorithm(code, pickled), imports)
+    return Policy(f"{OWN}:{name}", f"{path.name}:{name}", UserAlgorithm(code, pickled), imports)
 
 
 class PolicyError(InputError):

@@ -12,7 +12,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.policy_file import PolicyError, PolicyFile, is_policy_file, read_policy_file
+from ratiobench.online.policy_file import Policy, PolicyError, read_policy
 from ratiobench.online.remarks import NO_ISOLATION, isolation_text
 from ratiobench.online.run_context import RunContext, run_context
 
@@ -64,40 +64,36 @@ class AlgorithmCheck:
 
 def check_algorithm(text: str, family: Family, count: int = 4, seed: int = 1) -> AlgorithmCheck:
     """Run a user's algorithm on tiny instances, once for each requirement."""
-    policy: PolicyFile | None = None
+    policy = Policy(text, text)
 
     def report(instances: int, known: Iterable[Requirement], state: str, detail: str = "") -> AlgorithmCheck:
         """The requirements that are known, and all others with this state."""
         by_name = {requirement.name: requirement for requirement in known}
         rows = [by_name.get(name) or Requirement(name, state, detail) for name in REQUIREMENTS]
-        return AlgorithmCheck(text if policy is None else policy.shown, family, rows, instances)
+        return AlgorithmCheck(policy.shown, family, rows, instances)
 
     def failure(name: str, problem: str) -> Requirement:
-        shown = problem if policy is None else policy.with_shown_name(problem)
-        return Requirement(name, FAILED, make_printable(shown, 400))
+        return Requirement(name, FAILED, make_printable(policy.with_shown_name(problem), 400))
 
-    if is_policy_file(text):
-        try:
-            policy = read_policy_file(text)
-        except PolicyError as error:
-            return report(0, [failure("build", str(error))], SKIPPED)
-    elif family.is_shipped(text):
+    try:
+        policy = read_policy(text)
+    except PolicyError as error:
+        return report(0, [failure("build", str(error))], SKIPPED)
+    if policy.algorithm is None and family.is_shipped(text):
         raise InputError("algorithm", text, f"is shipped with the family {family.name}; this checks users' algorithms")
     with contextlib.ExitStack() as stack:
         isolation = isolate_runs(stack, family, policy, None)
-        own = {} if policy is None else {policy.path_name: policy.algorithm}
-        name = text if policy is None else policy.name
         cases = tiny_cases(family, seed, count)
 
         def run(case: EvaluationCase, algorithm: str) -> OnlineRun:
-            with run_context(RunContext(limit=60.0, isolate=isolation, own=own)):
+            with run_context(RunContext(limit=60.0, isolate=isolation, own=policy.own)):
                 return family.run(case.instance, algorithm)
 
         runs = []
         try:
             for case in cases:
                 set_current(f"running {case.name}")
-                runs.append(run(case, name))
+                runs.append(run(case, policy.name))
         except InputError as error:
             return report(0, [failure("build", error.problem)], SKIPPED)
         for case, first in zip(cases, runs, strict=True):
@@ -107,9 +103,9 @@ def check_algorithm(text: str, family: Family, count: int = 4, seed: int = 1) ->
                 return report(len(cases), known, SKIPPED, "a run is not valid")
         pace = max(first.seconds / max(1, case.arrivals) for case, first in zip(cases, runs, strict=True))
         known = [
-            _compare(cases, runs, [run(case, name) for case in cases]),
+            _compare(cases, runs, [run(case, policy.name) for case in cases]),
             Requirement("limits", FAILED if pace > SLOW_SECONDS else OK, f"{1000 * pace:.3f} ms per decision at most"),
-            _try_misspelt(name, lambda algorithm: run(cases[0], algorithm)),
+            _try_misspelt(policy.name, lambda algorithm: run(cases[0], algorithm)),
             Requirement("isolation", SKIPPED if isolation == NO_ISOLATION else OK, isolation_text(isolation)),
         ]
         return report(len(cases), known, OK)

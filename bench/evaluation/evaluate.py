@@ -34,7 +34,7 @@ from ratiobench.bench.storage.payload import json_number, read_exact
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.online.outcome import OnlineRun, Source
-from ratiobench.online.policy_file import PolicyError, PolicyFile, is_policy_file, read_policy_file
+from ratiobench.online.policy_file import Policy, PolicyError, is_policy_file, read_policy
 from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import BUBBLEWRAP, NO_ISOLATION
 from ratiobench.online.run_context import RunContext, run_context
@@ -48,16 +48,15 @@ MOST_WORKERS = 4  # Runs that go on at once, at most: the referee of all of them
 def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: EvaluationSettings) -> Evaluation:
     """Evaluate a policy."""
     require_support(family)
-    policy, refused = None, ""
+    policy, refused = Policy(text, text), ""
     is_file = is_policy_file(text)
     is_shipped = not is_file and family.is_shipped(text)
     if is_shipped:
         family.validate_algorithm(text)
-    elif is_file:
-        try:
-            policy = read_policy_file(text)
-        except PolicyError as error:
-            refused = str(error)
+    try:
+        policy = read_policy(text)
+    except PolicyError as error:
+        refused = str(error)
     stages = {
         stage: {
             name: make
@@ -75,8 +74,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
             if not is_file:
                 with run_context(RunContext(isolate=isolation)):
                     family.validate_algorithm(text)
-        name = text if policy is None else policy.name
-        runner = _Runner(family, name, policy, settings.budget, isolation or NO_ISOLATION, refused)
+        runner = _Runner(family, policy, settings.budget, isolation or NO_ISOLATION, refused)
         results, graded, stopped = _run_stages(runner, stages, settings)
     broken = next((each for each in results if each.state == "invalid"), None)
     reason = refused or ("" if broken is None else f"{broken.name}: {broken.reason}")
@@ -88,7 +86,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     arrivals = sum(each.arrivals for each in cases)
     worst = max((each for each in ran if each.headroom), key=lambda result: result.headroom or 0, default=None)
     found = Evaluation(
-        policy=text if policy is None else policy.shown,
+        policy=policy.shown,
         family=family,
         set_name=chosen.name,
         settings=settings,
@@ -174,8 +172,7 @@ class _Runner:
     """Runs the policy on one instance after another, within the budget."""
 
     family: Family
-    name: str
-    policy: PolicyFile | None
+    policy: Policy
     budget: float
     isolation: str
     refused: str  # why the policy cannot be run; empty if it can
@@ -186,7 +183,7 @@ class _Runner:
     def run_all(self, makers: Iterable[Callable[[], EvaluationCase]]) -> Generator[CaseResult, None, None]:
         """The results in order. Without a sandbox several runs go on at once, each in its own process."""
         # While the policy's process decides, this one waits: with one run at a time one core has nothing to do.
-        if self.policy is None or self.isolation == BUBBLEWRAP:
+        if self.policy.algorithm is None or self.isolation == BUBBLEWRAP:
             yield from (self.run(make()) for make in makers)
             return
         workers = min(MOST_WORKERS, 2 * usable_cores())
@@ -210,14 +207,13 @@ class _Runner:
         if left <= SLACK:
             self.ended = True
             return CaseResult(case.name, case.stage, "not run", reason=SPENT)
-        own = {} if self.policy is None else {self.policy.path_name: self.policy.algorithm}
-        context = RunContext(limit=left, left=self.seconds_left, isolate=self.isolation, own=own)
+        context = RunContext(limit=left, left=self.seconds_left, isolate=self.isolation, own=self.policy.own)
         set_current(f"running {case.name}")
         try:
             with self.clock, run_context(context):
-                run = self.family.run(case.instance, self.name)
+                run = self.family.run(case.instance, self.policy.name)
         except InputError as error:
-            if self.policy is None or error.source != "algorithm":
+            if self.policy.algorithm is None or error.source != "algorithm":
                 raise
             return _invalid(case, self.policy.with_shown_name(error.problem))
         return self._judge(case, run)
@@ -235,7 +231,7 @@ class _Runner:
             if first.rule == "timeout" and self.seconds_left() <= SLACK:
                 self.ended = True
                 return CaseResult(case.name, case.stage, "not run", reason=ENDED)
-            return _invalid(case, self.policy.with_shown_name(str(first)) if self.policy else str(first))
+            return _invalid(case, self.policy.with_shown_name(str(first)))
         sense = case.family.sense
         bound = f"the bound on OPT of {case.name}"
         require_bound(Fraction(case.lower), Fraction(case.upper), run.welfare, sense, run.label, bound)

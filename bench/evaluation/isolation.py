@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.policy_file import PolicyFile
+from ratiobench.online.policy_file import Policy
 from ratiobench.online.referee import sandbox
 from ratiobench.online.referee.process import preloadable, session
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
@@ -30,13 +30,13 @@ def share_sandboxes(stack: contextlib.ExitStack, families: Iterable[Family], iso
 
 
 def isolate_runs(
-    stack: contextlib.ExitStack, family: Family, policy: PolicyFile | None, isolate: Isolate, *, several: bool = False
+    stack: contextlib.ExitStack, family: Family, policy: Policy, isolate: Isolate, *, several: bool = False
 ) -> str:
     """Choose how a policy is isolated, and open the sandboxes that its runs share, if it is a file."""
     assert family.environment is not None
     protocol = family.environment.registry.protocol
     method = sandbox.choose_for(protocol, isolate)
-    if method != BUBBLEWRAP or policy is None:
+    if method != BUBBLEWRAP or policy.algorithm is None:
         return method
     try:
         # The sandboxes of the policies that may follow are started ahead.

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ratiobench.instances.lora.named import path
-from ratiobench.online.policy_file import read_policy_file
+from ratiobench.online.policy_file import read_policy
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = str(path("tiny_two_types"))
@@ -94,4 +94,4 @@ def test_a_policy_file_is_read_as_python_reads_it(head: bytes, tmp_path: Path) -
     """With the mark of byte order that editors write, or with a line that names its encoding."""
     file = tmp_path / "policy.py"
     file.write_bytes(head + POLICY.encode())
-    assert read_policy_file(str(file)).name.endswith(":Never")
+    assert read_policy(str(file)).name.endswith(":Never")
