@@ -155,7 +155,8 @@ def find_cases(
 ) -> dict[str, Callable[[], EvaluationCase]]:
     """The instances of a stage by name, in the order in which an evaluation runs them."""
     if stage == TINY:
-        return {case.name: lambda case=case: case for case in tiny_cases(family, seed, count)}
+        cases = {case.name: case for case in tiny_cases(family, seed, count)}
+        return {name: partial(cases.__getitem__, name) for name in cases}
     if seed == PUBLISHED:
         return {each.name: partial(set_case, chosen, each, stage) for each in entries_of(family, chosen, stage)}
     key = sha256(f"evaluate {seed}".encode()).hexdigest()

@@ -66,7 +66,7 @@ class SpawnPool(Executor):
     def count_of(self, future: Future[Any]) -> ArrivalCount | None:
         """How far the online run of a piece is; None if it does none, or has not begun it."""
         process = self._at_work.get(future)
-        count = ArrivalCount(*map(int, process.count)) if process is not None else None
+        count = ArrivalCount._make(map(int, process.count)) if process is not None else None
         return count if count is not None and count.arrivals else None
 
     def _serve(self) -> None:

@@ -97,7 +97,7 @@ class _Game:
         self._excess = getattr(family, "excess", lambda answer, public: None)
         self._exposed = getattr(family, "exposed", lambda algorithm: None)
         self._public: Any = None
-        self._kept: list[tuple[int, Any, Any]] = []
+        self._kept: list[tuple[int | None, Any, Any]] = []
 
     def _make(self) -> Any:
         """Of the class that the path names, or of the one that was handed over; or the object that was."""
