@@ -88,6 +88,8 @@ class PolicyAdapter:
         """
         from gepa.core.adapter import EvaluationBatch
 
+        if not batch:  # to `evaluate` no names mean all
+            return EvaluationBatch(outputs=[], scores=[], trajectories=[] if capture_traces else None)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "policy.py"
             path.write_text(candidate["policy"], encoding="utf-8")

@@ -80,10 +80,16 @@ class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
         Returns
         -------
         The first observation, and a mapping with `instance` (name) and `action_mask`.
+
+        Raises
+        ------
+        InputError : there is no instance of this number.
         """
         super().reset(seed=seed)
-        number = (options or {}).get("instance")
-        self._start(int(self.np_random.integers(len(self._episodes))) if number is None else int(number))
+        number, count = (options or {}).get("instance"), len(self._episodes)
+        if number is not None and number not in range(count):
+            raise InputError("options", "instance", f"{shorten(number)} is not a number in 0..{count - 1}")
+        self._start(int(self.np_random.integers(count)) if number is None else int(number))
         return self._see(), {"instance": str(self._instance.name), "action_mask": self.action_masks()}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:

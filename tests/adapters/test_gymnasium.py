@@ -125,6 +125,8 @@ def test_instances_of_ones_own(tmp_path: Path) -> None:
     environment = gymnasium.make("ratiobench/Lora-v0", instances=[NAMED / "tiny_contention.json"]).unwrapped
     _, info = _play(environment, 0, lambda mask: 0)
     assert (info["welfare"], info["opt_upper"]) == (0, 62)
+    with pytest.raises(InputError, match=r"options: instance: 1 is not a number in 0\.\.0"):
+        environment.reset(options={"instance": 1})
     with pytest.raises(InputError, match="family tenants"):
         gymnasium.make("ratiobench/Lora-v0", instances=[ROOT / "instances" / "tenants" / "named" / "all_late.json"])
 
