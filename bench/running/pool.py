@@ -7,13 +7,12 @@ import contextlib
 import importlib
 import multiprocessing
 import os
-import queue
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.pool import ExceptionWithTraceback  # type: ignore[attr-defined]
@@ -40,58 +39,51 @@ class ExecutorLost(CommandError):
     """Whatever runs the pieces is gone as a whole; what was finished is kept."""
 
 
-class SpawnPool(Executor):
-    """A pool of processes in which a dead process costs exactly the piece that it ran, and is replaced."""
+class SpawnPool(ThreadPoolExecutor):
+    """A pool of processes in which a dead process costs exactly the piece that it ran, and is replaced.
+
+    Each thread drives one process, which leads a process group: ending it ends the solver that it started.
+    """
 
     def __init__(self, workers: int, limit: float | None = None) -> None:
+        super().__init__(max(1, workers), initializer=_shield_from_interrupts)
         self.workers, self.limit = workers, limit  # in seconds, without those that `timing` excludes
         self._context, self._stopped, self._lock = _context(), False, threading.Lock()
-        self._waiting: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+        self._here = threading.local()
         self._processes: set[_Process] = set()
-        self._at_work: dict[Future[Any], _Process] = {}
-        # Each drives one process, which leads a process group: ending it ends the solver that it started.
-        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(workers)]
-        for thread in self._threads:
-            thread.start()
+        self._at_work: dict[Future[Any], list[_Process]] = {}
         atexit.register(self.stop)
+        if workers and sys.platform == "linux":
+            super().submit(forkserver.ensure_running)  # it loads what workers need while the parent gets ready
 
     def parallel(self) -> int:
         return self.workers
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        future: Future[T] = Future()
-        self._waiting.put((future, partial(fn, *args, **kwargs)))
+        at_work: list[_Process] = []
+        future = super().submit(self._run, partial(fn, *args, **kwargs), at_work)
+        self._at_work[future] = at_work
+        future.add_done_callback(self._at_work.pop)
         return future
 
     def count_of(self, future: Future[Any]) -> ArrivalCount | None:
         """How far the online run of a piece is; None if it does none, or has not begun it."""
-        process = self._at_work.get(future)
-        count = ArrivalCount._make(map(int, process.count)) if process is not None else None
+        at_work = self._at_work.get(future)
+        count = ArrivalCount._make(map(int, at_work[0].count)) if at_work else None
         return count if count is not None and count.arrivals else None
 
-    def _serve(self) -> None:
-        """In a thread: run pieces in one process after the other, until there is None."""
-        _shield_from_interrupts()
-        if sys.platform == "linux":
-            forkserver.ensure_running()  # it loads what workers need while the parent gets ready
-        process: _Process | None = None
-        while (piece := self._waiting.get()) is not None:
-            future, call = piece
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                if process is None:
-                    process = self._start()
-                self._at_work[future] = process
-                future.set_result(process.run(call, self.limit))
-            except BaseException as error:
-                if process is not None and process.lost:
-                    self._end(process)
-                    process = None
-                future.set_exception(error)
-            finally:
-                self._at_work.pop(future, None)
-        self._end(process)
+    def _run(self, call: Callable[[], T], at_work: list[_Process]) -> T:
+        """In a thread: run a piece in the thread's process, or in a new one if that has died."""
+        process: _Process | None = getattr(self._here, "process", None)
+        if process is None or process.lost:
+            process = self._here.process = self._start()
+            process.run(work.load_imports, None)  # what a new process has to load is not in the limit
+        at_work.append(process)
+        try:
+            return process.run(call, self.limit)
+        finally:
+            if process.lost:
+                self._end(process)
 
     def _start(self) -> _Process:
         process = _Process(self._context, max(1, usable_cores() // self.workers))
@@ -99,15 +91,16 @@ class SpawnPool(Executor):
             self._processes.add(process)
             if self._stopped:
                 process.kill()
-        process.run(work.load_imports, None)  # what a new process has to load is not in the limit
         return process
 
-    def _end(self, process: _Process | None) -> None:
-        if process is not None:
-            with self._lock:
-                self._processes.discard(process)
-            process.kill()
-            process.join()
+    def _end(self, process: _Process) -> None:
+        with self._lock:
+            self._processes.discard(process)
+        process.kill()
+        process.join()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        (self.shutdown if kind is None else self.stop)()
 
     def stop(self) -> None:
         with self._lock:
@@ -117,16 +110,10 @@ class SpawnPool(Executor):
         self.shutdown(cancel_futures=True)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Finish what was submitted, then end the processes."""
-        with contextlib.suppress(queue.Empty):
-            while cancel_futures:
-                piece = self._waiting.get_nowait()
-                if piece is not None:
-                    piece[0].cancel()
-        for _ in self._threads:
-            self._waiting.put(None)
-        for thread in self._threads if wait else ():
-            thread.join()
+        """Finish what was submitted, then end the processes; in any case it waits for them."""
+        super().shutdown(cancel_futures=cancel_futures)
+        for process in [*self._processes]:
+            self._end(process)
         atexit.unregister(self.stop)
 
 
