@@ -20,8 +20,8 @@ from ratiobench.bench.family.suite import Plot, Study
 from ratiobench.bench.results import intervals, ratios
 from ratiobench.bench.results.remarks import remarks_of_runs
 from ratiobench.bench.results.row import ACCOUNTS, COLUMNS, KINDS, REPEATED, Row
-from ratiobench.bench.storage.pieces import Audit, Check, Failed, Online, Opt, Piece, Solvers, read_piece
-from ratiobench.bench.storage.pieces import Study as StudyPiece
+from ratiobench.bench.storage.payload import Audit, Check, Failed, Online, Opt, Piece, Solvers, read_piece
+from ratiobench.bench.storage.payload import Study as StudyPiece
 from ratiobench.bench.storage.store import EMPTY, STORE, Store, StoredCase
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
 from ratiobench.instances.io.documents import convert

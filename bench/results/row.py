@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, get_type_hints
 
-from ratiobench.bench.storage.pieces import Check
+from ratiobench.bench.storage.payload import Check
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Remarks
 

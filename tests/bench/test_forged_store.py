@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli import main
-from ratiobench.bench.storage.pieces import read_piece
+from ratiobench.bench.storage.payload import read_piece
 from ratiobench.bench.storage.store import Store
 from ratiobench.instances.io.errors import InputError
 from tests.support.toy_runs import made, toy  # noqa: F401

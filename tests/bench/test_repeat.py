@@ -18,7 +18,7 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results import intervals, read
 from ratiobench.bench.results.ratios import columns
 from ratiobench.bench.results.row import COLUMNS, REPEATED, Row
-from ratiobench.bench.storage.pieces import Check
+from ratiobench.bench.storage.payload import Check
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 from ratiobench.online.remarks import Part, Remarks

@@ -28,7 +28,7 @@ from ratiobench.bench.results.ratios import interval_text
 from ratiobench.bench.results.read import Results, read_folder
 from ratiobench.bench.results.row import ACCOUNTS, COLUMNS
 from ratiobench.bench.show import check_title
-from ratiobench.bench.storage.pieces import Check
+from ratiobench.bench.storage.payload import Check
 from ratiobench.bench.storage.store import Store, StoredResult
 from ratiobench.instances.io.errors import InputError
 from tests.support.rows import made_row

@@ -19,7 +19,7 @@ from ratiobench.bench.report.rows import results_text
 from ratiobench.bench.results.read import read_folder
 from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.show import assumptions_text, check_text
-from ratiobench.bench.storage.pieces import Check
+from ratiobench.bench.storage.payload import Check
 from ratiobench.instances.lora.named import path
 from tests.support.rows import made_row
 
