@@ -8,6 +8,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+import msgspec
+
 if TYPE_CHECKING:
     from ratiobench.formulations.report import SolveReport
     from ratiobench.online.outcome import OnlineRun
@@ -40,19 +42,8 @@ class Check:
     failing: Sequence[str] | None = None
 
     def document(self) -> dict[str, Any]:
-        def text(value: Fraction | int | str | None) -> str | None:
-            return None if value is None else str(value)
-
-        return {
-            "name": self.name,
-            "status": self.status.value,
-            "left": text(self.left),
-            "right": text(self.right),
-            "reason": self.reason,
-            "witness": None if self.witness is None else dict(self.witness),
-            "figures": {key: text(value) for key, value in self.figures.items()},
-            "failing": None if self.failing is None else list(self.failing),
-        }
+        figures = {key: None if value is None else str(value) for key, value in self.figures.items()}
+        return msgspec.to_builtins(self, enc_hook=str) | {"figures": figures}
 
 
 class Case(NamedTuple, Generic[Instance]):
