@@ -132,6 +132,9 @@ class DaskCluster(Executor):
         else:
             handed.set_exception(error)
 
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        (self.shutdown if kind is None else self.stop)()
+
     def stop(self) -> None:
         """Leave the cluster at once; pieces that its workers have begun end there, and nobody waits for them."""
         with contextlib.suppress(Exception):

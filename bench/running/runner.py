@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -128,20 +128,20 @@ class _Sweep:
     family: Family
     store: Store
     folder: Path
-    progress: Progress
     terms: RunContext
     repeats: Mapping[str, int]
     audited: bool
     solvers_key: str
     stored: Mapping[tuple[str, str], StoredRun]
     rerun: bool
-    cases: Sequence[Case]
+    cases: Mapping[str, Case]
+    progress: Progress = field(init=False)
+    left: dict[str, int] = field(default_factory=dict)  # pieces of each case that are not there yet
     planned: deque[_Piece] = field(default_factory=deque)
     queue: list[_Piece] = field(default_factory=list)
     same: dict[tuple[str, str, str], list[_Piece]] = field(default_factory=dict)  # those that wait for one result
     spent: dict[str, float] = field(default_factory=dict)
     compiled: set[str] = field(default_factory=set)  # kernels of pieces that this run has made
-    left: dict[str, int] = field(default_factory=dict)  # pieces of each case that are not there yet
     started: set[str] = field(default_factory=set)  # cases of which something was handed to a worker
     own: dict[str, float] = field(default_factory=dict)  # seconds of work of each case in this run
     shown: bool = False  # a table was printed
@@ -170,7 +170,8 @@ class _Sweep:
             ],
             solvers_key=self.solvers_key,
         )
-        self.left[case.name] = _count_pieces(case, self.repeats, bool(self.solvers_key))
+        runs = sum(self.repeats.get(name, 1) for name in case.algorithms)
+        self.left[case.name] = 2 + bool(self.solvers_key) + runs + len(case.studies)  # with the instance and OPT
 
         def call() -> partial[Any]:
             files = work.read_given(case.recipe, case.prior, case.history)
@@ -188,11 +189,11 @@ class _Sweep:
         self.store.put(StoredResult(GENERATE, "", case.name, True, {}, None, result.seconds))
         known = replace(case, instance=result.instance, describe=result.describe)
         known = _with_priors(known, *(other.instance if other else "" for other in (result.prior, result.history)))
-        position, planned = next((i, other) for i, other in enumerate(self.cases) if other.name == case.name)
-        self.store.put_case(position, known)
+        self._put_case(known)
         self._advance(known, result.seconds)
 
         def call() -> partial[Any]:
+            planned = self.cases[case.name]
             if not planned.certificate:
                 return self._call(work.solve, known, planned.solve, known.solve_key)
             proof, _ = read_bytes(find_certificate(planned.certificate))
@@ -202,6 +203,9 @@ class _Sweep:
         if self.solvers_key:
             answers = partial(self._call, work.solve_printed, known, known.solvers_key)
             self._add(_Piece(known, SOLVERS, SOLVERS, known.solvers_key, answers))
+
+    def _put_case(self, case: StoredCase) -> None:
+        self.store.put_case(list(self.cases).index(case.name), case)
 
     def _measure(self, case: StoredCase, reference: StoredResult) -> None:
         """Plan the runs with their audits, and the studies, of a case whose OPT is known."""
@@ -277,7 +281,7 @@ class _Sweep:
     def _lost(self, piece: _Piece, error: BaseException) -> None:
         case = piece.case
         if piece.stage == GENERATE:
-            self.store.put_case([other.name for other in self.cases].index(case.name), case)
+            self._put_case(case)
             self.store.put(work.make_failed(GENERATE, "", case.name, error))
             for _ in range(self.left[case.name]):
                 self._advance(case, None)
@@ -382,10 +386,6 @@ def _case_table(family: Family, store: Store, name: str) -> str:
     if results.cases[0].group in list_sweep_groups(results):
         return ""
     return results_text(results, family).partition("\n\n")[0]
-
-
-def _count_pieces(case: Case, repeats: Mapping[str, int], crosscheck: bool) -> int:
-    return 2 + crosscheck + sum(repeats.get(name, 1) for name in case.algorithms) + len(case.studies)
 
 
 def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
@@ -557,49 +557,40 @@ def run_suite(
         drawing = [name for name in names if repeat > 1 and family.is_randomised(name)]
     repeats = dict.fromkeys(drawing, repeat)
     isolation = sandbox.describe(str(terms.isolate)) if any(map(family.runs_user_code, names)) else ""
+    folder = options.out / "instances"
+    if folder.exists() and not folder.is_dir():
+        raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
     pool: Pool
     if options.dask is None:
-        pool = SpawnPool(default_workers() if options.workers is None else options.workers, options.limit)
+        pool = SpawnPool(options.workers or default_workers(), options.limit)
     else:
         pool = DaskCluster(options.dask, options.limit)
-    try:
-        folder = options.out / "instances"
-        if folder.exists() and not folder.is_dir():
-            raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
-        with Store.open(make_folder(options.out) / STORE) as store:
-            make_folder(folder)
-            audited = suite.audited if options.audits is None else options.audits
-            stored: dict[tuple[str, str], StoredRun] = {}  # those of the standard sets, by entry and algorithm
-            for name in sorted({case.certificate.rpartition("/")[0] for case in cases if case.certificate}):
-                stored |= {} if options.rerun or audited or repeats else read_runs(read_set(name))
-            if options.fresh or options.retry_failed:
-                store.clear(failed_only=not options.fresh)
-            made_by = {"workers": pool.parallel(), "provenance": collect(isolation)}
-            store.begin(_describe(family, suite, options) | made_by, [case.name for case in cases])
-            solvers_key = family.printed_key() if suite.crosscheck else ""
-            total = sum(_count_pieces(case, repeats, bool(solvers_key)) for case in cases)
-            progress = Progress(total, options.quiet)
+    with pool, Store.open(make_folder(options.out) / STORE) as store:
+        make_folder(folder)
+        audited = suite.audited if options.audits is None else options.audits
+        stored: dict[tuple[str, str], StoredRun] = {}  # those of the standard sets, by entry and algorithm
+        for name in sorted({case.certificate.rpartition("/")[0] for case in cases if case.certificate}):
+            stored |= {} if options.rerun or audited or repeats else read_runs(read_set(name))
+        if options.fresh or options.retry_failed:
+            store.clear(failed_only=not options.fresh)
+        made_by = {"workers": pool.parallel(), "provenance": collect(isolation)}
+        store.begin(_describe(family, suite, options) | made_by, [case.name for case in cases])
+        given = {path for case in cases for path in work.paths_of(case.recipe, case.prior, case.history)}
+        folders = {str(Path(path).absolute().parent) for path in (*given, *filter(None, [suite.file]))}
+        terms = replace(terms, hidden=(*terms.hidden, *sorted(folders)))
+        solvers_key = family.printed_key() if suite.crosscheck else ""
+        by_name = {case.name: case for case in cases}
+        sweep = _Sweep(family, store, folder, terms, repeats, audited, solvers_key, stored, options.rerun, by_name)
+        with run_context(terms):
+            for case in cases:
+                sweep.plan(case)
+        set_current("")  # the progress tells from here on
+        with closing(Progress(sum(sweep.left.values()), options.quiet)) as sweep.progress:
             for note in list_left_out(suite, options):
-                progress.warn(f"ratiobench: {make_printable(note, 500)}")
+                sweep.progress.warn(f"ratiobench: {make_printable(note, 500)}")
             if isinstance(pool, DaskCluster):
-                pool.tell = progress.line
-            given = {path for case in cases for path in work.paths_of(case.recipe, case.prior, case.history)}
-            folders = {str(Path(path).absolute().parent) for path in (*given, *filter(None, [suite.file]))}
-            terms = replace(terms, hidden=(*terms.hidden, *sorted(folders)))
-            about = family, store, folder, progress, terms, repeats, audited, solvers_key, stored, options.rerun
-            sweep = _Sweep(*about, cases)
-            with run_context(terms):
-                for case in cases:
-                    sweep.plan(case)
-            set_current("")  # the progress tells from here on
-            try:
-                sweep.drain(pool, idle)
-            finally:
-                progress.close()
-        pool.shutdown()
-    except BaseException:
-        pool.stop()
-        raise
+                pool.tell = sweep.progress.line
+            sweep.drain(pool, idle)
     return {"run": time.monotonic() - started}
 
 

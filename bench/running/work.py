@@ -116,10 +116,9 @@ def _result(
     """The payload and solution of a piece of work, or why it failed; `ready` loads what it needs, in no seconds."""
     watch = Stopwatch()
     try:
-        contract = families()[family]
         with excluded_from_timing():
+            contract = families()[family]
             ready(contract)
-        watch = Stopwatch()
         return StoredResult(stage, identity, key, True, *work(contract), watch.seconds())
     except Exception as error:
         return make_failed(stage, identity, key, error, watch.seconds())
@@ -127,12 +126,12 @@ def _result(
 
 def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key: str) -> StoredResult:
     def find(contract: Family) -> tuple[dict[str, Any], bytes]:
-        return _encoded(contract, contract.solve(_instance(family, data), settings))
+        return _encode(contract, contract.solve(_instance(family, data), settings))
 
     return _result("opt", family, identity, key, find, lambda contract: contract.solve_key(settings))
 
 
-def _encoded(family: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
+def _encode(family: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
     document = json.dumps(family.solution_document(report.solution)).encode()
     return report_payload(report), gzip.compress(document, compresslevel=6, mtime=0)
 
@@ -153,7 +152,7 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
             return json.loads(report), solution
         instance = _instance(family, data)
         document = contract.load_document(instance, certificate, source)
-        payload, solution = _encoded(contract, contract.read_certified(instance, document, source))
+        payload, solution = _encode(contract, contract.read_certified(instance, document, source))
         store(asked, json.dumps(payload).encode() + b"\n" + solution)
         return payload, solution
 
