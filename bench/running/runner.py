@@ -80,10 +80,6 @@ class RunOptions:
     def named(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.algorithms, *self.add)))
 
-    def context(self, family: Family) -> RunContext:
-        isolate = family.choose_isolation(self.isolate)
-        return RunContext(isolate=isolate, own=self.own, hidden=(str(self.out.absolute()),))
-
     def as_words(self) -> list[str]:
         """The options on which figures depend, if they are not at their defaults, as words of a command."""
         words: list[str] = []
@@ -543,7 +539,8 @@ def run_suite(
     require_shown(suite, options.named)
     for backend in {case.solve.backend for case in cases}:
         backends.require_installed(backend)
-    terms = options.context(family)
+    isolate = family.choose_isolation(options.isolate)
+    terms = RunContext(isolate=isolate, own=options.own, hidden=(str(options.out.absolute()),))
     with run_context(terms):
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
         for name in dict.fromkeys([*names, *(name for case in cases for name in case.all_algorithms)]):
@@ -596,12 +593,14 @@ def run_suite(
 
 def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, Any]:
     rows = options.named if options.algorithms else options.rows
+    over = [word for name in suite.over for word in ("--over", name)]
+    command = ["python", "-m", "ratiobench", "run", Path(suite.file).name or suite.name, *over, *options.as_words()]
     about: dict[str, Any] = {
         "suite": suite.name,
         "summary": suite.summary,
         "family": family.name,
         "sense": family.sense.value,
-        "command": command(suite, options),
+        "command": shlex.join(command),
         "date": datetime.now(UTC).date().isoformat(),
         "algorithms": list(options.named),
         "only": [*options.only, *options.tier],
@@ -612,12 +611,6 @@ def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, An
     if suite.file:
         about |= {"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first}
     return about | ({"rows": list(rows)} if rows else {})
-
-
-def command(suite: Suite, options: RunOptions) -> str:
-    words = ["python", "-m", "ratiobench", "run", Path(suite.file).name or suite.name]
-    words += [word for name in suite.over for word in ("--over", name)]
-    return shlex.join([*words, *options.as_words()])
 
 
 def find_folder(out: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()) -> Path:
