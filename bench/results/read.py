@@ -211,7 +211,7 @@ class _Reader:
         if not isinstance(opt, Opt):
             reason = opt.reason if isinstance(opt, Failed) else "not solved yet"
             return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}
-        ends, source = {"lower": Fraction(opt.lower), "upper": Fraction(opt.upper)}, "solve"
+        ends, source = {"lower": opt.lower, "upper": opt.upper}, "solve"
         for name, run in runs:
             if run.valid and ratios.beats_bound(opt.lower, opt.upper, run.welfare, self.sense):
                 where = f"case {shorten(case.name)}, online of {shorten(name)}, welfare"
@@ -220,7 +220,7 @@ class _Reader:
                 problem = f"{shorten(run.welfare)} is {beyond} the bound {bound} on OPT"
                 raise InputError(str(self.store.path), where, problem)
             if run.valid and ratios.is_better(run.welfare, ends[self.sense.verified], self.sense):
-                ends[self.sense.verified], source = Fraction(run.welfare), name
+                ends[self.sense.verified], source = run.welfare, name
         lower, upper = ends["lower"], ends["upper"]
         return {
             "opt_status": "optimal" if lower == upper else "interval",
@@ -247,27 +247,22 @@ class _Reader:
 
 
 def _run_columns(run: Online, lower: Fraction | None, upper: Fraction | None, sense: Sense) -> dict[str, Any]:
-    row: dict[str, Any] = {
+    names = ("remarks", "welfare", "true_welfare", "revenue", "admitted", "arithmetic")
+    row = {name: getattr(run, name) for name in names} | {
         "label": run.remarks.label,
-        "remarks": run.remarks,
         "state": "ok" if run.valid else "invalid",
         "reason": "; ".join(run.violations[:3]),
-        "welfare": Fraction(run.welfare),
-        "true_welfare": Fraction(run.true_welfare),
-        "revenue": None if run.revenue is None else Fraction(run.revenue),
-        "admitted": run.admitted,
         "constants": json.dumps(msgspec.to_builtins(run.constants)),
         "constants_source": "+".join(sorted({constant.source for constant in run.constants})) or "none",
-        "arithmetic": run.arithmetic,
         "counts": json.dumps(run.counts),
     }
     if run.accounts is not None:
-        row |= {name: Fraction(getattr(run.accounts, name)) for name in ("vendors", "energy", "bids")}
-        earned = row["bids"] if row["revenue"] is None else row["revenue"]
+        row |= msgspec.structs.asdict(run.accounts)
+        earned = row["bids"] if run.revenue is None else run.revenue
         row["profit"] = earned - row["vendors"] - row["energy"]
     if not run.valid or lower is None or upper is None:
         return row
-    return row | ratios.columns(lower, upper, row["welfare"], sense)
+    return row | ratios.columns(lower, upper, run.welfare, sense)
 
 
 def stages(seconds: pd.DataFrame) -> pd.DataFrame:

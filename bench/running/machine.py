@@ -66,13 +66,11 @@ def _code() -> dict[str, str]:
 
 def _packages() -> dict[str, str]:
     versions = {"python": platform.python_version()}
-    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        versions["ratiobench"] = importlib.metadata.version("ratiobench")
     try:
         required = importlib.metadata.requires("ratiobench") or []
     except importlib.metadata.PackageNotFoundError:
         required = ["highspy", "numba", "numpy", "ortools", "pandas", "pulp"]
-    for requirement in required:
+    for requirement in ("ratiobench", *required):
         match = re.match(r"[A-Za-z0-9._-]+", requirement)
         if match:
             with contextlib.suppress(importlib.metadata.PackageNotFoundError):

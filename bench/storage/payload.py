@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 from msgspec import Meta, Struct
 
 from ratiobench.bench.family.checks import Verdict
@@ -71,9 +72,7 @@ def run_payload(run: OnlineRun, accounts: Mapping[str, Exact] | None = None) -> 
         "true_welfare": json_number(run.true_welfare),
         "revenue": None if run.revenue is None else json_number(run.revenue),
         "admitted": run.admitted,
-        "constants": [
-            {"name": c.name, "value": str(c.value), "source": c.source.value, "detail": c.detail} for c in run.constants
-        ],
+        "constants": msgspec.to_builtins(list(run.constants), enc_hook=str),
         "arithmetic": run.arithmetic,
         "counts": dict(run.counts),
         "seconds": round(run.seconds, 6),
@@ -89,10 +88,6 @@ Double = Annotated[float, Meta(ge=-1e308, le=1e308)]
 Figure = int | Annotated[str, Meta(pattern=_FRACTION, title='a fraction "p/q"')]
 
 
-class Value(Fraction):
-    """The value of a solution: in a store an integer, or a fraction in a string."""
-
-
 class Failed(Struct):
     reason: str
 
@@ -102,8 +97,8 @@ class Made(Struct):
 
 
 class Opt(Struct):
-    lower: Value
-    upper: Value
+    lower: Fraction
+    upper: Fraction
     proof: str
     formulation: str
     backend: str
@@ -148,9 +143,9 @@ class Constant(Struct):
 class Accounts(Struct):
     """What a run earned and spent: bids - vendors - energy is the value of its solution."""
 
-    vendors: Value
-    energy: Value
-    bids: Value
+    vendors: Fraction
+    energy: Fraction
+    bids: Fraction
 
 
 class Online(Struct):
@@ -159,9 +154,9 @@ class Online(Struct):
     remarks: Remarks
     valid: bool
     violations: list[str]
-    welfare: Value
-    true_welfare: Value
-    revenue: Value | None
+    welfare: Fraction
+    true_welfare: Fraction
+    revenue: Fraction | None
     admitted: Count
     constants: list[Constant]
     counts: dict[str, Signed]
@@ -205,9 +200,9 @@ _STAGES: Mapping[str, type[Piece]] = {
 def read_piece(piece: StoredResult, store: Path, case: StoredCase, *, whole: bool = False) -> Piece:
     """The content of a piece, as `run` writes it; `whole`: values must be integers."""
 
-    def decode(_: Any, value: Any) -> Value:
+    def decode(_: Any, value: Any) -> Fraction:
         text = isinstance(value, str) and not whole and re.fullmatch(_FRACTION, value)
-        if not (text or type(value) is int) or abs(number := Value(value)) > _LARGEST or str(number) != str(value):
+        if not (text or type(value) is int) or abs(number := Fraction(value)) > _LARGEST or str(number) != str(value):
             raise InputError("", "", f"{shorten(value)} is not {'an integer' if whole else 'a figure'} in its range")
         return number
 
