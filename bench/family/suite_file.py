@@ -245,18 +245,6 @@ class _Table:
     def error(self, place: str, problem: str) -> InputError:
         return InputError(self.source, join_path(self.field, place), problem)
 
-    def cases(self) -> Iterator[suites.Case]:
-        known = self.family.study_kinds
-        for j, study in enumerate(self.about.study):
-            if known is None:
-                break
-            if study.kind not in known:
-                raise self.error(f"study[{j}].kind", explain_unknown_name(study.kind, known))
-            if known[study.kind] and study.task is None:
-                problem = f"the key is missing: a study of kind {study.kind} is about one task"
-                raise self.error(f"study[{j}].task", problem)
-        yield from self._variants()
-
     def _case(
         self, given: Mapping[str, Any], other: Mapping[str, Any] | None, varied_keys: Sequence[str], run: int | None
     ) -> suites.Case:
@@ -302,11 +290,20 @@ class _Table:
             return ""
         return f"of formulation {formulation}: {explain_unknown_name(backend, names)}"
 
-    def _variants(self) -> Iterator[suites.Case]:
+    def cases(self) -> Iterator[suites.Case]:
         """Every place of the grid; the last key of the table varies first, but for the runs."""
+        known = self.family.study_kinds
+        for j, study in enumerate(self.about.study):
+            if known is None:
+                break
+            if study.kind not in known:
+                raise self.error(f"study[{j}].kind", explain_unknown_name(study.kind, known))
+            if known[study.kind] and study.task is None:
+                problem = f"the key is missing: a study of kind {study.kind} is about one task"
+                raise self.error(f"study[{j}].task", problem)
         repeated, day = self.about.runs, self.about.prior
         grid = {name: self._choices(name, value, "") for name, value in self._flat(self.values, "")}
-        runs = list(self._runs(repeated))
+        runs = list(self._runs())
         before = dict(self._singles(day or {}, "prior"))
         number = prod(map(len, grid.values())) * len(runs)
         if number > CASES:
@@ -392,11 +389,10 @@ class _Table:
             self.family.parse(document, source)
         return [str(path) for path in paths]
 
-    def _runs(self, runs: Runs | None) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        if runs is None or isinstance(runs, int):
-            yield from [({}, {})] * (runs or 1)
-            return
-        for j, table in enumerate(runs):
+    def _runs(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """What is different in each run, and what on the day before."""
+        runs = self.about.runs
+        for j, table in enumerate(runs if isinstance(runs, tuple) else [{}] * (runs or 1)):
             own = {name: value for name, value in table.items() if name != "prior"}
             prior = self._singles(table.get("prior", {}), f"runs[{j}].prior")
             yield dict(self._singles(own, f"runs[{j}]")), dict(prior)
