@@ -124,15 +124,13 @@ class StandardSet:
         data, _ = read_bytes(self.history)
         return list(csv.DictReader(io.StringIO(data.decode())))
 
-    def add_to_history(self, entry: Entry) -> None:
-        if entry.best is None:
-            return
-        best = entry.best
-        row = (entry.name, best.date, best.lower, best.upper, best.seconds, best.machine, best.command)
+    def add_to_history(self, name: str, record: Record) -> None:
         text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
+        rows = csv.DictWriter(text, HISTORY, lineterminator="\n")
         old = read_bytes(self.history)[0] if self.history.exists() else b""
-        rows.writerows([row] if old else [HISTORY, row])
+        if not old:
+            rows.writeheader()
+        rows.writerow({"instance": name} | {column: getattr(record, column) for column in HISTORY[1:]})
         write_atomically(self.history, old + text.getvalue().encode())
 
     def write(self) -> None:
@@ -153,17 +151,14 @@ def read_set(name: str | os.PathLike[str] = MAIN) -> StandardSet:
 
 
 def shipped_sets() -> list[str]:
-    return sorted(path.stem for path in HERE.glob("*.json"))
+    """Their names, the main one first."""
+    return sorted((path.stem for path in HERE.glob("*.json")), key=lambda name: (name != MAIN, name))
 
 
 def set_of(family: str) -> StandardSet:
     """The main set, or else the first shipped one with instances of the family."""
-    sets = _list_sets()
+    sets = [read_set(name) for name in shipped_sets()]
     return next((one for one in sets if any(entry.family == family for entry in one.entries)), sets[0])
-
-
-def _list_sets() -> list[StandardSet]:
-    return [read_set(name) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)]
 
 
 @lru_cache(maxsize=4)
@@ -191,7 +186,8 @@ DayBefore = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 def suites_of(family: str, day_before: DayBefore) -> tuple[Suite, ...]:
     """The instances of a family in each shipped set as a suite; their OPT comes from the certificates."""
-    return tuple(suite for one in _list_sets() if (suite := suite_of(one, family, day_before)) is not None)
+    suites = (suite_of(read_set(name), family, day_before) for name in shipped_sets())
+    return tuple(suite for suite in suites if suite is not None)
 
 
 def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite | None:

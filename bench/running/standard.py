@@ -154,7 +154,7 @@ def improve(
     changed = replace(changed, entries=entries)
     changed.write()
     if before != after:
-        changed.add_to_history(improved)
+        changed.add_to_history(entry.name, record)
     return Improvement(changed, before, after)
 
 
@@ -216,16 +216,15 @@ def store_runs(
 
 def fetch(
     chosen: sets.StandardSet, entries: Sequence[sets.Entry], folder: Path, tell: Callable[[str], None]
-) -> list[Path]:
+) -> Iterator[Path]:
+    """Make instances in a folder, with their certificates; the files of the instances as they get done."""
     make_folder(folder)
-    written = []
     for entry in entries:
         tell(f"making {entry.name}")
         family, instance = make_entry(entry)
         path = folder / f"{entry.name}.json.gz"
         write_text(path, family.dumps(instance))
-        written.append(path)
         if entry.best is not None:
             data, _ = read_certificate(chosen, entry, entry.best)
             write_atomically(folder / chosen.certificate(entry).name, data)
-    return written
+        yield path
