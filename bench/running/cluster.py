@@ -43,11 +43,8 @@ def _find_scheduler(distributed: Any, address: str) -> None:
         finally:
             comm.abort()
 
-    async def patiently() -> Any:
-        return await asyncio.wait_for(ask(), CONNECT)
-
     with ThreadPoolExecutor(1) as side:  # a notebook has a loop of its own in this thread
-        kind = side.submit(lambda: asyncio.run(patiently())).result().get("type")
+        kind = side.submit(asyncio.run, asyncio.wait_for(ask(), CONNECT)).result().get("type")
     if kind != "Scheduler":
         raise ValueError(f"it is a {shorten(kind)}")
 
