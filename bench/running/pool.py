@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import importlib
 import multiprocessing
@@ -52,7 +51,7 @@ class SpawnPool(ThreadPoolExecutor):
         self._here = threading.local()
         self._processes: set[_Process] = set()
         self._at_work: dict[Future[Any], list[_Process]] = {}
-        atexit.register(self.stop)
+        threading._register_atexit(self.stop)  # type: ignore[attr-defined]  # before Python waits for the threads
         if workers and sys.platform == "linux":
             super().submit(forkserver.ensure_running)  # it loads what workers need while the parent gets ready
 
@@ -114,7 +113,6 @@ class SpawnPool(ThreadPoolExecutor):
         super().shutdown(cancel_futures=cancel_futures)
         for process in [*self._processes]:
             self._end(process)
-        atexit.unregister(self.stop)
 
 
 class _Process:
