@@ -255,7 +255,7 @@ class _Sweep:
             stored = self.store.get(*piece.address)
             known = [] if stored is None else [stored]
         if known:
-            self._arrived(piece, known, None)
+            self._arrived(piece, known, is_new=False)
         elif piece.address in self.same:
             self.same[piece.address].append(piece)
         else:
@@ -269,10 +269,8 @@ class _Sweep:
             return
         made = [results] if isinstance(results, StoredResult) else list(results)
         self.store.put(*made)
-        first, *others = self.same.pop(piece.address)
-        self._arrived(first, made, sum(result.seconds for result in made))
-        for other in others:
-            self._arrived(other, made, None)
+        for place, waiting in enumerate(self.same.pop(piece.address)):
+            self._arrived(waiting, made, is_new=not place)
 
     def _lost(self, piece: _Piece, error: BaseException) -> None:
         case = piece.case
@@ -289,11 +287,11 @@ class _Sweep:
             failed = [online, work.make_failed(AUDIT, case.instance, piece.key, "the online run failed")]
         self._done(piece, failed)
 
-    def _arrived(self, piece: _Piece, results: Sequence[StoredResult], seconds: float | None) -> None:
-        """The results of a piece are there; they took so long in this run, None if it did not make them."""
+    def _arrived(self, piece: _Piece, results: Sequence[StoredResult], *, is_new: bool) -> None:
+        """The results of a piece are there; `is_new`: this run has made them, and for this case."""
         taken = sum(result.seconds for result in results)
         self.spent[piece.what] = max(taken, self.spent.get(piece.what, 0.0))
-        self._advance(piece.case, seconds)
+        self._advance(piece.case, taken if is_new else None)
         if piece.stage == OPT_STAGE:
             self._measure(piece.case, results[0])
 
