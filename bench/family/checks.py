@@ -43,7 +43,8 @@ class Check:
 
     def document(self) -> dict[str, Any]:
         figures = {key: None if value is None else str(value) for key, value in self.figures.items()}
-        return msgspec.to_builtins(self, enc_hook=str) | {"figures": figures}
+        document: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        return document | {"figures": figures}
 
 
 class Case(NamedTuple, Generic[Instance]):
