@@ -151,14 +151,17 @@ def read_set(name: str | os.PathLike[str] = MAIN) -> StandardSet:
 
 
 def shipped_sets() -> list[str]:
-    """Their names, the main one first."""
-    return sorted((path.stem for path in HERE.glob("*.json")), key=lambda name: (name != MAIN, name))
+    return sorted(path.stem for path in HERE.glob("*.json"))
 
 
 def set_of(family: str) -> StandardSet:
     """The main set, or else the first shipped one with instances of the family."""
-    sets = [read_set(name) for name in shipped_sets()]
+    sets = _list_sets()
     return next((one for one in sets if any(entry.family == family for entry in one.entries)), sets[0])
+
+
+def _list_sets() -> list[StandardSet]:
+    return [read_set(name) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)]
 
 
 @lru_cache(maxsize=4)
@@ -186,8 +189,7 @@ DayBefore = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 def suites_of(family: str, day_before: DayBefore) -> tuple[Suite, ...]:
     """The instances of a family in each shipped set as a suite; their OPT comes from the certificates."""
-    suites = (suite_of(read_set(name), family, day_before) for name in shipped_sets())
-    return tuple(suite for suite in suites if suite is not None)
+    return tuple(suite for one in _list_sets() if (suite := suite_of(one, family, day_before)) is not None)
 
 
 def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite | None:
