@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import math
 import os
 import re
 import types
 from collections import abc
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Generic, ParamSpec, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.files import check_writable
 from ratiobench.instances.io.keys import Choice as Choice
 from ratiobench.instances.io.keys import Integer as Integer
 from ratiobench.instances.io.keys import Switch as Switch
@@ -27,15 +30,25 @@ _R = TypeVar("_R")
 
 @dataclass(frozen=True)
 class Outcome(Generic[_R]):
-    """What a command's body returns: functions give `result`, the command line prints `lines` or `document`."""
+    """What came of a command: its function returns `result`, the command line prints lines or `document`."""
 
-    result: Callable[[], _R]  # what the function returns
-    lines: Iterable[str] = ()  # for people
+    result: Callable[[], _R]  # called at the end
     document: Callable[[], Any] | None = None  # the same as JSON values; None where there is none
-    # Writes the files that arguments name, and may say so; the command line has printed `lines` by then.
-    files: Callable[[], Iterable[str] | None] = lambda: None
-    more: Callable[[bool], Iterable[str]] = lambda json: ()  # more lines, of work that may take long
-    status: Callable[[], int] = lambda: 0  # the exit status
+    status: Callable[[], int] = lambda: 0  # the exit status, at the end
+
+
+# A command, step by step: lines for people, and once its outcome. It learns there whether its lines are shown, and then
+# writes the files that arguments name, so that the result is printed even if a file cannot be written.
+Steps: TypeAlias = Generator[str | Outcome[_R], bool, None]
+
+
+def perform(steps: Steps[_R], shows: bool) -> Iterator[str | Outcome[_R]]:
+    """The steps of a command that is told whether its lines are shown."""
+    with contextlib.suppress(StopIteration):
+        step = next(steps)
+        while True:
+            yield step
+            step = steps.send(shows) if isinstance(step, Outcome) else next(steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +71,28 @@ class File(Anything):
         return Path(value)
 
 
+class NewFile(File):
+    """A file that is to be written; that it cannot be is found before the work, not after it."""
+
+    def checked(self, source: str, field: str, value: Any) -> Path:
+        path = super().checked(source, field, value)
+        if str(path) != "-":
+            check_writable(path)
+        return path
+
+
 @dataclass(frozen=True, slots=True)
 class Number(Anything):
-    """A floating-point number from 0 to `high`; `range` says in words what is allowed."""
+    """A floating-point number; `range` says in words what is allowed."""
 
-    high: float = float("inf")
-    with_zero: bool = True
-    with_high: bool = False
+    allows: Callable[[float], bool] = lambda number: 0 <= number < math.inf
 
     def checked(self, source: str, field: str, value: Any) -> float:
         try:
-            number = float("nan") if isinstance(value, bool) else float(value)
+            number = math.nan if isinstance(value, bool) else float(value)
         except (TypeError, ValueError, OverflowError):
-            number = float("nan")
-        inside = 0 < number < self.high or (self.with_zero and number == 0) or (self.with_high and number == self.high)
-        if not inside:
+            number = math.nan
+        if not self.allows(number):
             raise InputError(source, field, f"{shorten(value)} is not {self.range}")
         return number
 
@@ -119,17 +139,23 @@ class Columns(Anything):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Values, spellings and default of a parameter on the command line."""
+    """Values, spellings and default of a parameter on the command line, the shortest spelling first.
+
+    `options_of` completes what an annotation leaves open.
+    """
 
     values: Any  # what reads a word, `parsed`, and checks a value, `checked`; `range` says what is allowed
     metavar: str = ""  # the value in the help
-    meaning: str = ""  # in a phrase, where the docstring of the command does not describe the parameter
-    flags: tuple[str, ...] = ()  # the spellings on the command line, where they are not the name
+    meaning: str = ""  # in a phrase; that of the docstring of the command goes before
+    flags: tuple[str, ...] = ()  # left open, the name of a keyword-only parameter; empty: it is given by its place
     several: bool = False  # the value is a tuple: of words behind one option, with commas, or by repeating the option
     single: bool = False  # of several names on the command line all but one are refused
-    named: bool = False  # an option on the command line although Python takes it by its place
-    line: Any = ...  # the default on the command line, where it is not the function's
+    default: Any = ...  # on the command line; left open, it is the function's
     hidden: bool = False  # no command line has it
+
+    @property
+    def spelling(self) -> str:
+        return self.flags[-1] if self.flags else self.metavar
 
     def checked(self, name: str, value: Any) -> Any:
         if self.several and type(self.values) is not Anything:
@@ -146,17 +172,16 @@ Instance = Annotated[Any, Option(Anything(), "FILE", "instance file, .json or .j
 Cost = Annotated[str | None, Option(Text(), "COST", "cost by which solutions are judged, of a family with several")]
 Formulation = Annotated[str, Option(Text(), "F", "model of OPT, as `list formulations` names them")]
 Backend = Annotated[str, Option(Text(), "B", "solver, one of those of the formulation")]
-_GAP = Number("a relative gap in [0, 1), 0 included and 1 not", high=1.0)
+_GAP = Number("a relative gap in [0, 1), 0 included and 1 not", lambda number: 0 <= number < 1)
 Gap = Annotated[float, Option(_GAP, "G", "relative gap at which to stop")]
 Count = Annotated[int | None, Option(_COUNT, "N")]
 _EFFORT_MEANING = "units of work; by default 1, with --seconds as many as fit into the time"
 Effort = Annotated[int | None, Option(_COUNT, "N", _EFFORT_MEANING)]
-_SECONDS = Number("a number of seconds above 0", with_zero=False)
+_SECONDS = Number("a number of seconds above 0", lambda number: 0 < number < math.inf)
 Seconds = Annotated[float | None, Option(_SECONDS, "S", "time limit in seconds; the result is marked time-limited")]
 _ISOLATION = "run users' algorithms in a sandbox (Linux), or do not; by default if bubblewrap or Landlock works"
 Isolate = Annotated[bool | None, Option(Switch(), "", _ISOLATION)]
 Workers = Annotated[int | None, Option(_COUNT, "N", "number of processes; by default one per core")]
-Names = Annotated[Any, Option(Text(), "NAME", several=True)]
 Patterns = Annotated[Any, Option(Text(), "PATTERN", "only the cases with these names (* ? [...])", several=True)]
 Groups = Annotated[Any, Option(Text(), "GROUP", "only the cases of these groups", several=True)]
 Axes = Annotated[Any, Option(Text(), "AXIS", "parameters that a sweep varies", several=True)]
@@ -165,11 +190,10 @@ Scale = Annotated[
 ]
 Algorithm = Annotated[Any, Option(Anything("text"), "NAME", flags=ALGORITHM, single=True)]
 Algorithms = Annotated[Any, Option(Anything("text"), "NAME", flags=ALGORITHM, several=True)]
-Folder = Annotated[Any, Option(File(), "DIR")]
-Csv = Annotated[Path | None, Option(File(), "CSV")]
-Certificate = Annotated[Path | None, Option(File(), "CERT")]
-Timeline = Annotated[Path | None, Option(File(), "HTML", flags=("--html", "--timeline"))]
-Hidden = Annotated[Any, Option(Anything(), hidden=True)]
+Output = Annotated[Path | None, Option(NewFile(), "FILE")]
+Timeline = Annotated[Path | None, Option(NewFile(), "HTML", flags=("--html", "--timeline"))]
+_PRIOR = "another day, an instance or its file, from which `prior=yesterday` in an algorithm's name takes constants"
+Prior = Annotated[Any, Option(Anything(), "", _PRIOR, hidden=True)]
 
 # How values of a type are read that says no more, and what stands for one in the help
 _KINDS: Mapping[Any, tuple[Any, str]] = {
@@ -184,14 +208,21 @@ _KINDS: Mapping[Any, tuple[Any, str]] = {
 
 @functools.cache
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:
-    described = {}
+    """The arguments and options of a command by the names of its parameters."""
+    options, meanings = {}, meanings_of(function)
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is not parameter.VAR_KEYWORD:
-            hint = parameter.annotation
-            if isinstance(hint, str):  # not by `get_type_hints`: what is returned is imported for type checkers alone
-                hint = eval(hint, inspect.unwrap(function).__globals__)
-            described[name] = _option_of(hint, parameter)
-    return described
+        if parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        hint = parameter.annotation
+        if isinstance(hint, str):  # not by `get_type_hints`: what is returned is imported for type checkers alone
+            hint = eval(hint, inspect.unwrap(function).__globals__)
+        option = _option_of(hint, parameter)
+        flags = option.flags
+        if not flags and parameter.kind is parameter.KEYWORD_ONLY:
+            flags = (f"--{name.replace('_', '-')}",)
+        default = parameter.default if option.default is ... else option.default
+        options[name] = replace(option, flags=flags, meaning=meanings.get(name, option.meaning), default=default)
+    return options
 
 
 def _option_of(hint: Any, parameter: inspect.Parameter) -> Option:
@@ -237,26 +268,22 @@ def command(
     busy: str = "",  # the first progress line; empty for commands that end at once
     *,
     json: bool = True,
-    keeps: bool | None = None,  # what is finished, when it is interrupted; None: with ``--out``
-) -> Callable[[Callable[_P, Outcome[_R]]], Callable[_P, _R]]:
-    """Make a command of a function: called from Python, it returns the `result` of its outcome."""
+    keeps: Callable[[Any], bool] = lambda values: False,  # what is finished, when it is interrupted: by the arguments
+) -> Callable[[Callable[_P, Steps[_R]]], Callable[_P, _R]]:
+    """Make a command of its steps: called from Python, it checks its arguments and returns the outcome's `result`."""
 
-    def decorate(function: Callable[_P, Outcome[_R]]) -> Callable[_P, _R]:
-        def outcome(*given: Any, **named: Any) -> Outcome[_R]:
-            bound = _bind(function, given, named)
-            return function(*bound.args, **bound.kwargs)
-
+    def decorate(function: Callable[_P, Steps[_R]]) -> Callable[_P, _R]:
         @functools.wraps(function)
         def call(*given: _P.args, **named: _P.kwargs) -> _R:
-            made = outcome(*given, **named)
-            for _ in made.files() or ():
-                pass
-            return made.result()
+            bound = _bind(function, given, named)
+            steps = perform(function(*bound.args, **bound.kwargs), shows=False)
+            (outcome,) = [step for step in steps if isinstance(step, Outcome)]
+            return outcome.result()
 
         signature = inspect.signature(function)
-        returned = str(signature.return_annotation).removeprefix("Outcome[").removesuffix("]")
+        returned = str(signature.return_annotation).removeprefix("Steps[").removesuffix("]")
         signature = signature.replace(return_annotation=returned)
-        vars(call).update(outcome=outcome, busy=busy, json=json, keeps=keeps, __signature__=signature)
+        vars(call).update(steps=function, busy=busy, json=json, keeps=keeps, __signature__=signature)
         call.__doc__ = _completed(function)
         return call
 
@@ -274,7 +301,7 @@ def _bind(function: Callable[..., Any], given: Any, named: Any) -> inspect.Bound
     for name, option in options_of(function).items():
         value = bound.arguments.get(name)
         if value is not None and value is not signature.parameters[name].default:
-            bound.arguments[name] = option.checked(name.rstrip("_"), value)
+            bound.arguments[name] = option.checked(name, value)
     return bound
 
 

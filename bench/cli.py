@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import os
 import re
@@ -13,13 +12,12 @@ import textwrap
 import threading
 import traceback
 from collections.abc import Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ratiobench import __version__
-from ratiobench.bench.arguments import NEEDED, Choice, Option, Switch, as_phrase, meanings_of, options_of, split_names
+from ratiobench.bench.arguments import NEEDED, Choice, Switch, as_phrase, meanings_of, options_of, perform, split_names
 from ratiobench.bench.running.heartbeat import Heartbeat
 from ratiobench.instances.io.errors import (
     DEBUG,
@@ -65,25 +63,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         here = os.getcwd()
     except FileNotFoundError:
-        print(f"{NAME}: the current folder is no longer there", file=sys.stderr)
-        return 2
+        return _complain(False, "the current folder is no longer there", 2)
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)  # algorithms by import path, also for the installed command
     words = sys.argv[1:] if arguments is None else arguments
+    debug, kept, at_sigterm, before = False, "", None, dict(os.environ)
     try:
         if not words:
             print(help_text())
             return 0
         _, function, values = parse(words)
-    except InputError as error:  # of a family from elsewhere
-        return _complain(False, str(error), 2)
-    debug, is_json, keeps = values.pop("debug"), values.pop("json", False), function.keeps
-    before = dict(os.environ)
-    keeps_out = values.get("out") is not None if keeps is None else keeps
-    at_sigterm = _end_on_sigterm(debug, KEPT * bool(keeps))
-    if debug:
-        os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
-    try:
+        debug, is_json = values.pop("debug"), values.pop("json", False)
+        kept = KEPT * function.keeps(values)
+        at_sigterm = _end_on_sigterm(debug, kept)
+        if debug:
+            os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
         with Heartbeat("" if is_json or values.get("quiet", False) else function.busy):
             status = _perform(function, values, is_json)
         sys.stdout.flush()
@@ -93,11 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        return _complain(debug, f"interrupted{KEPT * keeps_out}", 130)
-    except InputError as error:
-        return _complain(debug, str(error), 2)
-    except CommandError as error:
-        return _complain(debug, str(error), 1)
+        return _complain(debug, f"interrupted{kept}", 130)
+    except (InputError, CommandError) as error:
+        return _complain(debug, str(error), 2 if isinstance(error, InputError) else 1)
     except Exception as error:
         from ratiobench.bench.storage.payload import format_error
 
@@ -110,22 +102,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _perform(function: Any, values: dict[str, Any], is_json: bool) -> int:
-    """Print the result before files are written, so that it is not lost if that fails."""
-    outcome = function.outcome(**values)
-    if is_json:
-        if outcome.document is None:
-            raise InputError("--json", "", "what these options print is no JSON document")
-        print(json.dumps(outcome.document(), indent=1, allow_nan=False))
-    else:
-        for line in outcome.lines:
-            print(line, flush=True)
-    sys.stdout.flush()
-    for line in outcome.files() or ():
-        if not is_json:
-            print(line)
-    sys.stdout.flush()
-    for line in outcome.more(is_json):
-        print(line, file=sys.stderr if is_json else sys.stdout)
+    for step in perform(function.steps(**values), shows=not is_json):
+        if isinstance(step, str):
+            if not is_json:
+                print(step, flush=True)
+            continue
+        outcome = step
+        if is_json:
+            if outcome.document is None:
+                raise InputError("--json", "", "what these options print is no JSON document")
+            print(json.dumps(outcome.document(), indent=1, allow_nan=False), flush=True)
     return int(outcome.status())
 
 
@@ -176,7 +162,7 @@ def list_commands() -> dict[str, str]:
 
 
 def parse(words: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
-    """The name of a command, its function, and the values of its arguments; ends the program for help and errors."""
+    """The name of a command, its function, and the values of its arguments; ends the program for help."""
     debug = list(words[:1]) == ["--debug"]
     rest = list(words[debug:])
     if rest[:1] == ["--version"]:
@@ -195,13 +181,15 @@ def parse(words: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
         if name not in known:
             missing = len(rest) < count or rest[0].startswith("-")
             problem = f"the following arguments are required: {'PART' if parts else 'COMMAND'}"
-            _refuse(NAME, problem if missing else explain_unknown_name(rest[count - 1], known))
+            raise InputError("", "", problem if missing else explain_unknown_name(rest[count - 1], known))
     function = find_command(name)
-    values = vars(make_parser(name, function).parse_args(rest[count:]))
+    values = make_parser(name, function).parse_words(rest[count:])
     values["debug"] |= debug
     for key, option in options_of(function).items():
-        if isinstance(values.get(key), str):
-            values[key] = option.values.parsed(values[key])
+        if (value := values.get(key)) is not option.default and value is not None:
+            (value,) = value if option.single else (value,)
+            value = option.values.parsed(value) if isinstance(value, str) else value
+            values[key] = option.checked(option.spelling, value)
     return name, function, values
 
 
@@ -218,38 +206,26 @@ def help_text(parts: Sequence[str] = ()) -> str:
     return "\n".join([*lines, "", f"`{NAME}{group} {'PART' if parts else 'COMMAND'} --help` has the options of one."])
 
 
-def _refuse(program: str, problem: str) -> NoReturn:
-    print(f"{program}: {make_printable(problem, LONGEST)}", file=sys.stderr)
-    sys.exit(2)
-
-
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, status 2, and name what is spelt almost so."""
+    """A parser whose errors are one line and name what is spelt almost so."""
 
     words: Sequence[str] = ()
     takes_last: str = ""  # The argument that may be the last of the words behind an option that takes several
     last_list: tuple[str, int] = ("", 0)  # The option that last took several words, and how many words those were
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As ever, with the words kept for messages, and with an argument behind the words of an option."""
-        self.words = list(args)
-        values, rest = super().parse_known_args(args, namespace)
-        if self.takes_last and not hasattr(values, self.takes_last):
-            action = next(each for each in self._actions if each.dest == self.takes_last)
+    def parse_words(self, words: Sequence[str]) -> dict[str, Any]:
+        self.words = words
+        values = vars(self.parse_args(words))
+        if self.takes_last and values[self.takes_last] is NEEDED:
             name, count = self.last_list
-            if count < 2 or rest:
-                self.error(f"the following arguments are required: {action.metavar}")
-            *others, last = getattr(values, name)
-            setattr(values, name, others)
-            setattr(values, self.takes_last, last)
-        return values, rest
+            if count < 2:
+                place = next(each for each in self._actions if each.dest == self.takes_last)
+                self.error(f"the following arguments are required: {place.metavar}")
+            values[self.takes_last] = values[name].pop()
+        return values
 
     def error(self, message: str) -> NoReturn:
-        _refuse(self.prog, message + self._misspelt())
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            raise argparse.ArgumentError(action, explain_unknown_name(str(value), map(str, action.choices)))
+        raise InputError(self.prog.removeprefix(f"{NAME} "), "", message + self._misspelt())
 
     def _misspelt(self) -> str:
         """Suggest the option that was probably meant by the first one that does not exist."""
@@ -263,100 +239,61 @@ class Parser(argparse.ArgumentParser):
         return ""
 
 
-class _Several(argparse.Action):
+class _Names(argparse.Action):
+    """The names behind all uses of an option; `const`: it is to be one."""
+
     def __call__(self, parser: Any, options: Any, values: Any, option: Any = None) -> None:
         words = values if isinstance(values, list) else [values]
         names = [name for word in words for name in split_names(word)]
         if not names:
             raise argparse.ArgumentError(self, "none is named")
-        setattr(options, self.dest, [*getattr(options, self.dest, ()), *names])
+        earlier = getattr(options, self.dest)
+        names = [*(earlier if isinstance(earlier, list) else ()), *names]
+        if self.const and len(names) > 1:
+            shown = ", ".join(map(shorten, names[:3]))
+            raise argparse.ArgumentError(self, f"this command takes one algorithm; {len(names)} are named: {shown}")
+        setattr(options, self.dest, names)
         parser.last_list = (self.dest, len(words))
 
 
-class _Single(argparse.Action):
-    def __call__(self, parser: Any, options: Any, value: Any, option: Any = None) -> None:
-        names = [*filter(None, [getattr(options, self.dest, "")]), *split_names(value)]
-        if not names:
-            raise argparse.ArgumentError(self, "none is named")
-        if len(names) > 1:
-            shown = ", ".join(map(shorten, names[:3]))
-            raise argparse.ArgumentError(self, f"this command takes one algorithm; {len(names)} are named: {shown}")
-        setattr(options, self.dest, names[0])
-
-
 def make_parser(name: str, function: Any) -> Parser:
-    meanings, parameters = meanings_of(function), inspect.signature(function).parameters
-    parser = Parser(prog=f"{NAME} {name}", description=meanings[""])
+    options = {key: option for key, option in options_of(function).items() if not option.hidden}
+    parser = Parser(prog=f"{NAME} {name}", description=meanings_of(function)[""])
     parser.add_argument("--debug", action="store_true", help="show the traceback of a failure")
-    described = {key: each for key, each in options_of(function).items() if not each.hidden}
-    places = {key for key in described if is_argument(parameters[key], described[key])}
-    rest = any(described[key].several for key in places)
-    for key, option in described.items():
-        default = parameters[key].default if option.line is ... else option.line
-        if key not in places:
-            _add_option(parser, key, option, meanings[key], default, rest)
-            continue
-        needed = default is NEEDED
-        about: dict[str, Any] = {"nargs": "*"} if option.several else {} if needed else {"nargs": "?"}
-        if isinstance(option.values, Choice):
-            about["choices"] = option.values.options
+    takes_several = any(option.several for option in options.values())
+    # If names may stand behind the command themselves, the next word behind an option is one of them.
+    rest = any(option.several and not option.flags for option in options.values())
+    for key, option in options.items():
+        needed, is_choice = option.default is NEEDED, isinstance(option.values, Choice) and not option.several
+        about: dict[str, Any] = {"help": option.meaning, "default": option.default}
+        if isinstance(option.values, Switch) and option.default is None:
+            # a switch without a default of its own has a spelling for off, too
+            about["action"] = argparse.BooleanOptionalAction
+        elif isinstance(option.values, Switch):
+            about |= {"action": "store_true", "default": False}
         else:
-            about["metavar"] = option.metavar
-        if needed and not rest and any(each.several for each in described.values()):
-            about["nargs"], parser.takes_last = "?", key
-        about["default"] = () if option.several else argparse.SUPPRESS
-        parser.add_argument(key, help=meanings[key], **about)
+            about["metavar"] = f"{{{','.join(option.values.options)}}}" if is_choice else option.metavar
+        if not option.flags:
+            about["nargs"] = None if needed else "?"
+            if option.several:
+                about |= {"nargs": "*", "default": ()}
+            elif needed and takes_several and not rest:
+                about["nargs"], parser.takes_last = "?", key
+            parser.add_argument(key, **about)
+            continue
+        if option.several:
+            about["help"] += "; several: " + ("A,B" if rest else "A B, A,B") + " or the option again"
+            about["nargs"] = None if rest else "+"
+        if option.several or option.single:
+            about |= {"action": _Names, "const": option.single}
+        about["help"] += default_text(option.default) and f" (default: {default_text(option.default)})"
+        parser.add_argument(*option.flags, dest=key, required=needed, **about)
     if function.json:
         parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     return parser
-
-
-def is_argument(parameter: inspect.Parameter, option: Option) -> bool:
-    """Whether a parameter is given by its place on the command line, too."""
-    return parameter.kind is not parameter.KEYWORD_ONLY and not (option.named or option.flags)
-
-
-def flags_of(key: str, option: Option) -> tuple[str, ...]:
-    """The spellings of an option, the shortest first."""
-    return option.flags or (f"--{key.rstrip('_').replace('_', '-')}",)
-
-
-def _add_option(parser: Parser, key: str, option: Option, meaning: str, default: Any, rest: bool) -> None:
-    flags, needed = flags_of(key, option), default is NEEDED
-    about: dict[str, Any] = {
-        "dest": key,
-        "help": meaning,
-        "default": argparse.SUPPRESS if option.line is ... else default,
-    }
-    if isinstance(option.values, Switch):
-        if default is None:  # a switch without a default of its own has a spelling for off, too
-            parser.add_argument(*flags, action=argparse.BooleanOptionalAction, **about)
-        else:
-            parser.add_argument(*flags, action="store_true", **about | {"default": False})
-        return
-    about["required"] = needed
-    if option.several:
-        about["help"] += "; several: " + ("A,B" if rest else "A B, A,B") + " or the option again"
-        # If names may stand behind the command themselves, the next word is one of them.
-        about |= {"action": _Several} if rest else {"action": _Several, "nargs": "+"}
-    elif option.single:
-        about["action"] = _Single
-    elif isinstance(option.values, Choice):
-        about["choices"] = option.values.options
-    else:
-        about["type"] = partial(_read_word, option)
-    about["help"] += default_text(default) and f" (default: {default_text(default)})"
-    parser.add_argument(*flags, **about | ({} if "choices" in about else {"metavar": option.metavar}))
 
 
 def default_text(default: Any) -> str:
     if default in (NEEDED, None, "", ()) or isinstance(default, bool):
         return ""
     return f"{default:g}" if isinstance(default, float) else str(default)
-
-
-def _read_word(option: Option, text: str) -> Any:
-    try:
-        return option.values.checked("", "", option.values.parsed(text))
-    except InputError as error:
-        raise argparse.ArgumentTypeError(error.problem) from None

@@ -7,7 +7,7 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import zip_longest
 from pathlib import Path
@@ -208,31 +208,19 @@ def money_text(dollars: Exact, *, up: bool | None = None) -> str:
     size = abs(amount)
     if not size:
         return "$0"
-    up_in_size = up if up is None or amount > 0 else not up
-    sign = "-" if amount < 0 else ""
-    if size >= 1:
-        whole, _, places = _rounded(size, 2, up_in_size).partition(".")
-        return f"{sign}${int(whole):,}.{places:0<2}"
-    if size >= Fraction(1, 1000):
-        digits = _digits(100 * size)
-        whole, _, places = _rounded(100 * size, digits, up_in_size).partition(".")
-        return f"{sign}{whole}.{places:0<{digits}} c"
-    micro = 10**6 * size
-    return f"{sign}{_rounded(micro, _digits(micro), up_in_size)} µ$"
-
-
-def _rounded(size: Fraction, digits: int, up: bool | None) -> str:
-    """A figure of at least 0, rounded up, down, or to the nearest, halves up."""
-    near = size + Fraction(1, 2 * 10**digits) if up is None else size
-    return ratios.format_decimal(near, digits, up=up is True)
-
-
-def _digits(size: Fraction) -> int:
-    """Decimals of a figure between 0 and 100 with three digits in all."""
-    digits, edge = 1, Fraction(10)
-    while size < edge and digits < 15:
-        digits, edge = digits + 1, edge / 10
-    return digits
+    sign, unit, digits = "-" * (amount < 0), "", 2
+    if size < 1:
+        unit, size = (" c", 100 * size) if size >= Fraction(1, 1000) else (" µ$", 10**6 * size)
+        digits, edge = 1, Fraction(10)  # three digits in all
+        while size < edge and digits < 15:
+            digits, edge = digits + 1, edge / 10
+    if up is None:  # halves up
+        size, up = size + Fraction(1, 2 * 10**digits), amount < 0
+    whole, _, places = ratios.format_decimal(size, digits, up=up is (amount > 0)).partition(".")
+    text = f"{int(whole):,}.{places:0<{digits}}"
+    if unit == " µ$":
+        text = text.rstrip("0").rstrip(".")
+    return f"{sign}{text}{unit}" if unit else f"{sign}${text}"
 
 
 def value_text(value: Exact, family: Family, *, up: bool | None = None) -> str:
@@ -268,25 +256,25 @@ def sentence_text(sentence: Sentence) -> str:
 
 
 def crosscheck_lines(crosscheck: CrossCheck) -> list[dict[str, str]]:
-    lines = []
-    for row, why in zip(crosscheck.rows, crosscheck.differs, strict=True):
-        answer = row.answer
-        lines.append(
-            {
-                "Formulation": answer.formulation,
-                "Solver": f"{answer.backend} {answer.solver}".strip(),
-                "columns": f"{answer.columns:,}" if answer.columns else "-",
-                "rows": f"{answer.rows:,}" if answer.rows else "-",
-                "build s": f"{answer.build_seconds:.2f}",
-                "solve s": f"{answer.solve_seconds:.2f}",
-                "Status": answer.status.value,
-                "bound": "-" if answer.bound is None else solver_number(answer.bound),
-                "value": "-" if answer.value is None else solver_number(answer.value),
-                "verified": "-" if answer.verified is None else ratios.format_truncated(answer.verified),
-                "Verdict": "differs" if why else "agrees" if answer.answered else "no answer",
-            }
-        )
-    return lines
+    def text(value: Any, show: Callable[[Any], str]) -> str:
+        return "-" if value is None else show(value)
+
+    return [
+        {
+            "Formulation": row.answer.formulation,
+            "Solver": f"{row.answer.backend} {row.answer.solver}".strip(),
+            "columns": text(row.answer.columns or None, "{:,}".format),
+            "rows": text(row.answer.rows or None, "{:,}".format),
+            "build s": f"{row.answer.build_seconds:.2f}",
+            "solve s": f"{row.answer.solve_seconds:.2f}",
+            "Status": row.answer.status.value,
+            "bound": text(row.answer.bound, solver_number),
+            "value": text(row.answer.value, solver_number),
+            "verified": text(row.answer.verified, ratios.format_truncated),
+            "Verdict": "differs" if why else "agrees" if row.answer.answered else "no answer",
+        }
+        for row, why in zip(crosscheck.rows, crosscheck.differs, strict=True)
+    ]
 
 
 def solver_lines(crosscheck: CrossCheck, unit: str) -> list[str]:
@@ -309,10 +297,3 @@ def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
         f"P as printed, built with PuLP: {named} agree on {agree} of {len(solvers)} cases, and with the interval on OPT"
     )
     return f"{text}; on {proved} both end as optimal."
-
-
-def crosscheck_interval(crosscheck: CrossCheck) -> str:
-    if crosscheck.lower is None or crosscheck.upper is None:
-        return "no interval on OPT"
-    ends = ratios.ends_text(crosscheck.lower, crosscheck.upper)
-    return f"OPT {'=' if crosscheck.lower == crosscheck.upper else 'in'} {ends}"

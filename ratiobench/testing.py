@@ -18,7 +18,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.bench.commands.shared import read_given
+from ratiobench.bench.commands.shared import read_given, user_context
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SolveSettings
@@ -26,7 +26,7 @@ from ratiobench.bench.lora.theory.terms import alpha, bbar, beta, rho, theorem5_
 from ratiobench.formulations.report import Exact, SolveReport
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.run_context import RunContext, run_context
+from ratiobench.online.run_context import run_context
 from ratiobench.online.user_algorithm import name_algorithms
 
 __all__ = ["alpha", "assert_bound", "assert_valid", "bbar", "beta", "rho", "theorem5_bound"]
@@ -99,16 +99,15 @@ def assert_bound(
     family, chosen = read_given(instance)
     reference = family.solve(chosen, SolveSettings())
     (name,), handed = name_algorithms([algorithm], family.secret_types())
-    context = RunContext(isolate=family.choose_isolation(isolate), own=handed)
-    with run_context(context):  # checks may run it again
+    with run_context(user_context(family, isolate, handed, instance)):  # checks may run it again
         run = assert_valid(family.run(chosen, name))
-        checks = family.audit(chosen, run, reference, [claim]) if isinstance(claim, str) else []
-    if isinstance(claim, str):
-        (check,) = checks
-        if check.reason.startswith(ANOTHER):
-            raise InputError("claim", claim, f"says nothing about this run: {check.reason}")
-    else:
-        check = _at_most(family.sense, run.welfare, reference, Fraction(claim(chosen) if callable(claim) else claim))
+        if isinstance(claim, str):
+            (check,) = family.audit(chosen, run, reference, [claim])
+        else:
+            most = Fraction(claim(chosen) if callable(claim) else claim)
+            check = _at_most(family.sense, run.welfare, reference, most)
+    if check.reason.startswith(ANOTHER):
+        raise InputError("claim", str(claim), f"says nothing about this run: {check.reason}")
     if check.status in (Verdict.HOLDS, Verdict.NOT_APPLICABLE):
         return check.status
     sides = "" if check.left is None else f": {check.left} <= {check.right}"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.arguments import Isolate, Outcome, command
+from ratiobench.bench.arguments import Isolate, Outcome, Output, Steps, command
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.files import check_writable, write_text
+from ratiobench.instances.io.files import write_text
 
 if TYPE_CHECKING:
     from ratiobench.bench.cluster.backtest import Backtest
@@ -41,11 +40,11 @@ def import_logs(
     logs: tuple[str, ...],
     *,
     cluster: Path,
-    out: Path | None = None,
+    out: Output = None,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     skip_bad: bool = False,
-) -> Outcome[Imported]:
+) -> Steps[Imported]:
     """Make one instance of an operator's logs, and report what became of their jobs.
 
     Parameters
@@ -72,15 +71,13 @@ def import_logs(
         raise InputError("import", "", "the following arguments are required: LOG")
     if out is not None and os.path.lexists(out):
         raise InputError(str(out), "", "is there already; an import writes a new file")
-    if out is not None:
-        check_writable(out)
     name = "log" if out is None else out.name.partition(".")[0] or "log"
     made = Imported(*readers.import_logs(logs, str(cluster), format or "", columns, skip_bad, name), out)
     if out is not None:
         write(made.instance, out)
-    file = f"instance: {out}" if out else "nothing was written (--out FILE writes the instance)"
-    document = made.report.summary() | {"file": None if out is None else str(out)}
-    return Outcome(lambda: made, [str(made.report), file], lambda: document)
+    yield Outcome(lambda: made, lambda: made.report.summary() | {"file": None if out is None else str(out)})
+    yield str(made.report)
+    yield f"instance: {out}" if out else "nothing was written (--out FILE writes the instance)"
 
 
 @command("replaying the log")
@@ -92,8 +89,8 @@ def backtest(
     what_if: tuple[str, ...] = (),
     seconds: float = 20.0,
     isolate: Isolate = None,
-    out: Path | None = None,
-) -> Outcome[Backtested]:
+    out: Output = None,
+) -> Steps[Backtested]:
     """Replay a log under many policies, against OPT, and recommend one.
 
     Parameters
@@ -133,8 +130,6 @@ def backtest(
     from ratiobench.online.cluster.algorithms import DEFAULTS
     from ratiobench.online.run_context import RunContext, run_context
 
-    if out is not None:
-        check_writable(out)
     instance = file if isinstance(file, Instance) else read(file)
     if not len(instance.jobs):
         raise InputError(instance.name, "jobs", "there are none")
@@ -145,8 +140,10 @@ def backtest(
         result = run_backtest(instance, policies or DEFAULTS, today, changes, seconds)
     if out is not None:
         write_text(out, render_page(result))
-    lines, page = _backtest_lines(result), [] if out is None else [f"page: {out}"]
-    return Outcome(lambda: Backtested(result, out), chain(lines, page), lambda: dict(msgspec.to_builtins(result)))
+    yield Outcome(lambda: Backtested(result, out), lambda: dict(msgspec.to_builtins(result)))
+    yield from _backtest_lines(result)
+    if out is not None:
+        yield f"page: {out}"
 
 
 def _backtest_lines(result: Backtest) -> Iterator[str]:

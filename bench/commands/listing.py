@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ratiobench.bench.arguments import Choice, Option, Outcome, Text, command
+from ratiobench.bench.arguments import Choice, Option, Outcome, Steps, Text, command
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.formulations import backends
@@ -37,9 +37,9 @@ _KINDS: Mapping[str, Callable[[Family], Iterable[tuple[str, str]]]] = {
 
 @command()
 def list_names(
-    what: Annotated[str, Option(Choice(tuple(_KINDS)))],
+    what: Annotated[str, Option(Choice(tuple(_KINDS)), "WHAT")],
     names: Annotated[Any, Option(Text(), "NAME", several=True)] = (),
-) -> Outcome[list[dict[str, Any]]]:
+) -> Steps[list[dict[str, Any]]]:
     """List suites, algorithms, claims, recipes, ...
 
     Parameters
@@ -50,13 +50,8 @@ def list_names(
     """
     entries = {family: list(_KINDS[what](family)) for family in families().values()}
     for name in names:
-        require_known(
-            name,
-            sorted({known for pairs in entries.values() for known, _ in pairs}),
-            f"list {what}",
-            "",
-            f"list {what}",
-        )
+        known = sorted({known for pairs in entries.values() for known, _ in pairs})
+        require_known(name, known, f"list {what}", "", f"list {what}")
     rows = [
         {"family": family.name, "name": name, "summary": summary}
         | ({"keys": [key.row() for key in family.recipes()[name].keys]} if what == "recipes" else {})
@@ -65,7 +60,8 @@ def list_names(
         for name, summary in pairs
         if name in names or not names
     ]
-    return Outcome(lambda: rows, _lines(what, rows, bool(names)), lambda: rows)
+    yield Outcome(lambda: rows, lambda: rows)
+    yield from _lines(what, rows, bool(names))
 
 
 def _lines(what: str, rows: Sequence[dict[str, Any]], is_named: bool) -> Iterator[str]:
@@ -82,10 +78,10 @@ def _lines(what: str, rows: Sequence[dict[str, Any]], is_named: bool) -> Iterato
         yield "`list algorithms NAME` explains the options of one."
 
 
-# The columns of the keys of a recipe, and of the options of an algorithm, by headings
-_COLUMNS: Mapping[str, Mapping[str, str]] = {
-    "keys": {"name": "key", "unit": "unit", "range": "range", "default": "default", "meaning": "meaning"},
-    "options": {"name": "option", "values": "values", "default": "default", "meaning": "meaning"},
+# The columns of the keys of a recipe, and of the options of an algorithm; the heading of names is what they name
+_COLUMNS = {
+    "keys": ("name", "unit", "range", "default", "meaning"),
+    "options": ("name", "values", "default", "meaning"),
 }
 
 
@@ -97,8 +93,8 @@ def _detail_lines(entry: Mapping[str, Any], details: str) -> Iterator[str]:
     yield f"  {entry['name']}: {re.split(_OPTION, entry['summary'])[0] if has_options else entry['summary']}"
     if not rows:
         return
-    rows = [_COLUMNS[details], *rows]
     *columns, last = _COLUMNS[details]
+    rows = [{name: name for name in (*columns, last)} | {"name": details.removesuffix("s")}, *rows]
     widths = {column: min(34, max(len(row[column]) for row in rows)) for column in columns}
     for row in rows:
         cells = [row[column].ljust(width) for column, width in widths.items()]

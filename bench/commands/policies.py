@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ratiobench.bench import arguments as arg
-from ratiobench.bench.arguments import Outcome, command
+from ratiobench.bench.arguments import Outcome, Steps, command
 from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.evaluation.cases import STAGES, default_family, find_family
 from ratiobench.bench.evaluation.check_algorithm import REQUIREMENTS, AlgorithmCheck
@@ -18,6 +18,7 @@ from ratiobench.bench.evaluation.evaluate import evaluate_policy
 from ratiobench.bench.evaluation.result import Evaluation, EvaluationSettings, percent, table_rows
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import read_set, set_of
+from ratiobench.bench.show import align_columns
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.policy_file import is_policy_file
 from ratiobench.online.remarks import isolation_text
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ratiobench.bench.family.contract import Family
 
 Seed = Annotated[int, arg.Option(arg.Integer(0, 2**31), "S")]
-Tiny = Annotated[int, arg.Option(arg.Integer(1, 1000), "N")]
+Tiny = Annotated[int, arg.Option(arg.Integer(1, 1000), "N", "number of tiny instances")]
 
 
 @command("evaluating")
@@ -42,10 +43,10 @@ def evaluate(
     stage: Annotated[Any, arg.Option(arg.Choice(STAGES), "STAGE", several=True)] = (),
     only: arg.Patterns = (),
     last: Annotated[str | None, arg.Option(arg.Choice(STAGES), "STAGE")] = None,
-    threshold: Annotated[float, arg.Option(arg.Number("a number in 0..1", high=1.0, with_high=True), "X")] = 0.3,
+    threshold: Annotated[float, arg.Option(arg.Number("a number in 0..1", lambda share: 0 <= share <= 1), "X")] = 0.3,
     budget: Annotated[Any, arg.Option(arg.Duration(), "T")] = 60,
     isolate: arg.Isolate = None,
-) -> Outcome[Evaluation]:
+) -> Steps[Evaluation]:
     """Evaluate a policy on graded instances: share of OPT, arrivals on which it loses.
 
     Parameters
@@ -54,7 +55,6 @@ def evaluate(
     family : family of the policy; by default that of the shipped algorithm, or the first of the standard set.
     set : standard set of the larger instances, or its manifest; by default the family's first one.
     seed : seed of the tiny instances; another one than 1 also draws the larger ones anew, like those of the set.
-    tiny : number of tiny instances.
     stage : run only these stages; by default all.
     only : run only the instances with these names (* ? [...]).
     last : end after this stage; instances of later ones count as 0; by default the last one.
@@ -89,7 +89,8 @@ def evaluate(
     )
     owner = _family_of(policy, family)
     evaluation = evaluate_policy(policy, owner, set_of(owner.name) if set is None else read_set(set), settings)
-    return Outcome(lambda: evaluation, _evaluation_lines(evaluation), evaluation.document)
+    yield Outcome(lambda: evaluation, evaluation.document)
+    yield from _evaluation_lines(evaluation)
 
 
 def _family_of(policy: str, name: str | None) -> Family:
@@ -104,8 +105,6 @@ def _family_of(policy: str, name: str | None) -> Family:
 
 
 def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
-    from ratiobench.bench.show import align_columns
-
     verdict = "valid" if evaluation.valid else "NOT VALID"
     isolated = "shipped" if evaluation.isolation is None else isolation_text(evaluation.isolation)
     score = f"score {evaluation.combined_score:.4f}, {verdict} ({evaluation.family.name}, {isolated})"
@@ -132,25 +131,16 @@ def check_algorithm(
     family: str | None = None,
     tiny: Tiny = 4,
     seed: Seed = 1,
-) -> Outcome[AlgorithmCheck]:
+) -> Steps[AlgorithmCheck]:
     """Check a user's algorithm: determinism, prefix property, options, limits, isolation.
 
     Parameters
     ----------
     algorithm : mine.py:Class, or an import path package.module:Class.
     family : the family on whose instances the algorithm is run; by default the first of the standard set.
-    tiny : number of tiny instances.
     seed : seed of the tiny instances.
     """
     checked = check_requirements(algorithm, find_family(family), tiny, seed)
-
-    def lines() -> Iterator[str]:
-        for each in checked.requirements:
-            detail = f" ({each.detail})" if each.detail else ""
-            yield f"{each.state.ljust(11)}  {each.name.ljust(11)}  {REQUIREMENTS[each.name]}{detail}"
-        failed = [each.name for each in checked.requirements if each.state == "failed"]
-        yield f"{checked.algorithm}: " + (f"not ready: {', '.join(failed)}" if failed else "ready")
-
     document = {
         "algorithm": checked.algorithm,
         "family": checked.family.name,
@@ -158,7 +148,12 @@ def check_algorithm(
         "ready": checked.ready,
         "requirements": [asdict(each) | {"detail": each.detail or None} for each in checked.requirements],
     }
-    return Outcome(lambda: checked, lines(), lambda: document, status=lambda: int(not checked.ready))
+    yield Outcome(lambda: checked, lambda: document, lambda: int(not checked.ready))
+    for each in checked.requirements:
+        detail = f" ({each.detail})" if each.detail else ""
+        yield f"{each.state.ljust(11)}  {each.name.ljust(11)}  {REQUIREMENTS[each.name]}{detail}"
+    failed = [each.name for each in checked.requirements if each.state == "failed"]
+    yield f"{checked.algorithm}: " + (f"not ready: {', '.join(failed)}" if failed else "ready")
 
 
 def play(instances: Iterable[Any], policy: object, *, trusted: bool = True) -> pd.DataFrame:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ratiobench.bench import arguments as arg
-from ratiobench.bench.arguments import Outcome, command
-from ratiobench.bench.commands.shared import require_writable
+from ratiobench.bench.arguments import Outcome, Steps, command
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import REPEATS
 from ratiobench.bench.running.heartbeat import set_current
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
     from ratiobench.bench.report.notebook import Results
 
 
-@command("getting ready", keeps=True)
+@command("getting ready", keeps=lambda values: True)
 def run(
     suite: Annotated[Any, arg.Option(arg.Anything("text"), "SUITE")],
     algorithms: arg.Algorithms = (),
-    out: Annotated[Any, arg.Option(arg.File(), "DIR", named=True)] = None,
+    out: Annotated[Any, arg.Option(arg.File(), "DIR", flags=("--out",))] = None,
     *,
     only: arg.Patterns = (),
     tier: arg.Groups = (),
@@ -50,7 +49,7 @@ def run(
     fresh: bool = False,
     retry_failed: bool = False,
     quiet: bool = True,
-) -> Outcome[Results]:
+) -> Steps[Results]:
     """Run a suite or resume it, and write the report.
 
     Workers are processes of their own that run nothing of the caller's script, so it needs no main guard.
@@ -108,7 +107,7 @@ def run(
     )  # fmt: skip
     spent = run_suite(family, found, options, _import_report_early)
     set_current("writing the tables and the page")
-    return _report(folder, spent)
+    yield from _report(folder, spent)
 
 
 @contextlib.contextmanager
@@ -145,7 +144,7 @@ def _import_report_early() -> None:
 
 def _report(
     folder: Path, spent: Mapping[str, float], figures: Path | None = None, labels: dict[str, str] | None = None
-) -> Outcome[Results]:
+) -> Steps[Results]:
     failed = []
 
     def write(show: Callable[[str], None]) -> None:
@@ -155,17 +154,10 @@ def _report(
 
         failed.append(write_report(folder, spent, figures, show, labels))
 
-    def lines() -> Iterator[str]:
-        texts: list[str] = []
-        try:
-            write(texts.append)
-        finally:  # also if a file cannot be written
-            yield from texts
-
     def document() -> dict[str, Any]:
+        write(lambda text: None)
         from ratiobench.bench.report.write import results_document
 
-        write(lambda text: None)
         return results_document(folder)
 
     def result() -> Results:
@@ -173,7 +165,8 @@ def _report(
 
         return results(folder)
 
-    return Outcome(result, lines(), document, status=lambda: int(any(failed)))
+    if (yield Outcome(result, document, lambda: int(any(failed)))):
+        write(print)
 
 
 @command("reading results and drawing")
@@ -183,7 +176,7 @@ def report(
     figures: Annotated[Path | None, arg.Option(arg.File(), "FOLDER")] = None,
     label: Annotated[Any, arg.Option(arg.Text(), "NAME=LABEL", several=True)] = (),
     quiet: bool = True,
-) -> Outcome[Results]:
+) -> Steps[Results]:
     """Write tables, CSV files, the page and figures from the results in a folder.
 
     Parameters
@@ -199,7 +192,7 @@ def report(
         if not name or not text:
             raise InputError("--label", "", f"{shorten(pair)} is not NAME=LABEL")
         labels[name] = text
-    return _report(folder, {}, figures, labels)
+    yield from _report(folder, {}, figures, labels)
 
 
 @command("reading results")
@@ -208,8 +201,8 @@ def compare(
     b: Annotated[Path, arg.Option(arg.File(), "B")],
     *,
     names: bool = False,
-    csv: Path | None = None,
-) -> Outcome[pd.DataFrame]:
+    csv: arg.Output = None,
+) -> Steps[pd.DataFrame]:
     """Compare two folders of results, with the differences beyond noise.
 
     Parameters
@@ -233,23 +226,15 @@ def compare(
     from ratiobench.bench.report import folders
     from ratiobench.bench.report.tables import csv_of
 
-    require_writable(csv)
     comparison = folders.compare(Path(a), Path(b))
-
-    def files() -> None:
-        if csv:
-            write_atomically(csv, csv_of(folders.exact_frame(comparison)))
-
-    return Outcome(
-        lambda: folders.as_frame(comparison),
-        [folders.text(comparison, names=names)],
-        lambda: folders.document(comparison),
-        files,
-    )
+    yield Outcome(lambda: folders.as_frame(comparison), lambda: folders.document(comparison))
+    yield folders.text(comparison, names=names)
+    if csv:
+        write_atomically(csv, csv_of(folders.exact_frame(comparison)))
 
 
 @command(json=False)
-def warm(suites: arg.Names = ()) -> Outcome[None]:
+def warm(suites: Annotated[Any, arg.Option(arg.Text(), "NAME", several=True)] = ()) -> Steps[None]:
     """Compile the kernels, and cache them.
 
     Parameters
@@ -264,4 +249,4 @@ def warm(suites: arg.Names = ()) -> Outcome[None]:
         runs = [algorithm for case in suite.cases for algorithm in case.all_algorithms]
         chosen[family.name] = list(dict.fromkeys([*(chosen.get(family.name) or ()), *runs]))
     compile_kernels(chosen or dict.fromkeys(families()))
-    return Outcome(lambda: None)
+    yield Outcome(lambda: None)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ratiobench.bench import arguments as arg
-from ratiobench.bench.arguments import Outcome, command
+from ratiobench.bench.arguments import Outcome, Steps, command
 from ratiobench.bench.commands.shared import folders_of, user_context
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.registry import find_search, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import Heartbeat, set_current
+from ratiobench.bench.show import assumptions_text
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.instances.io.files import check_writable, load_json, make_folder, read_bytes, write_atomically
 from ratiobench.online.remarks import isolation_text
@@ -32,7 +33,7 @@ WORST = "worst"  # The name of the files of a search for an algorithm's worst ra
 Size = Annotated[int, arg.Option(arg.Integer(1, 8), "N")]
 
 
-@command()
+@command(keeps=lambda values: values["out"] is not None)
 def search(
     claim: Annotated[str, arg.Option(arg.Text(), "CLAIM")] = "",
     *,
@@ -45,13 +46,13 @@ def search(
     nodes: Annotated[int | None, arg.Option(arg.Integer(1, 4), "N")] = None,
     largest: Annotated[int, arg.Option(arg.Integer(1, 10**6), "N")] = 200,
     seed: Annotated[int, arg.Option(arg.Integer(0, 10**18 - 1), "S")] = 0,
-    tries: Annotated[int | None, arg.Option(arg.Integer(1, 10**12), "N", line=None)] = RUNS,
+    tries: Annotated[int | None, arg.Option(arg.Integer(1, 10**12), "N", default=None)] = RUNS,
     seconds: arg.Seconds = None,
     smaller: bool = False,
     exact: bool = False,
-    out: arg.Folder = None,
+    out: Annotated[Any, arg.Option(arg.File(), "DIR")] = None,
     resume: bool = False,
-) -> Outcome[SearchResult]:
+) -> Steps[SearchResult]:
     """Search for an instance that violates a claim, or on which an algorithm is furthest from OPT.
 
     Parameters
@@ -125,54 +126,30 @@ def search(
     if out is not None and found.instance is not None:
         witness = out / f"{stem}.json"
         write_atomically(witness, family.dumps(found.instance).encode())
+    shows = yield Outcome(lambda: found, lambda: _document(family, found, seconds is not None))
+    yield from _claim_lines(found) if claim else _worst_lines(family, found, exact)
     has_sides = found.score is not None if claim else None not in (found.left, found.right)
-
-    def lines() -> Iterator[str]:
-        yield from _claim_lines(found) if claim else _worst_lines(family, found, exact)
-        if found.instance is None or not has_sides:
-            return
-        yield "  " + ", ".join(f"{key} {value}" for key, value in family.describe(found.instance).items())
-        if claim and found.check is None:
-            yield f"  the audit has no check named {found.claim}"
-        elif claim and found.check is not None:
-            from ratiobench.bench.show import assumptions_text
-
-            failing = found.check.failing
-            proof = "" if failing is None else f" (proof of the claim: {assumptions_text(failing)})"
-            yield f"  audited with {found.algorithm}: {found.check.status}{proof}"
-        yield family.dumps(found.instance).removesuffix("\n") if witness is None else f"  {witness}"
-
-    def document() -> dict[str, Any]:
-        sides = {side: getattr(found, side) for side in ("left", "right", "score")}
-        return {
-            "claim": found.claim,
-            "statement": found.statement,
-            "algorithm": found.algorithm,
-            **({"against": found.against} if found.against else {}),
-            "violated": found.violated,
-            **{side: None if value is None else str(value) for side, value in sides.items()},
-            "tries": found.tries,
-            "time_limited": seconds is not None,
-            "seconds": found.seconds,
-            "instance": None if found.instance is None else json.loads(family.dumps(found.instance)),
-            "check": None if found.check is None else found.check.document(),
-            **({"notes": list(found.notes)} if found.notes else {}),
-            **({"isolation": found.isolation} if found.isolation else {}),
-        }
-
-    def explain_worst(is_json: bool) -> Iterator[str]:
-        """Of a worst ratio OPT with its certificate, and the explanation: files beside the witness, and text."""
-        if claim or found.instance is None:
-            return
-        set_current("proving OPT and explaining")
-        if witness is not None and family.has_certificates:
-            report = family.certify(found.instance, SolveSettings())
-            if report.certificate is not None:
-                path = witness.with_name(f"{WORST}.certificate.json")
-                family.write_certificate(report.certificate, path)
-                yield f"  {path}: proves OPT"
-        if family.explainer is None or (is_json and witness is None):
-            return
+    if found.instance is None or not has_sides:
+        return
+    yield "  " + ", ".join(f"{key} {value}" for key, value in family.describe(found.instance).items())
+    if claim and found.check is None:
+        yield f"  the audit has no check named {found.claim}"
+    elif claim and found.check is not None:
+        failing = found.check.failing
+        proof = "" if failing is None else f" (proof of the claim: {assumptions_text(failing)})"
+        yield f"  audited with {found.algorithm}: {found.check.status}{proof}"
+    yield family.dumps(found.instance).removesuffix("\n") if witness is None else f"  {witness}"
+    if claim:
+        return
+    # Of a worst ratio OPT with its certificate, and the explanation: files beside the witness, and text
+    set_current("proving OPT and explaining")
+    if witness is not None and family.has_certificates:
+        report = family.certify(found.instance, SolveSettings())
+        if report.certificate is not None:
+            path = witness.with_name(f"{WORST}.certificate.json")
+            family.write_certificate(report.certificate, path)
+            yield f"  {path}: proves OPT"
+    if family.explainer is not None and (shows or witness is not None):
         from ratiobench.bench.report import explain as explanations
 
         with run_context(replace(context, hidden=folders_of(witness))):
@@ -181,10 +158,20 @@ def search(
             path = witness.with_name(f"{WORST}.html")
             write_atomically(path, explanations.render_explanation(explained).encode())
             yield f"  {path}: step by step"
-        if not is_json:
-            yield f"\n{explanations.text(explained)}"
+        yield f"\n{explanations.text(explained)}"
 
-    return Outcome(lambda: found, lines(), document, more=explain_worst)
+
+def _document(family: Family, found: SearchResult, time_limited: bool) -> dict[str, Any]:
+    """The result as JSON values."""
+    document = {name: getattr(found, name) for name in ("claim", "statement", "algorithm", "violated", "tries")}
+    for side in ("left", "right", "score"):
+        value = getattr(found, side)
+        document[side] = None if value is None else str(value)
+    document |= {"time_limited": time_limited, "seconds": found.seconds}
+    document["instance"] = None if found.instance is None else json.loads(family.dumps(found.instance))
+    document["check"] = None if found.check is None else found.check.document()
+    if_any = {"against": found.against, "notes": list(found.notes), "isolation": found.isolation}
+    return document | {name: value for name, value in if_any.items() if value}
 
 
 def _say(line: str) -> None:

@@ -9,14 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ratiobench.bench.family.registry import family_of, read_instance
+from ratiobench.bench.results import ratios
+from ratiobench.formulations.report import UNLIMITED, Exact
 from ratiobench.instances.io.errors import InputError, name_source, require_known
-from ratiobench.instances.io.files import check_writable, load_json, read_bytes, write_atomically
+from ratiobench.instances.io.files import load_json, read_bytes, write_atomically
 
 if TYPE_CHECKING:
     from ratiobench.bench.family.contract import Family
     from ratiobench.bench.family.suite import SolveSettings
-    from ratiobench.bench.results import ratios
-    from ratiobench.formulations.report import Exact
     from ratiobench.online.outcome import OnlineRun
     from ratiobench.online.run_context import RunContext
 
@@ -26,8 +27,6 @@ VIOLATIONS = 5  # So many rules that a run broke are shown by `audit`; `simulate
 
 def read_given(given: Any, cost: str | None = None) -> tuple[Family, Any]:
     """Find the instance and its family: of a file by its format, of an object by the family that can write it."""
-    from ratiobench.bench.family.registry import family_of, read_instance
-
     if isinstance(given, str | os.PathLike):
         data, source = read_bytes(given)
         family, instance = read_instance(load_json(data, source), source)
@@ -75,21 +74,26 @@ def solve_settings(
 
 def amount_of(effort: int | None, seconds: float | None) -> int:
     """Units of work: those given, or 1, or with a time limit as many as it allows."""
-    from ratiobench.formulations.report import UNLIMITED
-
     return effort or (1 if seconds is None else UNLIMITED)
 
 
 def interval_text(lower: Exact, upper: Exact, unit: str, text: str = "") -> str:
     """OPT, or its interval and the gap."""
-    from ratiobench.bench.results import ratios
-
     gap = "" if lower == upper else f", gap {ratios.percent(ratios.gap(lower, upper))}"
     return f"OPT{text} {'in' if gap else '='} {ratios.ends_text(lower, upper)} {unit}{gap}"
 
 
-def ratio_document(ratio: ratios.Ratio) -> dict[str, Any]:
+def ends_document(report: Any) -> dict[str, Any]:
+    """The ends of the interval on OPT of a report or certificate as JSON values."""
+    from ratiobench.bench.storage.payload import json_number
+
+    return {"lower": json_number(report.lower), "upper": json_number(report.upper)}
+
+
+def ratio_document(ratio: ratios.Ratio | None) -> dict[str, Any] | None:
     """A ratio as JSON values, exact."""
+    if ratio is None:
+        return None
     ends = {end: None if getattr(ratio, end) is None else str(getattr(ratio, end)) for end in ("lower", "upper")}
     return {"kind": ratio.kind.value, **ends}
 
@@ -102,10 +106,10 @@ def violation_lines(run: OnlineRun, most: int = VIOLATIONS) -> Iterator[str]:
         yield f"INVALID: {len(run.violations) - most} more"
 
 
-def require_writable(*paths: Path | None) -> None:
-    """Refuse, before the work and not after it, files that cannot be written."""
-    for path in filter(None, paths):
-        check_writable(path)
+def require_gantt(family: Family, instead: str = "") -> None:
+    """Refuse to draw the schedules of a family that has no charts."""
+    if family.gantt is None:
+        raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts{instead}")
 
 
 def write_solution(path: Path | None, family: Family, instance: Any, solution: Any) -> None:
@@ -125,9 +129,9 @@ def write_timeline(
     best: tuple[Exact, Exact | None, Any] | None = None,
 ) -> None:
     """Write the page of time lines, or the Gantt chart alone as a picture."""
-    if path.suffix.lower() == PICTURE:
-        from ratiobench.bench.report.timeline import draw_gantt
+    from ratiobench.bench.report.timeline import draw_gantt, render_timelines
 
+    if path.suffix.lower() == PICTURE:
         assert family.gantt is not None
         solution = runs[0].decisions if runs or best is None else best[2]
         try:
@@ -135,7 +139,5 @@ def write_timeline(
         except InputError as error:
             raise InputError("--timeline", "", error.problem) from None
     else:
-        from ratiobench.bench.report.timeline import render_timelines
-
         name = str(getattr(instance, "name", "") or Path(str(source)).name)
         write_atomically(path, render_timelines(family, instance, name, runs, best).encode())

@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -15,14 +15,17 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ratiobench.bench import arguments as arg
-from ratiobench.bench.arguments import Outcome, command
+from ratiobench.bench.arguments import Outcome, Steps, command
 from ratiobench.bench.commands import shared
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.explanation import find_used_signs
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import set_current
+from ratiobench.bench.show import align_columns, count_text, csv_text, format_number, ratio_text, value_text, write_csv
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
+from ratiobench.formulations.report import SolveReport, Status
 from ratiobench.instances.io.errors import InputError, require_known
 from ratiobench.instances.io.files import read_bytes, write_atomically
 from ratiobench.online.outcome import OnlineRun, Source
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
     from ratiobench.bench.family.capabilities import BidCurve
     from ratiobench.bench.family.contract import Family
-    from ratiobench.formulations.report import Exact, SolveReport
+    from ratiobench.formulations.report import Exact
 
 READABLE = 24  # Characters up to which `audit` prints a fraction as it is
 
@@ -51,12 +54,12 @@ def simulate(
     isolate: arg.Isolate = None,
     no_migration: bool = False,
     no_opt: bool = False,
-    certificate: arg.Certificate = None,
-    solution: Path | None = None,
-    csv: Path | None = None,
+    certificate: Annotated[Path | None, arg.Option(arg.File(), "CERT")] = None,
+    solution: arg.Output = None,
+    csv: arg.Output = None,
     timeline: arg.Timeline = None,
-    prior: arg.Hidden = None,
-) -> Outcome[Any]:
+    prior: arg.Prior = None,
+) -> Steps[Any]:
     """Run online algorithms under the referee, one or several side by side.
 
     Parameters
@@ -72,8 +75,6 @@ def simulate(
     csv : write the table, one row per algorithm.
     timeline : write a page with load, prices, a Gantt chart of the nodes and the reasons of rejections; FILE.svg: only
         the Gantt chart of one algorithm.
-    prior : another day (an instance or its file), from which an algorithm with ``prior=yesterday`` in its name takes
-        its constants.
 
     Returns
     -------
@@ -98,7 +99,6 @@ def simulate(
     if no_opt and certificate:
         raise InputError("--certificate", "", "not allowed with --no-opt")
     sandbox.choose(isolate)
-    shared.require_writable(solution, timeline, csv)
     several, some = isinstance(file, list | tuple), isinstance(algorithm, list | tuple)
     files = list(file) if several else [file]
     pairs = [shared.read_given(each, cost) for each in files]
@@ -107,43 +107,35 @@ def simulate(
         for name, value in (("solution", solution), ("timeline", timeline), ("csv", csv)):
             if value is not None:
                 raise InputError(name, "", f"is of one run; {len(files) * len(names)} are asked for")
-    hidden = shared.folders_of(prior, certificate, solution, timeline, csv)
+    wanted, hidden = sandbox.requested(isolate), shared.folders_of(prior, certificate, solution, timeline, csv)
     made = []
     with contextlib.ExitStack() as stack:
         if len(files) * len(own) > 1:
             from ratiobench.bench.evaluation.isolation import share_sandboxes
 
-            share_sandboxes(stack, (family for family, _ in pairs), sandbox.requested(isolate))
+            share_sandboxes(stack, (family for family, _ in pairs), wanted)
         for each, (family, given) in zip(files, pairs, strict=True):
-            context = RunContext(limit, sandbox.requested(isolate), own, hidden=(*shared.folders_of(each), *hidden))
+            context = RunContext(limit, wanted, own, hidden=(*shared.folders_of(each), *hidden))
             table = len(set(names)) > 1 or bool(certificate or csv)
             simulation = _Simulation(each, family, given, context, no_migration, no_opt, certificate, table)
             simulation.run(names, prior, solution, timeline)
             made.append(simulation)
 
     def result() -> Any:
-        for run in (run for each in made for run in each.runs.values()):
-            if isinstance(run, Exception):
-                raise run
-        rows = [[each.runs[name] for name in names] for each in made]
+        rows = [[each.finished(name) for name in names] for each in made]
         runs: list[Any] = rows if some else [row[0] for row in rows]
         return runs if several else runs[0]
 
-    if not made:
-        return Outcome(result)
-    first = made[0]
-    write_files, status = partial(first.files, solution, csv, timeline), lambda: int(len(first.ended) < len(first.runs))
-    return Outcome(result, first.lines(), first.document, write_files, first.opt_of_one, status)
-
-
-@dataclass(frozen=True, slots=True)
-class _Interval:
-    """OPT within [lower, upper], and the source of this interval."""
-
-    lower: Exact
-    upper: Exact
-    source: str
-    solution: Any = None  # worth the end that a solution verifies; None if a certificate gave the interval
+    if len(made) != 1:
+        yield Outcome(result)
+        return
+    (one,) = made
+    shows = yield Outcome(result, one.document, lambda: int(len(one.ended) < len(one.runs)))
+    if shows:
+        yield from one.lines()
+    yield from one.files(solution, csv, timeline)
+    if shows and not one.table:
+        yield from one.opt_lines()  # at last, since OPT may take long
 
 
 @dataclass
@@ -159,7 +151,7 @@ class _Simulation:
     certificate: Path | None
     table: bool  # whether it is a table with OPT, in place of one run in full
     runs: dict[str, OnlineRun | Exception] = field(default_factory=dict)
-    opt: _Interval | None = None
+    opt: SolveReport | None = None
 
     def run(self, algorithms: Sequence[str], prior: Any, solution: Path | None, timeline: Path | None) -> None:
         """Run the algorithms."""
@@ -169,10 +161,7 @@ class _Simulation:
         if timeline and family.timeline is None:
             raise InputError("--timeline", "", f"the family {family.name} has no time lines")
         if timeline and timeline.suffix.lower() == shared.PICTURE:
-            if family.gantt is None:
-                raise InputError(
-                    "--timeline", "", f"the family {family.name} has no Gantt charts; name a page, FILE.html"
-                )
+            shared.require_gantt(family, "; name a page, FILE.html")
             if len(names) != 1:
                 raise InputError(
                     "--timeline", "", f"{shared.PICTURE} is the chart of one algorithm, not of {len(names)}"
@@ -201,43 +190,44 @@ class _Simulation:
         if enclosed is not None:
             self.opt = self._tightened(enclosed)
 
+    def finished(self, name: str) -> OnlineRun:
+        """The run of this algorithm, or its error."""
+        run = self.runs[name]
+        if isinstance(run, Exception):
+            raise run
+        return run
+
     @property
     def ended(self) -> list[OnlineRun]:
         """Those that did not fail."""
         return [run for run in self.runs.values() if not isinstance(run, Exception)]
 
-    def _enclose(self) -> _Interval:
+    def _enclose(self) -> SolveReport:
         """OPT by a certificate that holds, or as `opt` finds it with one unit of work."""
-        family = self.family
-        if self.certificate:
-            set_current("checking the certificate")
-            data, source = read_bytes(str(self.certificate))
-            document = family.load_document(self.instance, data, source)
-            verdict = family.check_certificate(self.instance, document, source)
-            if not verdict["valid"]:
-                raise InputError(source, "", f"NOT VALID: {verdict['problem']}")
-            return _Interval(verdict["lower"], verdict["upper"], "by the certificate, verified")
-        set_current("looking for OPT")
-        report = family.solve(self.instance, SolveSettings())
-        source = f"proof: {report.proof}, {report.formulation} / {report.backend}"
-        return _Interval(report.lower, report.upper, source, report.solution)
+        if self.certificate is None:
+            set_current("looking for OPT")
+            return self.family.solve(self.instance, SolveSettings())
+        set_current("checking the certificate")
+        data, source = read_bytes(self.certificate)
+        return self.family.read_certified(self.instance, self.family.load_document(self.instance, data, source), source)
 
-    def find_opt(self) -> _Interval | None:
+    def find_opt(self) -> SolveReport | None:
         """OPT, which is looked for when it is first asked for, since it may take long; None if no run is valid."""
         if self.opt is None and not self.no_opt and any(run.valid for run in self.ended):
             with shared.name_the_file(self.file, self.instance), run_context(self.context):
                 self.opt = self._tightened(self._enclose())
         return self.opt
 
-    def _tightened(self, opt: _Interval) -> _Interval:
+    def _tightened(self, opt: SolveReport) -> SolveReport:
         """A valid run is a verified solution: the best one may move the end of the interval that it can."""
         sense, best = self.family.sense, opt
         for run in self.ended:
             if run.valid:
                 ratios.require_bound(opt.lower, opt.upper, run.welfare, sense, run.label)
             if run.valid and ratios.is_better(run.welfare, getattr(best, sense.verified), sense):
-                end: dict[str, Any] = {sense.verified: run.welfare}
-                best = replace(best, solution=run.decisions, **end)
+                ends: dict[str, Any] = {"lower": opt.lower, "upper": opt.upper, sense.verified: run.welfare}
+                status = Status.OPTIMAL if ends["lower"] == ends["upper"] else Status.INTERVAL
+                best = replace(best, solution=run.decisions, status=status, **ends)
         return best
 
     def ratio(self, run: OnlineRun) -> ratios.Ratio | None:
@@ -247,16 +237,12 @@ class _Simulation:
         return ratios.ratio(self.opt.lower, self.opt.upper, run.welfare, self.family.sense)
 
     def lines(self) -> Iterator[str]:
-        from ratiobench.bench.show import align_columns
-
         if not self.table:
             (run,) = self.ended
             yield from _run_lines(self.family, self.instance, run)
             return
-        opt = self.find_opt()
-        if opt is not None:
-            yield from self._opt_lines(opt)
-        elif not self.no_opt:
+        yield from self.opt_lines()
+        if self.opt is None and not self.no_opt:
             yield "No run is valid, so OPT was not computed."
         yield align_columns([self._line(name, run) for name, run in self.runs.items()]).removesuffix("\n")
         if any(Source.ORACLE in run.sources for run in self.ended):
@@ -269,9 +255,18 @@ class _Simulation:
                 yield f"{run.label}:"
                 yield from shared.violation_lines(run)
 
-    def _line(self, name: str, run: OnlineRun | Exception) -> dict[str, str]:
-        from ratiobench.bench.show import format_number, ratio_text
+    def opt_lines(self) -> Iterator[str]:
+        """OPT, and the ratio of one run."""
+        opt = self.find_opt()
+        if opt is None:
+            return
+        yield shared.interval_text(opt.lower, opt.upper, self.family.unit, " without migration" * self.no_migration)
+        found = f"proof: {opt.proof}, {opt.formulation} / {opt.backend}"
+        yield f"  {found if self.certificate is None else 'by the certificate, verified'}"
+        if not self.table:
+            yield f"{self.family.sense.ratio} = {self.ratio(self.ended[0])}"
 
+    def _line(self, name: str, run: OnlineRun | Exception) -> dict[str, str]:
         family, cells = self.family, self._cells(name, run)
         line = {"algorithm": cells["label"], family.objective: format_number(cells.get("welfare"))}
         if self.opt is not None:
@@ -293,68 +288,39 @@ class _Simulation:
         cells |= {"welfare": Fraction(run.welfare), "admitted": run.admitted, "seconds": run.seconds}
         account = account_of(family, self.instance, run)
         if account is not None:
-            from ratiobench.bench.show import value_text
-
             # What list prices, the bids, would bring, if nobody pays
             cells["profit"] = value_text(account["profit"], family) + " (list prices)" * (run.revenue is None)
-        ratio = self.ratio(run)
-        if ratio is not None and self.opt is not None:
-            least, most = ratios.shortfall(self.opt.lower, self.opt.upper, run.welfare, family.sense)
-            cells |= {"ratio_kind": ratio.kind.value, "ratio_lower": ratio.lower, "ratio_upper": ratio.upper}
-            cells |= {"behind_lower": least, "behind_upper": most}
+        if self.opt is not None and run.valid:
+            cells |= ratios.columns(self.opt.lower, self.opt.upper, run.welfare, family.sense)
         return cells
-
-    def _opt_lines(self, opt: _Interval) -> Iterator[str]:
-        yield shared.interval_text(opt.lower, opt.upper, self.family.unit, " without migration" * self.no_migration)
-        yield f"  {opt.source}"
-
-    def opt_of_one(self, json: bool) -> Iterator[str]:
-        """OPT and the ratio of one run, which is printed before, since OPT may take long."""
-        if json or self.table:
-            return
-        opt = self.find_opt()
-        if opt is not None:
-            yield from self._opt_lines(opt)
-            yield f"{self.family.sense.ratio} = {self.ratio(self.ended[0])}"
 
     def document(self) -> dict[str, Any]:
         """The run, which is a solution document, too; or OPT and all runs."""
         if not self.table:
-            (run,) = self.ended
-            return self._run_document(run)
+            return self._run_document(self.ended[0])
         opt, runs = self.find_opt(), []
         for name, each in self.runs.items():
             if isinstance(each, Exception):
                 runs.append({"algorithm": name, "failed": format_error(each)})
             else:
-                ratio = self.ratio(each)
-                runs.append(
-                    self._run_document(each) | {"ratio": None if ratio is None else shared.ratio_document(ratio)}
-                )
-        ends = None if opt is None else {end: json_number(getattr(opt, end)) for end in ("lower", "upper")}
+                runs.append(self._run_document(each) | {"ratio": shared.ratio_document(self.ratio(each))})
+        ends = None if opt is None else shared.ends_document(opt)
         return {"instance": self.family.identity(self.instance), "opt": ends, "runs": runs}
 
     def _run_document(self, run: OnlineRun) -> dict[str, Any]:
         family = self.family
         about = {"instance": family.identity(self.instance)} | ({"migration": False} if self.no_migration else {})
-        value: dict[str, Any] = {"value": json_number(run.welfare)}
-        account = account_of(family, self.instance, run)
-        if account is not None:
-            value["accounts"] = {name: json_number(figure) for name, figure in account.items()}
-        return run_payload(run) | value | about | family.solution_document(run.decisions)
+        payload = run_payload(run, account_of(family, self.instance, run))
+        return payload | {"value": payload["welfare"]} | about | family.solution_document(run.decisions)
 
     def files(self, solution: Path | None, csv: Path | None, timeline: Path | None) -> Iterator[str]:
         """The table, the decisions, the page with the time lines."""
-        if self.table and (csv or timeline):
-            self.find_opt()
-        from ratiobench.bench.show import write_csv
-
+        opt = self.find_opt() if self.table and (csv or timeline) else self.opt
         write_csv(csv, [{"algorithm": name} | self._cells(name, run) for name, run in self.runs.items()])
         if solution is not None and self.ended:
             shared.write_solution(solution, self.family, self.instance, self.ended[0].decisions)
         if timeline:
-            opt = self.opt
-            best = None if opt is None or opt.solution is None else (opt.lower, opt.upper, opt.solution)
+            best = None if opt is None else (opt.lower, opt.upper, opt.solution)
             shared.write_timeline(timeline, self.family, self.instance, self.file, self.ended, best)
             yield f"time line: {timeline}"
 
@@ -371,8 +337,6 @@ def _run_lines(family: Family, instance: Any, run: OnlineRun) -> Iterator[str]:
         yield standing
     account = account_of(family, instance, run)
     if account is not None:
-        from ratiobench.bench.show import value_text
-
         revenue = value_text(account["bids"] if run.revenue is None else run.revenue, family)
         costs = value_text(account["vendors"] + account["energy"], family)
         paid = "at list prices (the bids) " if run.revenue is None else ""
@@ -415,64 +379,14 @@ AUDIT_TYPES: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class _Audit:
-    """A run with its checks; OPT, or of one bidder that is examined in depth its number and its bid curve."""
+def _checks_table(checks: Sequence[Check]) -> pd.DataFrame:
+    import pandas as pd
 
-    family: Family
-    instance: Any
-    run: OnlineRun
-    checks: Sequence[Check]
-    reference: SolveReport | None = None
-    task: int | None = None
-    curve: BidCurve | None = None
-
-    @property
-    def ratio(self) -> ratios.Ratio | None:
-        opt = self.reference
-        return None if opt is None else ratios.ratio(opt.lower, opt.upper, self.run.welfare, self.family.sense)
-
-    def document(self) -> dict[str, Any]:
-        """The verdicts with exact figures."""
-        run = self.run
-        about: dict[str, Any] = {"instance": self.family.identity(self.instance), "algorithm": run.label}
-        if self.task is not None:
-            about["task"] = self.task
-        if self.curve is not None:
-            about |= {"note": self.curve.note, "pieces": [dict(row) for row in self.curve.rows]}
-        about |= {"valid": run.valid, "violations": list(map(str, run.violations)), "welfare": json_number(run.welfare)}
-        if self.reference is not None and self.ratio is not None:
-            about |= {end: json_number(getattr(self.reference, end)) for end in ("lower", "upper")}
-            about["ratio"] = shared.ratio_document(self.ratio)
-        return about | {"checks": [check.document() for check in self.checks]}
-
-    def table(self) -> pd.DataFrame:
-        import pandas as pd
-
-        rows = [
-            {
-                "claim": check.name,
-                "verdict": check.status.value,
-                "left": None if check.left is None else float(check.left),
-                "right": None if check.right is None else float(check.right),
-                "reason": check.reason,
-                "left_exact": check.left,
-                "right_exact": check.right,
-                "witness": None if check.witness is None else dict(check.witness),
-                "figures": dict(check.figures),
-                "failing": None if check.failing is None else list(check.failing),
-            }
-            for check in self.checks
-        ]
-        columns = [*AUDIT_TYPES, "left_exact", "right_exact", "witness", "figures", "failing"]
-        frame = pd.DataFrame(rows, columns=columns, dtype=object)
-        verdicts = pd.CategoricalDtype([each.value for each in Verdict])
-        frame = frame.astype({**AUDIT_TYPES, "verdict": verdicts})
-        run, opt = self.run, self.reference
-        frame.attrs = {"algorithm": run.label, "valid": run.valid, "value": run.welfare}
-        if opt is not None:
-            frame.attrs |= {"lower": opt.lower, "upper": opt.upper, "ratio": str(self.ratio)}
-        return frame
+    names = [field.name for field in fields(Check)]
+    frame = pd.DataFrame([[getattr(check, name) for name in names] for check in checks], columns=names, dtype=object)
+    frame = frame.rename(columns={"name": "claim", "status": "verdict"})
+    frame[["left_exact", "right_exact"]] = frame[["left", "right"]]
+    return frame.astype({**AUDIT_TYPES, "verdict": pd.CategoricalDtype([each.value for each in Verdict])})
 
 
 @command("solving, running and checking")
@@ -489,10 +403,10 @@ def audit(
     effort: arg.Effort = None,
     seconds: arg.Seconds = None,
     task: Annotated[int | None, arg.Option(arg.Integer(0, 10**9 - 1), "I")] = None,
-    curve: Annotated[str | None, arg.Option(arg.Text(), "CSV")] = None,
-    csv: Path | None = None,
-    prior: arg.Hidden = None,
-) -> Outcome[pd.DataFrame]:
+    curve: Annotated[Path | None, arg.Option(arg.NewFile(), "CSV")] = None,
+    csv: arg.Output = None,
+    prior: arg.Prior = None,
+) -> Steps[pd.DataFrame]:
     """Check the claims of the theory on one run.
 
     Parameters
@@ -503,7 +417,6 @@ def audit(
     task : examine the gain of this bidder (from 0) by misreports in depth; OPT is not computed.
     curve : also write the utility of --task over its bid; - for standard output, without other output.
     csv : write the checks, one row each, with exact figures.
-    prior : another day, from which an algorithm with ``prior=yesterday`` in its name takes its constants.
 
     Returns
     -------
@@ -523,19 +436,18 @@ def audit(
     >>> "violated" in list(table["verdict"])
     False
     """
-    curve_file = None if curve in (None, "-") else Path(str(curve))
-    shared.require_writable(csv, curve_file)
     if curve is not None and task is None:
         raise InputError("--curve", "", "needs --task I, the number of the bidder")
-    if curve == "-" and claims:
+    is_curve_alone = str(curve) == "-"
+    if is_curve_alone and claims:
         raise InputError("--curve", "", "--curve - prints the curve only, so it cannot be combined with --claim")
     family, instance = shared.read_given(file, cost)
     if task is None and not family.statements():
         instead = "`explain FILE` says where its cost comes from, `check FILE` verifies schedules and certificates"
         raise InputError("audit", "", f"the family {family.name} has no claims; {instead}")
     (name,), own = name_algorithms([algorithm], family.secret_types())
-    bids = None
-    with run_context(shared.user_context(family, isolate, own, file, prior, csv, curve_file)):
+    reference = ratio = bids = None
+    with run_context(shared.user_context(family, isolate, own, file, prior, csv, curve)):
         # An algorithm or a claim that does not exist is refused before any work.
         require_algorithms(family, [name])
         known = [each.name for each in family.statements() if not each.proof]
@@ -543,55 +455,56 @@ def audit(
             require_known(claim, known, "--claim", "", "list claims")
         with shared.name_the_file(file, instance):
             if task is None:
-                reference = family.solve(
-                    instance, shared.solve_settings(family, formulation, backend, gap, effort, seconds)
-                )
+                settings = shared.solve_settings(family, formulation, backend, gap, effort, seconds)
+                reference = family.solve(instance, settings)
                 run = family.run(instance, name, None if prior is None else shared.read_given(prior)[1])
-                made = _Audit(family, instance, run, family.audit(instance, run, reference, claims), reference)
+                checks = family.audit(instance, run, reference, claims)
+                ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
             else:
                 if family.bidding is None:
                     option = "--task" if curve is None else "--curve"
                     raise InputError(option, "", f"the family {family.name} has no auctions")
                 if curve is not None:
                     bids = family.bidding.utility_curve(instance, name, task)
-                    if curve == "-":
-                        return _curve_alone(bids)
-                run = family.run(instance, name)
-                checks = family.bidding.audit_bidder(instance, run, task, claims)
-                made = _Audit(family, instance, run, checks, None, task, bids)
+                if not is_curve_alone:
+                    run = family.run(instance, name)
+                    checks = family.bidding.audit_bidder(instance, run, task, claims)
+    if bids is not None and is_curve_alone:
+        if (yield Outcome[Any](lambda: bids)):
+            yield csv_text(bids.rows).removesuffix("\n")
+            print(_curve_line("-", bids), file=sys.stderr)
+        return
 
-    def lines() -> Iterator[str]:
-        if bids is not None:
-            yield _curve_line(str(curve), bids)
-        what = f"task {task}" if task is not None else f"{family.sense.ratio} {made.ratio}"
-        yield f"{run.label}: {what}" + ("" if run.valid else " (INVALID run)")
-        yield from shared.violation_lines(run)
-        yield from _check_lines(made.checks, family.notation(), gathered=not claims)
+    def result() -> pd.DataFrame:
+        frame = _checks_table(checks)
+        frame.attrs = {"algorithm": run.label, "valid": run.valid, "value": run.welfare}
+        if reference is not None:
+            frame.attrs |= {"lower": reference.lower, "upper": reference.upper, "ratio": str(ratio)}
+        return frame
 
-    def files() -> None:
-        from ratiobench.bench.show import write_csv
+    def document() -> dict[str, Any]:
+        about: dict[str, Any] = {"instance": family.identity(instance), "algorithm": run.label}
+        about |= {} if task is None else {"task": task}
+        about |= {} if bids is None else {"note": bids.note, "pieces": list(map(dict, bids.rows))}
+        about |= {"valid": run.valid, "violations": list(map(str, run.violations)), "welfare": json_number(run.welfare)}
+        about |= {} if reference is None else shared.ends_document(reference) | {"ratio": shared.ratio_document(ratio)}
+        return about | {"checks": [check.document() for check in checks]}
 
-        rows = made.document()["checks"]
-        write_csv(csv, [{key: row[key] for key in row if key not in ("figures", "witness")} for row in rows])
-        if bids is not None:
-            write_csv(curve_file, bids.rows)
-
-    return Outcome(made.table, lines(), made.document, files)
-
-
-def _curve_alone(curve: BidCurve) -> Outcome[Any]:
-    def lines() -> Iterator[str]:
-        from ratiobench.bench.show import csv_text
-
-        yield csv_text(curve.rows).removesuffix("\n")
-        print(_curve_line("-", curve), file=sys.stderr)
-
-    return Outcome(lambda: curve, lines())
+    yield Outcome(result, document)
+    if bids is not None:
+        yield _curve_line(str(curve), bids)
+    what = f"task {task}" if task is not None else f"{family.sense.ratio} {ratio}"
+    yield f"{run.label}: {what}" + ("" if run.valid else " (INVALID run)")
+    yield from shared.violation_lines(run)
+    yield from _check_lines(checks, family.notation(), gathered=not claims)
+    rows = [check.document() for check in checks]
+    write_csv(csv, [{key: row[key] for key in row if key not in ("figures", "witness")} for row in rows])
+    if bids is not None:
+        write_csv(curve, bids.rows)
 
 
 def _curve_line(name: str, curve: BidCurve) -> str:
-    count = f"{len(curve.rows)} piece{'s' * (len(curve.rows) != 1)}"
-    return f"{name}: {count}" + (f" by {curve.note}" if curve.note else "")
+    return f"{name}: {count_text(len(curve.rows), 'piece')}" + (f" by {curve.note}" if curve.note else "")
 
 
 def _check_lines(checks: Sequence[Check], signs: Sequence[tuple[str, str]], *, gathered: bool) -> Iterator[str]:
@@ -624,8 +537,6 @@ def _check_lines(checks: Sequence[Check], signs: Sequence[tuple[str, str]], *, g
         yield "figures of several claims:"
         for name, value in shared.items():
             yield f"    {name} = {_readable(value)}"
-        from ratiobench.bench.family.explanation import find_used_signs
-
         named = find_used_signs(" ".join(shared), signs)
         if named:
             yield "symbols:"
@@ -672,8 +583,8 @@ def explain(
     gap: arg.Gap = 0.0,
     effort: arg.Effort = None,
     seconds: arg.Seconds = None,
-    html: Annotated[Path | None, arg.Option(arg.File(), "OUT")] = None,
-) -> Outcome[Any]:
+    html: Annotated[Path | None, arg.Option(arg.NewFile(), "OUT")] = None,
+) -> Steps[Any]:
     """Explain a run on a small instance arrival by arrival, with both sides of a claim.
 
     Parameters
@@ -684,16 +595,13 @@ def explain(
     """
     from ratiobench.bench.report import explain as explanations
 
-    shared.require_writable(html)
     family, instance = shared.read_given(file, cost)
     settings = shared.solve_settings(family, formulation, backend, gap, effort, seconds)
     with shared.name_the_file(file, instance), run_context(shared.user_context(family, isolate, {}, file, html)):
         explained = explanations.explain(family, instance, algorithm, claim, settings)
 
-    def files() -> Iterator[str]:
-        if html is not None:
-            write_atomically(html, explanations.render_explanation(explained).encode())
-            yield f"page: {html}"
-
-    text = (explanations.text(each) for each in [explained])
-    return Outcome(lambda: explained, text, partial(explanations.explain_document, explained), files)
+    yield Outcome(lambda: explained, partial(explanations.explain_document, explained))
+    yield explanations.text(explained)
+    if html is not None:
+        write_atomically(html, explanations.render_explanation(explained).encode())
+        yield f"page: {html}"

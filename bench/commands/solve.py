@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ratiobench.bench import arguments as arg
-from ratiobench.bench.arguments import Outcome, command
+from ratiobench.bench.arguments import Outcome, Steps, command
 from ratiobench.bench.commands import shared
+from ratiobench.bench.results import ratios
+from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.instances.io.errors import CommandError, InputError, make_printable
 from ratiobench.instances.io.files import read_bytes, text_of, write_atomically
 
@@ -65,11 +67,11 @@ def opt(
     effort: arg.Effort = None,
     seconds: arg.Seconds = None,
     no_migration: bool = False,
-    solution: Path | None = None,
-    certificate: arg.Certificate = None,
+    solution: arg.Output = None,
+    certificate: Annotated[Path | None, arg.Option(arg.NewFile(), "CERT")] = None,
     timeline: arg.Timeline = None,
-    log: arg.Csv = None,
-) -> Outcome[SolveReport]:
+    log: Annotated[Path | None, arg.Option(arg.NewFile(), "CSV")] = None,
+) -> Steps[SolveReport]:
     """Compute OPT, or a certified interval on it.
 
     Parameters
@@ -97,61 +99,48 @@ def opt(
     >>> ratiobench.opt(named("thm5_T5_3tasks")).interval
     'OPT = 312'
     """
-    shared.require_writable(solution, certificate, log, timeline)
     family, given = shared.read_given(file, cost)
-    if timeline and family.gantt is None:
-        raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts")
+    if timeline:
+        shared.require_gantt(family)
     with shared.name_the_file(file, given):
         if no_migration:
             given = family.without_migration(given)
         settings = shared.solve_settings(family, formulation, backend, gap, effort, seconds)
         report = (family.certify if certificate else family.solve)(given, settings)
-    decisions = family.solution_document(report.solution)
+    proof = report.certificate
 
     def document() -> dict[str, Any]:
-        from ratiobench.bench.results import ratios
-        from ratiobench.bench.storage.payload import json_number, report_payload
+        from ratiobench.bench.storage.payload import report_payload
 
-        proof, gap = report.certificate, ratios.gap(report.lower, report.upper)
-        about: dict[str, Any] = {"instance": family.identity(given), "gap": gap}
-        if certificate:
-            ends = None if proof is None else {end: json_number(getattr(proof, end)) for end in ("lower", "upper")}
-            about["certified"] = ends
-        if no_migration:
-            about["migration"] = False
-        return {**report_payload(report), **about, **decisions}
+        about: dict[str, Any] = {"instance": family.identity(given), "gap": ratios.gap(report.lower, report.upper)}
+        about |= {"certified": proof and shared.ends_document(proof)} if certificate else {}
+        about |= {"migration": False} if no_migration else {}
+        return {**report_payload(report), **about, **family.solution_document(report.solution)}
 
-    def write_files() -> None:
-        shared.write_solution(solution, family, given, report.solution)
-        if timeline:
-            shared.write_timeline(timeline, family, given, file, [], (report.lower, report.upper, report.solution))
-        if log:
-            lines = [f"{second:.3f},{lower},{upper}\n" for second, lower, upper in report.trail]
-            write_atomically(log, "".join(["seconds,lower,upper\n", *lines]).encode())
-        if certificate:
-            if report.certificate is None:
-                raise NoCertificateError(f"{certificate}: not written, no certificate was found")
-            family.write_certificate(report.certificate, certificate)
-
-    def lines() -> Iterator[str]:
-        from ratiobench.bench.results import ratios
-
-        yield shared.interval_text(report.lower, report.upper, family.unit, " without migration" * no_migration)
-        limited = ", time-limited" if report.time_limited else ""
-        yield f"{family.sense.bound} bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})"
-        if report.solver is not None:
-            yield f"answer of the solver: {report.solver.text()}"
-        if no_migration:
-            yield f"{family.sense.verified} bound: a verified solution that keeps every task on one node"
-        if report.message:
-            yield report.message
-        proof = report.certificate
-        if certificate and proof and report.upper < proof.upper:
-            end = ratios.format_number(proof.upper, up=True)
-            yield f"the certificate proves no more than {end}: a bound by {report.proof} cannot be certified"
-        yield f"{report.seconds:.3f} s"
-
-    return Outcome(lambda: report, lines(), document, write_files)
+    yield Outcome(lambda: report, document)
+    yield shared.interval_text(report.lower, report.upper, family.unit, " without migration" * no_migration)
+    limited = ", time-limited" if report.time_limited else ""
+    yield f"{family.sense.bound} bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})"
+    if report.solver is not None:
+        yield f"answer of the solver: {report.solver.text()}"
+    if no_migration:
+        yield f"{family.sense.verified} bound: a verified solution that keeps every task on one node"
+    if report.message:
+        yield report.message
+    if certificate and proof and report.upper < proof.upper:
+        end = ratios.format_number(proof.upper, up=True)
+        yield f"the certificate proves no more than {end}: a bound by {report.proof} cannot be certified"
+    yield f"{report.seconds:.3f} s"
+    shared.write_solution(solution, family, given, report.solution)
+    if timeline:
+        shared.write_timeline(timeline, family, given, file, [], (report.lower, report.upper, report.solution))
+    if log:
+        lines = [f"{second:.3f},{lower},{upper}\n" for second, lower, upper in report.trail]
+        write_atomically(log, "".join(["seconds,lower,upper\n", *lines]).encode())
+    if certificate and proof is None:
+        raise NoCertificateError(f"{certificate}: not written, no certificate was found")
+    if certificate:
+        family.write_certificate(proof, certificate)
 
 
 @dataclass(frozen=True)
@@ -184,7 +173,7 @@ class CrossCheckResult:
 @command("cross-checking")
 def crosscheck(
     file: arg.Instance, *, cost: arg.Cost = None, effort: arg.Count = 1, seconds: arg.Seconds = None
-) -> Outcome[CrossCheckResult]:
+) -> Steps[CrossCheckResult]:
     """Solve the printed problem with several tools and solvers, and compare with the certified interval.
 
     Problem P as printed is built in PuLP and in OR-Tools, and solved by HiGHS and CBC.
@@ -211,8 +200,6 @@ def crosscheck(
 
     Source: main paper, problem (4).
     """
-    from ratiobench.bench.running.heartbeat import set_current
-
     family, given = shared.read_given(file, cost)
     with shared.name_the_file(file, given):
         answers = family.crosscheck(given, effort=effort or 1, seconds=seconds, tell=set_current)
@@ -228,18 +215,19 @@ def crosscheck(
         counts = {"optimal": answers.optimal(), "answered": answers.answered()}
         return {**about, **ends, **counts, "rows": answers.documents()}
 
-    def lines() -> Iterator[str]:
-        from ratiobench.bench.show import align_columns, crosscheck_interval, crosscheck_lines
+    yield Outcome(result, document)
+    from ratiobench.bench.show import align_columns, crosscheck_lines
 
-        yield align_columns(crosscheck_lines(answers)).removesuffix("\n")
-        for row, why in zip(answers.rows, answers.differs, strict=True):
-            message = why or ("" if row.answer.answered and not row.answer.message else row.answer.message)
-            if message:
-                yield make_printable(f"{row.answer.formulation} / {row.answer.backend}: {message}", WIDEST)
-        ended = f"{answers.optimal()} of {len(answers.rows)} rows end as optimal"
-        yield f"{answers.verdict}: {crosscheck_interval(answers)} {family.unit} ({ended})"
-
-    return Outcome(result, lines(), document)
+    yield align_columns(crosscheck_lines(answers)).removesuffix("\n")
+    for row, why in zip(answers.rows, answers.differs, strict=True):
+        message = why or row.answer.message
+        if message:
+            yield make_printable(f"{row.answer.formulation} / {row.answer.backend}: {message}", WIDEST)
+    interval = f"no interval on OPT {family.unit}"
+    if answers.lower is not None and answers.upper is not None:
+        interval = shared.interval_text(answers.lower, answers.upper, family.unit)
+    ended = f"{answers.optimal()} of {len(answers.rows)} rows end as optimal"
+    yield f"{answers.verdict}: {interval} ({ended})"
 
 
 @command("building the model")
@@ -249,7 +237,7 @@ def export(
     format: Annotated[str, arg.Option(arg.Choice(("mps", "lp")))],
     cost: arg.Cost = None,
     formulation: arg.Formulation = "auto",
-) -> Outcome[str]:
+) -> Steps[str]:
     """Print the model for another solver.
 
     Parameters
@@ -259,7 +247,8 @@ def export(
     family, given = shared.read_given(file, cost)
     model = family.export(given, format, formulation)
     document = {"format": format, "formulation": formulation, "model": model}
-    return Outcome(lambda: model, [model.removesuffix("\n")], lambda: document)
+    yield Outcome(lambda: model, lambda: document)
+    yield model.removesuffix("\n")
 
 
 @command("making instances")
@@ -270,9 +259,9 @@ def generate(
     tier: arg.Groups = (),
     scale: arg.Scale = "full",
     over: arg.Axes = (),
-    out: Annotated[Path | None, arg.Option(arg.File(), "DIR", line=arg.NEEDED)] = None,
+    out: Annotated[Path | None, arg.Option(arg.File(), "DIR", default=arg.NEEDED)] = None,
     **keys: Any,
-) -> Outcome[dict[str, Any]]:
+) -> Steps[dict[str, Any]]:
     """Write the instances of a suite, a file of recipes, or one recipe.
 
     Parameters
@@ -307,14 +296,11 @@ def generate(
     suite = scale_suite(suite.select_axes(over), scale)
     cases = filter_cases(suite, only, tier)
     written = [] if out is None else generate_suite(family, suite, out, only, tier)
-
-    def lines() -> Iterator[str]:
-        for row in written:
-            yield f"{row['file']}  {row['instance']}"
-            for note in row.get("notes", ()):
-                print(f"ratiobench: {make_printable(row['case'], 200)}: {make_printable(note, 300)}", file=sys.stderr)
-
-    return Outcome(lambda: {case.name: family.make(case.recipe) for case in cases}, lines(), lambda: written)
+    shows = yield Outcome(lambda: {case.name: family.make(case.recipe) for case in cases}, lambda: written)
+    for row in written if shows else ():
+        yield f"{row['file']}  {row['instance']}"
+        for note in row.get("notes", ()):
+            print(f"ratiobench: {make_printable(row['case'], 200)}: {make_printable(note, 300)}", file=sys.stderr)
 
 
 class _SolutionWord(str):
@@ -336,7 +322,7 @@ def check(
     no_migration: bool = False,
     explain: bool = False,
     timeline: arg.Timeline = None,
-) -> Outcome[Mapping[str, Any]]:
+) -> Steps[Mapping[str, Any]]:
     """Verify a solution, or the certificate of an interval on OPT, exactly.
 
     The code that verifies shares nothing with solvers.
@@ -372,7 +358,6 @@ def check(
     word = judged if certificate is None else certificate
     if file == word == "-":
         raise InputError("<stdin>", "", "only one of the two files can be standard input")
-    shared.require_writable(timeline)
     family, given = shared.read_given(file, cost)
     held = next((name for name in ("decisions", "solution") if hasattr(word, name)), "")  # of a run, of a report
     if isinstance(word, Mapping) or held:
@@ -382,9 +367,10 @@ def check(
         data, source = read_bytes(word)
         document = family.load_document(given, data, source)
     proof = certificate is not None or (is_certificate(document) and not isinstance(word, _SolutionWord))
-    if timeline and (family.gantt is None or proof):
-        problem = "it draws a solution" if family.gantt is not None else f"the family {family.name} has no Gantt charts"
-        raise InputError("--timeline", "", problem)
+    if timeline and proof:
+        raise InputError("--timeline", "", "it draws a solution")
+    if timeline:
+        shared.require_gantt(family)
     if is_certificate(document) and not proof:
         raise InputError(source, "", "it is a certificate of an interval on OPT, no solution: --certificate checks it")
     is_solution = isinstance(document, dict) and "decisions" in document and "sha256" not in document
@@ -394,44 +380,33 @@ def check(
         raise InputError("--explain", "", "it goes with --certificate")
     if no_migration:
         given = family.without_migration(given)
-    explained = ""
-    if proof:
-        verdict = family.check_certificate(given, document, source)
-        if explain:
-            sum_text = family.certificate_sum if verdict["valid"] else None
-            sums = "" if sum_text is None else f"{sum_text(given, document)}\n"
-            explained = f"the certificate proves: {family.certificate_proves}\n{sums}{text_of(document)}"
-    else:
-        verdict = family.check(given, document, source)
-
-    def write_files() -> Iterator[str]:
-        if timeline and not verdict["valid"]:
-            yield f"{timeline} was not written: the solution is not valid"
-        elif timeline:
-            solution = family.parse_solution(document, source)
-            shared.write_timeline(timeline, family, given, file, [], (verdict[family.objective], None, solution))
-            yield f"time line: {timeline}"
+    verdict = (family.check_certificate if proof else family.check)(given, document, source)
 
     def values() -> dict[str, Any]:
         from ratiobench.bench.storage.payload import json_number
 
         return {key: json_number(value) if isinstance(value, Fraction) else value for key, value in verdict.items()}
 
-    def lines() -> Iterator[str]:
-        yield "valid" if verdict["valid"] else "NOT VALID"
-        if not proof:
-            yield from _solution_lines(family, verdict)
-        elif verdict["valid"]:
-            where = " without migration" * no_migration
-            yield shared.interval_text(verdict["lower"], verdict["upper"], family.unit, where)
-        else:
-            yield str(verdict["problem"])
-        if explained:
-            yield explained.removesuffix("\n")
-
-    return Outcome(
-        lambda: verdict, lines(), None if explain else values, write_files, status=lambda: int(not verdict["valid"])
-    )
+    yield Outcome(lambda: verdict, None if explain else values, lambda: int(not verdict["valid"]))
+    yield "valid" if verdict["valid"] else "NOT VALID"
+    if not proof:
+        yield from _solution_lines(family, verdict)
+    elif verdict["valid"]:
+        where = " without migration" * no_migration
+        yield shared.interval_text(verdict["lower"], verdict["upper"], family.unit, where)
+    else:
+        yield str(verdict["problem"])
+    if explain:
+        yield f"the certificate proves: {family.certificate_proves}"
+        if verdict["valid"] and family.certificate_sum is not None:
+            yield family.certificate_sum(given, document)
+        yield text_of(document).removesuffix("\n")
+    if timeline and not verdict["valid"]:
+        yield f"{timeline} was not written: the solution is not valid"
+    elif timeline:
+        solution = family.parse_solution(document, source)
+        shared.write_timeline(timeline, family, given, file, [], (verdict[family.objective], None, solution))
+        yield f"time line: {timeline}"
 
 
 def is_certificate(document: Any) -> bool:
@@ -440,8 +415,6 @@ def is_certificate(document: Any) -> bool:
 
 
 def _solution_lines(family: Family, verdict: Mapping[str, Any]) -> Iterator[str]:
-    from ratiobench.bench.results import ratios
-
     for key, value in verdict.items():
         if key not in ("valid", "violations"):
             figure = ratios.format_truncated(value) if isinstance(value, int | Fraction) else value

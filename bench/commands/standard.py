@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from ratiobench.bench import arguments as arg
-from ratiobench.bench.arguments import Outcome, command
+from ratiobench.bench.arguments import Outcome, Steps, command
 from ratiobench.bench.commands.shared import amount_of, interval_text
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import MAIN, Entry, StandardSet, read_set
@@ -18,9 +18,8 @@ from ratiobench.bench.report import standard as tables
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.show import align_columns
 from ratiobench.bench.storage.payload import json_number
-from ratiobench.instances.io.errors import InputError, make_printable, require_known, shorten
+from ratiobench.instances.io.errors import InputError, make_printable, require_known
 
-T = TypeVar("T")
 WEEKS = "weeks"  # The tier of which no runs are stored
 Set = Annotated[str, arg.Option(arg.Anything("text"), "NAME", "name of the set, or its manifest FILE.json")]
 Tiers = Annotated[Any, arg.Option(arg.Text(), "TIER", "only entries of these tiers", several=True)]
@@ -43,8 +42,10 @@ def choose(
     chosen = read_known(set)
     for key, words in (("tier", tier), ("family", family)):
         for word in words:
-            if word not in (known := dict.fromkeys(getattr(each, key) for each in chosen.entries)):
-                raise InputError(f"--{key}", "", f"{shorten(word)} is not one of {', '.join(known)}")
+            require_known(word, dict.fromkeys(getattr(each, key) for each in chosen.entries), f"--{key}")
+    for pattern in names:
+        if not any(fnmatchcase(each.name, pattern) for each in chosen.entries):
+            chosen.find(pattern)
     entries = [
         each
         for each in chosen.entries
@@ -52,9 +53,6 @@ def choose(
         and (not family or each.family in family)
         and (not names or any(fnmatchcase(each.name, pattern) for pattern in names))
     ]
-    for pattern in names:
-        if not any(fnmatchcase(each.name, pattern) for each in chosen.entries):
-            chosen.find(pattern)
     if not entries:
         raise InputError("NAME", "", f"no entry of {chosen.name} is all of that")
     return chosen, entries
@@ -63,51 +61,41 @@ def choose(
 @command()
 def list_entries(
     names: Entries = (), *, set: Set = MAIN, tier: Tiers = (), family: Families = ()
-) -> Outcome[list[Entry]]:
+) -> Steps[list[Entry]]:
     """List the entries, with the intervals on OPT."""
     chosen, entries = choose(set, tier, family, names)
-
-    def document() -> dict[str, Any]:
-        rows = []
-        for each in entries:
-            best = None if each.best is None else {"lower": each.best.lower, "upper": each.best.upper}
-            about = {"name": each.name, "tier": each.tier, "family": each.family, "instance": each.instance}
-            rows.append(about | {"size": each.size, "recipe": each.recipe, "best": best})
-        return {"set": chosen.name, "released": chosen.released, "sha256": chosen.digest, "entries": rows}
-
-    lines = tables.entry_lines(entries)
-    return Outcome(lambda: entries, [align_columns(lines).rstrip()] if lines else [], document)
+    rows = []
+    for each in entries:
+        best = None if each.best is None else {"lower": each.best.lower, "upper": each.best.upper}
+        about = {"name": each.name, "tier": each.tier, "family": each.family, "instance": each.instance}
+        rows.append(about | {"size": each.size, "recipe": each.recipe, "best": best})
+    about = {"set": chosen.name, "released": chosen.released, "sha256": chosen.digest}
+    yield Outcome(lambda: entries, lambda: about | {"entries": rows})
+    yield align_columns(tables.entry_lines(entries)).rstrip()
 
 
 @command("checking")
 def verify(
     names: Entries = (), *, set: Set = MAIN, tier: Tiers = (), family: Families = (), workers: arg.Workers = None
-) -> Outcome[Mapping[str, str]]:
+) -> Steps[Mapping[str, str]]:
     """Check every certificate with the independent checker."""
     from ratiobench.bench.running.standard import check_set
 
     chosen, entries = choose(set, tier, family, names)
-    problems: dict[str, str] = {}  # of each certificate what is wrong with it; empty for nothing
-
-    def lines() -> Iterator[str]:
-        """Check, and say what is not valid as it is found."""
-        began = time.monotonic()
-        for number, (name, problem) in enumerate(check_set(chosen, entries, workers), 1):
-            problems[name] = make_printable(problem, 400) if problem else ""
-            if problem:
-                yield f"{name}: NOT VALID: {problems[name]}"
-            set_current(f"checking, {number} of {len(entries)} done", again=True)
-        valid = sum(not problem for problem in problems.values())
-        yield f"{chosen.name}: {valid} of {len(problems)} certificates valid, {time.monotonic() - began:.0f} s"
-
-    def document() -> dict[str, Any]:
-        rows = [{"name": name, "valid": not text, "problem": text or None} for name, text in problems.items()]
-        return {"set": chosen.name, "valid": not any(problems.values()), "certificates": rows}
-
-    return _as_it_goes(lines(), lambda: problems, document, lambda: int(any(problems.values())))
+    began, problems = time.monotonic(), {}  # of each certificate what is wrong with it; empty for nothing
+    for number, (name, problem) in enumerate(check_set(chosen, entries, workers), 1):
+        problems[name] = make_printable(problem, 400) if problem else ""
+        if problem:
+            yield f"{name}: NOT VALID: {problems[name]}"
+        set_current(f"checking, {number} of {len(entries)} done", again=True)
+    rows = [{"name": name, "valid": not text, "problem": text or None} for name, text in problems.items()]
+    document = {"set": chosen.name, "valid": not any(problems.values()), "certificates": rows}
+    yield Outcome(lambda: problems, lambda: document, lambda: int(any(problems.values())))
+    valid = sum(not problem for problem in problems.values())
+    yield f"{chosen.name}: {valid} of {len(problems)} certificates valid, {time.monotonic() - began:.0f} s"
 
 
-@command("reading")
+@command("reading", keeps=lambda values: True)
 def improve(
     names: Entries = (),
     *,
@@ -117,7 +105,7 @@ def improve(
     effort: arg.Count = None,
     seconds: arg.Seconds = None,
     gap: arg.Gap = 0.0,
-) -> Outcome[list[dict[str, Any]]]:
+) -> Steps[list[dict[str, Any]]]:
     """Improve intervals, from the best known solutions.
 
     Parameters
@@ -130,40 +118,22 @@ def improve(
     chosen, entries = choose(set, tier, family, names)
     settings = SolveSettings(effort=amount_of(effort, seconds), gap=gap, seconds=seconds)
     rows: list[dict[str, Any]] = []
-
-    def lines() -> Iterator[str]:
-        """Search on for every entry, and say what came of it."""
-        current = chosen
-        for entry in entries:
-            improved = improve_entry(current, entry, settings, set_current)
-            current = improved.chosen
-            before, after = (
-                None if each is None else {"lower": json_number(each[0]), "upper": json_number(each[1])}
-                for each in (improved.before, improved.after)
-            )
-            rows.append({"name": entry.name, "improved": improved.moved, "before": before, "after": after})
-            yield f"{entry.name}: {'better' if improved.moved else 'no better interval was found'}"
-            if improved.before is not None and improved.moved:
-                yield interval_text(*improved.before, families()[entry.family].unit, " was")
-            yield interval_text(*improved.after, families()[entry.family].unit)
-
-    return _as_it_goes(lines(), lambda: rows, lambda: rows)
+    for entry in entries:
+        improved = improve_entry(chosen, entry, settings, set_current)
+        chosen, unit = improved.chosen, families()[entry.family].unit
+        before, after = (
+            None if each is None else {"lower": json_number(each[0]), "upper": json_number(each[1])}
+            for each in (improved.before, improved.after)
+        )
+        rows.append({"name": entry.name, "improved": improved.moved, "before": before, "after": after})
+        yield f"{entry.name}: {'better' if improved.moved else 'no better interval was found'}"
+        if improved.before is not None and improved.moved:
+            yield interval_text(*improved.before, unit, " was")
+        yield interval_text(*improved.after, unit)
+    yield Outcome(lambda: rows, lambda: rows)
 
 
-def _as_it_goes(
-    work: Iterator[str], result: Callable[[], T], document: Callable[[], Any], status: Callable[[], int] = lambda: 0
-) -> Outcome[T]:
-    """Work that says line by line what it has done; result and document are there when it is finished."""
-
-    def finished(value: Callable[[], Any]) -> Any:
-        for _ in work:
-            pass
-        return value()
-
-    return Outcome(lambda: finished(result), work, lambda: finished(document), status=status)
-
-
-@command("reading", keeps=True)
+@command("reading", keeps=lambda values: True)
 def store_runs(
     names: Entries = (),
     *,
@@ -172,7 +142,7 @@ def store_runs(
     family: Families = (),
     out: Annotated[Path | None, arg.Option(arg.File(), "DIR")] = None,
     workers: arg.Workers = None,
-) -> Outcome[dict[str, int]]:
+) -> Steps[dict[str, int]]:
     """Run all shipped algorithms, and store their runs with the set.
 
     Parameters
@@ -186,12 +156,12 @@ def store_runs(
     if not short:
         raise InputError("NAME", "", "runs on weeks are not stored: a week takes each algorithm minutes")
     counts = store(chosen, short, out or Path("results") / f"runs-{chosen.name}", workers, set_current)
-    lines = [f"{name}: {count} runs stored" for name, count in counts.items()]
-    return Outcome(lambda: counts, lines, lambda: counts)
+    yield Outcome(lambda: counts, lambda: counts)
+    yield from (f"{name}: {count} runs stored" for name, count in counts.items())
 
 
 @command(json=False)
-def table(*, set: Set = MAIN, write: Annotated[Path | None, arg.Option(arg.File(), "FILE")] = None) -> Outcome[str]:
+def table(*, set: Set = MAIN, write: Annotated[Path | None, arg.Option(arg.File(), "FILE")] = None) -> Steps[str]:
     """Print the set's table as Markdown.
 
     Parameters
@@ -199,18 +169,19 @@ def table(*, set: Set = MAIN, write: Annotated[Path | None, arg.Option(arg.File(
     write : write the table between its marks in this file, and its figures beside the file.
     """
     chosen = read_known(set)
+    text = tables.describe_set(chosen, families()) if write is None else ""
+    yield Outcome(lambda: text)
     if write is None:
-        text = tables.describe_set(chosen, families())
-        return Outcome(lambda: text, [text.removesuffix("\n")])
+        yield text.removesuffix("\n")
+        return
     from ratiobench.bench.report.standard import draw_growth
 
     tables.write_table(chosen, families(), write)
     for picture in draw_growth(chosen, families()):
         picture.save(write.parent / f"{picture.name}.svg")
-    return Outcome(lambda: "")
 
 
-@command("making instances")
+@command("making instances", keeps=lambda values: True)
 def fetch(
     names: Entries = (),
     *,
@@ -218,7 +189,7 @@ def fetch(
     tier: Tiers = (),
     family: Families = (),
     out: Annotated[Path, arg.Option(arg.File(), "DIR")],
-) -> Outcome[list[str]]:
+) -> Steps[list[str]]:
     """Write the instances as files.
 
     Parameters
@@ -228,11 +199,6 @@ def fetch(
     from ratiobench.bench.running.standard import fetch as fetch_entries
 
     chosen, entries = choose(set, tier, family, names)
-    files: list[str] = []
-
-    def lines() -> Iterator[str]:
-        for path in fetch_entries(chosen, entries, out, set_current):
-            files.append(str(path))
-            yield str(path)
-
-    return _as_it_goes(lines(), lambda: files, lambda: files)
+    files = list(map(str, fetch_entries(chosen, entries, out, set_current)))
+    yield Outcome(lambda: files, lambda: files)
+    yield from files

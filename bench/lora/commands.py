@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ratiobench.bench.arguments import Algorithms, Anything, Integer, Isolate, Option, Outcome, Seconds, command
+from ratiobench.bench import arguments as arg
+from ratiobench.bench.arguments import Outcome, Steps, command
 from ratiobench.bench.family.suite import REPEATS
 from ratiobench.instances.io.errors import InputError
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @command("running")
 def limit(
-    name: Annotated[str, Option(Anything("text"), "NAME")],
-    algorithm: Algorithms = (),
+    name: Annotated[str, arg.Option(arg.Anything("text"), "NAME")],
+    algorithm: arg.Algorithms = (),
     *,
-    repeat: Annotated[int, Option(Integer(1, REPEATS), "N")] = 1,
-    limit: Seconds = None,
-    isolate: Isolate = None,
-    csv: Path | None = None,
-) -> Outcome[pd.DataFrame]:
+    repeat: Annotated[int, arg.Option(arg.Integer(1, REPEATS), "N")] = 1,
+    limit: arg.Seconds = None,
+    isolate: arg.Isolate = None,
+    csv: arg.Output = None,
+) -> Steps[pd.DataFrame]:
     """Run an algorithm on hard instances, beside the lower bound for every algorithm.
 
     Parameters
@@ -55,36 +55,28 @@ def limit(
     from ratiobench.bench.family.registry import require_algorithms
     from ratiobench.bench.lora import FAMILY
     from ratiobench.bench.lora.theory import limits
-    from ratiobench.instances.io.files import check_writable
+    from ratiobench.bench.show import write_csv
     from ratiobench.online.referee import sandbox
     from ratiobench.online.run_context import RunContext, run_context
     from ratiobench.online.user_algorithm import name_algorithms
 
     names, own = name_algorithms(algorithm, FAMILY.secret_types())
     names = tuple(dict.fromkeys(names))
-    if csv is not None:
-        check_writable(csv)
-        if not names:
-            raise InputError("--csv", "", "it has a row per algorithm and prefix, and no algorithm is named")
+    if csv is not None and not names:
+        raise InputError("--csv", "", "it has a row per algorithm and prefix, and no algorithm is named")
     sandbox.choose(isolate)
     case = limits.make_case(name, repeat)
     context = RunContext(limit, sandbox.requested(isolate), own)
     with run_context(context):
         require_algorithms(FAMILY, names)
     runs = [limits.run_prefixes(case, each, repeat, context) for each in names]
-
-    def files() -> None:
-        from ratiobench.bench.show import write_csv
-
-        write_csv(csv, limits.list_rows(case, runs))
-
-    return Outcome(
+    yield Outcome(
         lambda: limits.make_table(case, runs),
-        limits.print_lines(case, runs),
         lambda: limits.make_document(case, runs),
-        files,
-        status=lambda: int(any(each.state == "failed" for each in runs)),
+        lambda: int(any(each.state == "failed" for each in runs)),
     )
+    yield from limits.print_lines(case, runs)
+    write_csv(csv, limits.list_rows(case, runs))
 
 
 COMMANDS = {"limit": limit}

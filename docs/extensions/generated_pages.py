@@ -8,15 +8,14 @@ LICENSE or a module, becomes the name of the file, since the built site has no s
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.arguments import NEEDED, Switch, meanings_of, options_of
-from ratiobench.bench.cli import default_text, find_command, flags_of, is_argument, list_commands
+from ratiobench.bench.arguments import NEEDED, Switch, options_of
+from ratiobench.bench.cli import default_text, find_command, list_commands
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import read_set, shipped_sets
 from ratiobench.bench.report.standard import describe_set
@@ -58,19 +57,14 @@ def describe_commands() -> Iterator[str]:
 
 def _options(function: Any) -> Iterator[str]:
     yield "| option | values | default | meaning |\n|---|---|---|---|"
-    parameters, meanings = inspect.signature(function).parameters, meanings_of(function)
-    for key, option in options_of(function).items():
+    for option in options_of(function).values():
         if option.hidden:
             continue
-        default = parameters[key].default if option.line is ... else option.line
         values = "" if isinstance(option.values, Switch) else option.values.range.replace("|", " | ")
         values += ", several" * option.several
-        if is_argument(parameters[key], option):
-            spelling = option.metavar or key.upper()
-        else:
-            spelling = f"{flags_of(key, option)[-1]} {option.metavar}".rstrip()
-        cells = (f"`{spelling}`", values, "required" if default is NEEDED else default_text(default), meanings[key])
-        yield _table_row(cells)
+        spelling = f"{option.spelling} {option.metavar}".rstrip() if option.flags else option.metavar
+        default = "required" if option.default is NEEDED else default_text(option.default)
+        yield _table_row((f"`{spelling}`", values, default, option.meaning))
     if function.json:
         yield "| `--json` |  |  | one JSON document on standard output |"
     yield ""

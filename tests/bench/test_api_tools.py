@@ -68,7 +68,7 @@ def test_check_takes_runs_reports_documents_and_files(tmp_path: Path) -> None:
     assert "valid" in ratiobench.check(day, run, no_migration=True)
 
 
-def test_search_for_a_claim_and_for_the_worst_ratio() -> None:
+def test_search_for_a_claim_and_for_the_worst_ratio(tmp_path: Path) -> None:
     from tests.support.contestants import Honest
 
     found = ratiobench.search("theorem5", tries=300)
@@ -80,6 +80,9 @@ def test_search_for_a_claim_and_for_the_worst_ratio() -> None:
         == Fraction(ratiobench.opt(worst.instance).lower, ratiobench.simulate(worst.instance, "greedy").welfare)
         > 1
     )
+    ratiobench.search(algorithm="eft", out=tmp_path / "out", tries=40, tasks=2, slots=2, largest=9)
+    files = {"worst.json", "worst.certificate.json", "worst.html", "worst.state.json"}
+    assert {each.name for each in (tmp_path / "out").iterdir()} == files  # as the command
     own = ratiobench.search(algorithm=Honest, tries=5, tasks=2, slots=2)
     assert own.algorithm == "tests.support.contestants:Honest"
     for wrong in ({}, {"claim": "theorem5", "algorithm": "greedy"}, {"claim": "no such"}):

@@ -173,7 +173,7 @@ def test_what_cannot_be_written_is_found_before_the_work_and_after_it_the_result
         assert not log.exists()
         assert capsys.readouterr().out == ""
         with monkeypatch.context() as patch:
-            patch.setattr("ratiobench.bench.commands.shared.check_writable", lambda path: None)
+            patch.setattr("ratiobench.bench.arguments.check_writable", lambda path: None)
             assert main([*command, "--json", "--solution", str(tmp_path)]) == 2
         assert said(capsys)["decisions"]
         log.unlink()

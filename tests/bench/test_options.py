@@ -9,18 +9,8 @@ from typing import Any
 import pytest
 
 import ratiobench
-from ratiobench.bench.arguments import (
-    NEEDED,
-    Choice,
-    Duration,
-    Integer,
-    Number,
-    Option,
-    meanings_of,
-    options_of,
-    split_names,
-)
-from ratiobench.bench.cli import SHIPPED, find_command, flags_of, is_argument, list_commands, main, make_parser, parse
+from ratiobench.bench.arguments import NEEDED, Choice, Duration, Integer, Number, Option, options_of, split_names
+from ratiobench.bench.cli import SHIPPED, find_command, list_commands, main, make_parser, parse
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.running.runner import RunOptions
 from ratiobench.instances.io.errors import InputError
@@ -55,13 +45,8 @@ def parsed(*words: str) -> dict[str, Any]:
 
 
 def options(name: str) -> dict[str, Option]:
-    function = find_command(name)
-    parameters = inspect.signature(function).parameters
-    return {
-        key: option
-        for key, option in options_of(function).items()
-        if not option.hidden and not is_argument(parameters[key], option)
-    }
+    described = options_of(find_command(name))
+    return {key: option for key, option in described.items() if option.flags and not option.hidden}
 
 
 def test_every_command_is_a_function_that_the_package_has() -> None:
@@ -76,7 +61,6 @@ def test_every_command_is_a_function_that_the_package_has() -> None:
 def test_the_command_line_has_the_parameters_of_the_function(name: str) -> None:
     """All but hidden ones; those without a default are required; every one is described."""
     function = find_command(name)
-    parameters = inspect.signature(function).parameters
     known = {key: option for key, option in options_of(function).items() if not option.hidden}
     parser = make_parser(name, function)
     actions = {action.dest: action for action in parser._actions}
@@ -87,10 +71,9 @@ def test_the_command_line_has_the_parameters_of_the_function(name: str) -> None:
     assert len(set(helps)) == len(helps)
     assert parser.format_help()  # no stray % in any of them
     for key, option in known.items():
-        if not is_argument(parameters[key], option):
-            needed = parameters[key].default is NEEDED if option.line is ... else option.line is NEEDED
-            assert actions[key].required == needed, key
-        assert meanings_of(function)[key]
+        if option.flags:
+            assert actions[key].required == (option.default is NEEDED), key
+        assert option.meaning
 
 
 def wrong_values(option: Option) -> list[Any]:
@@ -108,13 +91,13 @@ def wrong_values(option: Option) -> list[Any]:
 def test_the_same_values_are_refused(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """By the function and by the command line, naming the option, before any work."""
     for key, option in options(name).items():
-        flag = flags_of(key, option)[-1]
+        flag = option.flags[-1]
         for value in wrong_values(option):
             with pytest.raises(SystemExit) as exit_:
                 raise SystemExit(main([name, *NEEDED_WORDS[name], f"{flag}={value}"]))
             assert exit_.value.code == 2
             assert flag.strip("-") in capsys.readouterr().err
-            with pytest.raises(InputError, match=key.rstrip("_")):
+            with pytest.raises(InputError, match=key):
                 find_command(name)(*CALLS.get(name, (str(tmp_path),)), **{key: value})
 
 
@@ -127,13 +110,14 @@ def test_lists_are_written_the_same_way_everywhere() -> None:
                 continue
             seen.add(key)
             others = [] if key == "algorithm" else more
-            for flag in flags_of(key, option):
-                for words in ([flag, "a", "b"], [flag, "a,b"], [flag, "a", flag, "b"]):
-                    assert parsed(name, place, *others, *words)[key] == ["a", "b"]
-                assert parsed(name, *others, flag, "a", "b", place)[key] == ["a", "b"]
+            for flag in option.flags:
+                one, other = option.values.options[:2] if isinstance(option.values, Choice) else ("a", "b")
+                for words in ([flag, one, other], [flag, f"{one},{other}"], [flag, one, flag, other]):
+                    assert list(parsed(name, place, *others, *words)[key]) == [one, other]
+                assert list(parsed(name, *others, flag, one, other, place)[key]) == [one, other]
     expected = {"add", "algorithm", "algorithms", "only", "rows", "tier", "over", "claims", "policies", "what_if"}
     assert seen == expected | {"stage"}
-    assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name")["tier"] == ["a", "b", "c"]
+    assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name")["tier"] == ("a", "b", "c")
 
 
 def test_names_keep_their_commas() -> None:
@@ -150,7 +134,7 @@ def test_the_command_of_a_run_makes_the_same_run() -> None:
         solve=True, audits=False, effort=8, repeat=3, limit=2.5, isolate=True,
     )  # fmt: skip
     values = parsed("run", "toy", *options.as_words())
-    for key in ("debug", "json", "suite", "quiet", "fresh", "retry_failed"):
+    for key in ("debug", "json", "suite", "over", "out", "quiet", "fresh", "retry_failed"):
         values.pop(key)
     assert RunOptions(**{key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}) == options
     assert RunOptions(out=Path("x"), workers=2, quiet=True).as_words() == []
@@ -180,7 +164,7 @@ def test_the_page_of_commands_has_every_option(monkeypatch: pytest.MonkeyPatch) 
     for name in COMMANDS:
         section = page.partition(f"## `{name}`\n")[2].partition("\n## ")[0]
         for key, option in options(name).items():
-            assert f"`{flags_of(key, option)[-1]}" in section, (name, key)
+            assert f"`{option.flags[-1]}" in section, (name, key)
 
 
 def test_the_page_of_algorithms_explains_every_option(

@@ -299,8 +299,7 @@ def test_what_an_algorithm_says_is_cut_short(capsys: pytest.CaptureFixture[str])
         captured = capsys.readouterr()
         assert safe(captured.err)
         assert not captured.out
-    with pytest.raises(SystemExit):
-        main(["opt", TINY, "--gap", NASTY])
+    assert main(["opt", TINY, "--gap", NASTY]) == 2
     assert safe(capsys.readouterr().err)
 
 
