@@ -132,7 +132,7 @@ def backtest(
 
     instance = file if isinstance(file, Instance) else read(file)
     if not len(instance.jobs):
-        raise InputError(instance.name, "jobs", "there are none")
+        raise InputError(instance.name if file is instance else str(file), "jobs", "there are none")
     changes = [part for word in what_if for part in word.split(",")]
     hidden = () if file is instance else (str(Path(file).absolute().parent),)
     with run_context(RunContext(isolate=FAMILY.choose_isolation(isolate), hidden=hidden)):

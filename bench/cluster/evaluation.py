@@ -22,7 +22,7 @@ def tiny_recipe(seed: int, number: int) -> Mapping[str, Any]:
 def explain_loss(instance: Instance, decisions: Schedule, best: Schedule) -> LossReport:
     """Job by job what the run costs more than the best known schedule, and whose the job is."""
     jobs, costs = instance.jobs, make_costs(instance.jobs, instance.cost)
-    more = (costs.numerators(decisions.start) - costs.numerators(best.start)) / costs.unit
+    more = ((costs.numerators(decisions.start) - costs.numerators(best.start)) / costs.unit).astype(float)
     later = decisions.start - best.start
     losses = []
     for j in np.argsort(-more, kind="stable")[: (more > 0).sum()].tolist():

@@ -376,6 +376,10 @@ def check(
     is_solution = isinstance(document, dict) and "decisions" in document and "sha256" not in document
     if proof and not is_certificate(document) and is_solution:
         raise InputError(source, "", "it is a solution, no certificate: `check FILE SOLUTION` checks it")
+    about = document.get("cost") if proof and isinstance(document, dict) else None
+    about = about if isinstance(about, str) else ""  # of a family with several costs
+    if about and cost not in (None, about):
+        raise InputError(source, "cost", f"the certificate is about {about[:40]}, not {cost}")
     if explain and not proof:
         raise InputError("--explain", "", "it goes with --certificate")
     if no_migration:
@@ -392,7 +396,7 @@ def check(
     if not proof:
         yield from _solution_lines(family, verdict)
     elif verdict["valid"]:
-        where = " without migration" * no_migration
+        where = f" ({about})" if about else " without migration" * no_migration
         yield shared.interval_text(verdict["lower"], verdict["upper"], family.unit, where)
     else:
         yield str(verdict["problem"])

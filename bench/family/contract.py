@@ -399,6 +399,9 @@ class Family:
         verdict = self.verify_certificate(instance, data, source)
         if not verdict.valid:
             raise InputError(source, "", f"not valid: {verdict.problem}")
+        proved, asked = (getattr(thing, "cost", None) for thing in (verdict.certificate, instance))
+        if isinstance(proved, str) and proved != asked:  # of a family with several costs
+            raise InputError(source, "cost", f"the certificate is about {proved}, not {asked}")
         lower, upper = verdict.certificate.lower, verdict.certificate.upper
         return SolveReport(
             status=Status.OPTIMAL if lower == upper else Status.INTERVAL,

@@ -19,7 +19,7 @@ from ratiobench.bench.report.tables import Section, breakable, list_html, table_
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.show import Lines, align_columns, check_title, format_number
-from ratiobench.bench.storage.pieces import Check
+from ratiobench.bench.storage.payload import Check
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.instances.io.errors import make_printable
 

@@ -26,7 +26,8 @@ LARGEST = 2**24  # Most segments, and the largest number of a class, a pool or a
 Place = Annotated[int, Meta(ge=0, le=LARGEST)]
 Price = Annotated[int, Meta(ge=0, le=2**62)]
 Second = Annotated[int, Meta(ge=-(2**40), le=2**40)]
-Value = Annotated[int, Meta(ge=-(2**62), le=2**62)]
+LARGEST_VALUE = 2**62
+Value = Annotated[int, Meta(ge=-LARGEST_VALUE, le=LARGEST_VALUE)]
 
 
 class PriceRow(Struct, forbid_unknown_fields=True, frozen=True):

@@ -319,6 +319,7 @@ class Search:
         self.best: Plan | None = None
         self.cost = np.inf
         self._calls = 0
+        self._lock = threading.Lock()  # of the best plan while two threads search
         self._keys, self._keys_cost = problem.release, np.inf  # of the best order that was decoded
 
     def decode(self, keys: Any) -> float:
@@ -469,11 +470,12 @@ class Search:
         problem, plan = self.problem, self.best
         assert plan is not None
         high = min(end, int((plan.start + problem.run)[members].max() + problem.run[members].max()))
-        others = (plan.start < high) & (plan.start + problem.run > problem.release[members].min())
-        others[members] = False
         release, *columns = (column[members] for column in self._jobs)
         release = np.maximum(release, begin)
-        layout, base = self._profile(np.flatnonzero(others), plan, len(members), int(release.min()), high)
+        with self._lock:
+            others = (plan.start < high) & (plan.start + problem.run > release.min())
+            others[members] = False
+            layout, base = self._profile(np.flatnonzero(others), plan, len(members), int(release.min()), high)
         sides = (2, min(MARKS, len(members)))
         saved = tuple(np.zeros((*sides, *array.shape), array.dtype) for array in base)
         place = np.concatenate(([0], np.cumsum(problem.nodes[members])))
@@ -485,8 +487,9 @@ class Search:
         cost = improve_order(order, *common, saved, np.zeros(sides), *ways, before, high, rounds, heat * before, state)
         if cost < before * (1 - 1e-12):
             self.cost += float(decode_order(order, *common, *ways)) - before
-            plan.start[members], plan.pool[members] = trial.start, trial.pool
-            plan.slot[spread(members, problem.nodes[members], self.place)[1]] = trial.slot
+            with self._lock:
+                plan.start[members], plan.pool[members] = trial.start, trial.pool
+                plan.slot[spread(members, problem.nodes[members], self.place)[1]] = trial.slot
 
     def improve_halves(self, size: int, stop: Callable[[], bool]) -> None:
         """Improve what runs before and what runs after some second side by side, until it is time to stop.

@@ -34,7 +34,7 @@ from ratiobench.formulations.cluster.bound import (
     make_borders,
     queue_prices,
 )
-from ratiobench.formulations.cluster.certificate import Certificate, PriceRow, make_certificate, seal
+from ratiobench.formulations.cluster.certificate import LARGEST_VALUE, Certificate, PriceRow, make_certificate, seal
 from ratiobench.formulations.cluster.check import check, sum_costs
 from ratiobench.formulations.cluster.enumerate import WAYS_LIMIT, enumerate_optimum
 from ratiobench.formulations.cluster.search import Plan, Search
@@ -154,7 +154,8 @@ class _Run(SolveInterval[Fraction]):
         report = check(self.instance, self.cost, schedule)
         if report.cost is None:
             return None, str(report.violations[0])
-        return Fraction(-math.ceil(report.cost * self.scale), self.scale), ""
+        scale = self.scale  # which another thread may change
+        return Fraction(-math.ceil(report.cost * scale), scale), ""
 
     def begin(self, start: Schedule | None) -> None:
         """Offer the schedule to begin with and those of simple orders; without prices nobody waits: the first bound."""
@@ -414,6 +415,8 @@ class _Run(SolveInterval[Fraction]):
         if self.claim is None or self.solution is None or self.claim.lower > -self.lower:
             return None
         cost = sum_costs(self.instance, self.cost, self.solution.start.tolist())
+        if cost * self.claim.scale > LARGEST_VALUE:
+            return None
         complete = replace(
             self.claim,
             starts=self.solution.start.tolist(),

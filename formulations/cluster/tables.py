@@ -70,7 +70,7 @@ def make_problem(instance: Instance, costs: Costs) -> Problem:
         nodes=jobs.nodes,
         gpus=jobs.gpus,
         allowed=jobs.allowed & np.array(fits, dtype=bool).T.reshape(len(jobs), len(pools)),
-        base=costs.numerators(kink) / costs.unit,
+        base=(costs.numerators(kink) / costs.unit).astype(float),
         slope=costs.weight / costs.unit,
         kink=kink,
         flat=flat,

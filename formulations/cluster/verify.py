@@ -42,6 +42,7 @@ PROVES = (
 )
 
 SAFE = 2**61  # NumPy's integers are exact below; beyond, Python's are used
+MOST_CELLS = 2**27  # Nodes of a pool times segments
 MOST_UNITS = 4096  # GPUs of a knapsack; of more, sizes and room are rounded down together, which only adds value
 
 
@@ -174,6 +175,7 @@ def _packings(instance: Instance, certificate: Certificate, rows: dict[tuple[int
 def _greatest_free(instance: Instance, certificate: Certificate, q: int) -> Any:
     """(nodes of the pool, segments) the greatest number of free GPUs of every node in every segment."""
     borders = np.array(certificate.borders)
+    require(len(borders) * instance.pools[q].nodes <= MOST_CELLS, f"borders: more than {MOST_CELLS} segments of nodes")
     first, pool, running = int(instance.first_node[q]), instance.pools[q], instance.running
     held: dict[int, list[tuple[int, int, int]]] = {}
     owner = np.repeat(np.arange(len(running)), running.nodes).tolist()

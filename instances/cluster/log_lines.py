@@ -26,6 +26,7 @@ class Reason:
     CANCELLED = "cancelled before it started"
     NOT_STARTED = "not started"
     NO_END = "without an end"
+    NO_RUN = "without a run time"
     BACKWARDS = "ends before it starts"
     NO_GPU = "without a GPU"
     NO_WHOLE_GPU = "asks for {}, which is no whole GPU"
@@ -207,6 +208,8 @@ def read_rows(rows: Iterable[tuple[str, Any]], log: Log, read: Callable[[Row], L
         try:
             row = Row(log, path, data)
             job = read(row)
+            if max(job.submit, job.eligible or 0, job.start or 0, job.run or 0, job.limit or 0) > LARGEST:
+                raise row.fail("", "holds a time beyond 2^33 seconds")
             text = f"{job.id}{job.account}{job.user}{job.partition}{job.qos}"
             if has_surrogate(text):
                 raise row.fail("", "holds bytes that are not UTF-8 text")
@@ -280,6 +283,8 @@ def read_swf(file: TextFile, log: Log) -> Iterable[LogJob]:
             job.left_out, job.run = Reason.PART, None
         elif status == 5 and not job.run:
             job.left_out = Reason.CANCELLED
+        elif job.run is None:
+            job.left_out = Reason.NO_RUN
         return job.settle(None, "")
 
     return read_rows(name_fields(lines(), _SWF, {"-1", "-1.0", "-1.00"}, log), log, read)

@@ -19,7 +19,16 @@ import numpy as np
 from ratiobench.instances.cluster import kubernetes, log_lines, slurm
 from ratiobench.instances.cluster.format import FORMAT, LABELS, WEIGHT_LIMIT, parse
 from ratiobench.instances.cluster.log_lines import LONGEST_NAME, Log, LogJob, Reader, Reason
-from ratiobench.instances.cluster.model import DAY, LONGEST_RUN, NONE, ClusterDocument, Instance, Pool, Second
+from ratiobench.instances.cluster.model import (
+    DAY,
+    LONGEST_RUN,
+    MOST_POOLS,
+    NONE,
+    ClusterDocument,
+    Instance,
+    Pool,
+    Second,
+)
 from ratiobench.instances.cluster.waits import PARTS, Holder, Waits, blocked, tabulate
 from ratiobench.instances.io.documents import read_document
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, require_known, shorten
@@ -56,7 +65,7 @@ class LogPool(Pool, frozen=True, kw_only=True):
 
 
 class ClusterFile(ClusterDocument, frozen=True, kw_only=True):
-    pools: Annotated[tuple[LogPool, ...], msgspec.Meta(min_length=1, max_length=100)]
+    pools: Annotated[tuple[LogPool, ...], msgspec.Meta(min_length=1, max_length=MOST_POOLS)]
     begin: Second | None = None  # begin, end: of the window, seconds from 1970
     end: Second | None = None
     zone: str = ""
@@ -133,6 +142,8 @@ def _merge(lines: LogJobs, log: Log) -> LogJobs:
         if job.start is not None and job.start < job.submit:
             job.start = job.submit
             log.remarks[EARLY] += not job.left_out
+        if job.start is not None and job.eligible is not None:
+            job.eligible = min(job.eligible, job.start)
         key: Any = (job.id, job.submit, job.start if job.left_out == Reason.REQUEUED else None) if job.id else id(job)
         other = jobs.get(key)
         if other is None or (other.left_out and (not job.left_out or (job.run or 0) > (other.run or 0))):
@@ -235,11 +246,13 @@ def _make_document(
         row |= {"start": job.start, "end": (job.start or 0) + job.length}
         rows.append(row | {label: code(label, job) for label in ("account", "user", "partition")})
     sets = sorted({job.pools for job in chosen})
-    ids, seen = [], Counter[str]()
+    ids, seen = dict[str, None](), Counter[str]()
     for job in chosen:  # an id that was used again after a restart of the counter gets a number behind it
-        own = job.id[:LONGEST_NAME] or job.where
-        seen[own] += 1
-        ids.append(own if seen[own] == 1 else f"{own}#{seen[own]}")
+        own = name_ = job.id[:LONGEST_NAME] or job.where
+        while name_ in ids:
+            seen[own] += 1
+            name_ = f"{own[: LONGEST_NAME - 10]}#{seen[own] + 1}"
+        ids[name_] = None
     return {
         **names,
         "partitions": [{"name": part, "pools": everyone} for part in names["partitions"]],
@@ -252,7 +265,7 @@ def _make_document(
         "pool_sets": sets,
         "running": rows,
         "jobs": {
-            "id": ids,
+            "id": list(ids),
             "submit": [job.submit for job in chosen],
             "release": [max(begin, job.submit, job.eligible or 0) for job in chosen],
             "run": [job.length for job in chosen],

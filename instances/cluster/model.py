@@ -21,6 +21,7 @@ from ratiobench.instances.io.errors import InputError, make_printable, require_k
 NONE = -1  # No limit, no label, no start in the log
 DAY = 86_400
 LONGEST_RUN = 2**27
+MOST_POOLS = 63  # Policies hold the pools of a job as bits
 COSTS = ("wait-gpu-hours", "wait", "wait-gpus", "slowdown")
 
 Second = Annotated[int, Meta(ge=0, le=2**33)]
@@ -145,7 +146,7 @@ class RunningDocument(Part, frozen=True):
 class ClusterDocument(Part, frozen=True, kw_only=True):
     """What an instance file and a cluster file say of a cluster."""
 
-    pools: Annotated[tuple[Pool, ...], Meta(min_length=1, max_length=100)]
+    pools: Annotated[tuple[Pool, ...], Meta(min_length=1, max_length=MOST_POOLS)]
     partitions: tuple[Partition, ...] = ()
     quotas: tuple[Quota, ...] = ()
     priority: Priority = Priority()
@@ -333,7 +334,10 @@ class Costs:
     total_weight: int  # what the total is divided by for the mean that is printed
 
     def numerators(self, start: IntArray) -> IntArray:  # (jobs,) unit_j c_j(start_j), exact
-        return np.maximum(self.low, self.weight * (start - self.submit) + self.add)
+        wait = start - self.submit
+        if int(self.weight.max(initial=0)) * int(np.abs(wait).max(initial=0)) >= 2**62:
+            wait = wait.astype(object)
+        return np.maximum(self.low, self.weight * wait + self.add)
 
     def total(self, start: IntArray) -> Fraction:
         units, group = np.unique(self.unit, return_inverse=True)
@@ -358,7 +362,7 @@ def make_costs(jobs: Jobs, name: str) -> Costs:
         return Costs(bounded, one, jobs.run, bounded, jobs.submit, len(jobs))
     weight = {"wait-gpu-hours": jobs.width * jobs.run, "wait": one, "wait-gpus": jobs.width}[name]
     zero = freeze(0 * one)
-    return Costs(zero, freeze(weight), zero, one, jobs.submit, int(weight.sum()))
+    return Costs(zero, freeze(weight), zero, one, jobs.submit, sum(weight.tolist()))
 
 
 def with_cost(instance: Instance, cost: str) -> Instance:

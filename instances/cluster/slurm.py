@@ -16,7 +16,7 @@ from ratiobench.instances.io.text_files import TextFile
 _MISSING = {"", "Unknown", "None", "N/A", "(null)", "UNLIMITED", "Partition_Limit", "INVALID"}
 _UNFINISHED = {"RUNNING", "PENDING", "SUSPENDED", "RESIZING", "CONFIGURING", "COMPLETING"}
 _ID = re.compile(r"[0-9]+(?:_[0-9]+|_\[[^\]]*\]|\+[0-9]+)?(\..+)?")  # of a job, or of a step of it
-_DURATION = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{2})(?:\.[0-9]+)?")
+_DURATION = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,6}):)?([0-9]{1,10}):([0-9]{2})(?:\.[0-9]+)?")
 ALLOCATED = "counted as allocated (AllocTRES), of any type of GPU, because the log has no ReqTRES"
 ELAPSED = "whose Elapsed is not End - Start (a clock change, a suspension): Elapsed counts"
 
@@ -129,8 +129,13 @@ def read_sacct_json(file: TextFile, log: Log) -> Iterable[LogJob]:
     """`sacct --json`: a list `jobs`, in the forms of several versions of Slurm, as the columns of `sacct`."""
 
     def text_of(tres: list[Row]) -> str:
-        names = ("/".join(filter(None, (entry.text("type"), entry.text("name")))) for entry in tres)
-        return ",".join(f"{name}={entry.integer('count') or 0}" for name, entry in zip(names, tres, strict=True))
+        """Nodes and generic resources with their counts; those of others may be negative, or huge."""
+        names = ["/".join(filter(None, (entry.text("type"), entry.text("name")))) for entry in tres]
+        counts = [
+            entry.integer("count") or 0 if re.match("node$|gres/", name) else 0
+            for name, entry in zip(names, tres, strict=True)
+        ]
+        return ",".join(f"{name}={count}" for name, count in zip(names, counts, strict=True))
 
     def read(row: Row) -> LogJob:
         time, array, het, people = (row.object(key) for key in ("time", "array", "het", "association"))

@@ -374,6 +374,13 @@ def advance(s, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def goes_on(s):  # type: ignore[no-untyped-def]
+    """Whether a job runs or comes, or a node closes or opens: whether there are events but those of a clock."""
+    turns = s.clock[S.TURNED] < s.closures.shape[1]
+    return s.clock[S.RUNNING] > 0 or s.clock[S.RELEASED] < s.rule[S.JOBS] or turns
+
+
+@compiled
 def can_start(s, place):  # type: ignore[no-untyped-def]
     """Whether the job at this place of the queue may start now, and fits."""
     return S.is_considered(s, place) and try_start(s, s.job[S.QUEUE, place], False, False)

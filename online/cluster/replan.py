@@ -250,15 +250,15 @@ def _replan_once(s):  # type: ignore[no-untyped-def]
     for z in range(n):
         x = s.search[BEST, z]
         j = s.search[TRIAL, x]
+        s.job[S.QUEUE, z] = j
+        s.search[TRIAL, x] = -1
         if s.search[STARTS, x] == now:
             q = s.search[POOLS, x]
-            if S.fits_quota(s, j, q) and choose(s, j, q, False):
+            if S.is_considered(s, z) and S.fits_quota(s, j, q) and choose(s, j, q, False):
                 begin_job(s, j, q)
             else:
                 s.job[S.HOLDS, j] = now + 1  # not planned again in this pass
                 failed += 1
-        s.job[S.QUEUE, z] = j
-        s.search[TRIAL, x] = -1
     for x in range(s.clock[S.WAITING]):
         if s.search[TRIAL, x] >= 0:
             s.job[S.QUEUE, n] = s.search[TRIAL, x]

@@ -84,7 +84,8 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
     accounts, users = max(1, len(instance.accounts)), max(1, len(instance.users))
     part = np.zeros((max(1, len(instance.partitions)), 2 + users + accounts), dtype=np.int64)
     part[:, :2] = [(part.user_gpus, part.account_gpus) for part in instance.partitions] or NONE
-    steps = 2 * (SEARCH_JOBS + len(closed)) + instance.capacity + 8
+    plans = rule.backfill == rows.REPLAN
+    steps = plans * (2 * (SEARCH_JOBS + len(closed)) + instance.capacity + 8)
     state = State(
         rule=np.array([*choices, *easy, *search, *given, greatest, earliest]),
         clock=np.zeros(16, dtype=np.int64),

@@ -34,6 +34,8 @@ from ratiobench.online.spec import Spec, version
 
 PASS = "pass"  # The event at which policies decide
 MOST_ASKED = 100_000  # Seconds that a policy may name, and ten more for each job
+LATEST = 2**39  # No policy names a later second
+MOST_IDLE = 10_000  # Passes in a row, of periodic backfilling, at which nothing starts and nothing else will happen
 
 
 _PLACES = np.array([[rows.START], [rows.POOL], [rows.OFFSET]])
@@ -114,11 +116,14 @@ class Simulator:
 
     def questions(self, batch: bool) -> Iterator[Question]:
         """Tell the releases, then ask, at every pass at which some job waits."""
-        state, told = self.state, 0
+        state, told, idle = self.state, 0, 0
         while kernel.advance(state, self._asked[0] if self._asked else rows.NEVER):
             now = int(state.clock[rows.NOW])
             while self._asked and self._asked[0] <= now:
                 heapq.heappop(self._asked)
+            idle = 0 if self._asked or kernel.goes_on(state) else idle + 1
+            if idle > MOST_IDLE:
+                break
             released = state.job[rows.ARRIVALS, told : state.clock[rows.RELEASED]].tolist()
             told += len(released)
             if released:
@@ -156,8 +161,9 @@ class Simulator:
         if self._named > (most := MOST_ASKED + 10 * self.arrivals):
             raise RuleViolation("protocol", None, f"asks for more than {most} seconds")
         for second in booked[1]:
-            if second <= now:
-                raise RuleViolation("protocol", None, f"asks for second {second}, which is not after {now}")
+            if not now < second <= LATEST:
+                where = f"not after {now}" if second <= now else f"beyond {LATEST}"
+                raise RuleViolation("protocol", None, f"asks for second {second}, which is {where}")
             heapq.heappush(self._asked, second)
         return booked
 

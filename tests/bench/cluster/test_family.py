@@ -80,7 +80,15 @@ def test_opt_is_certified_in_every_cost(cost: str, tmp_path: Path, capsys: pytes
     assert "mean" in capsys.readouterr().out
     assert main(["check", file, solution, "--cost", cost]) == 0
     assert main(["check", file, "--certificate", proof]) == 0
-    assert "NOT VALID" not in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "NOT VALID" not in shown
+    assert f"OPT ({cost})" in shown
+    for words in (
+        ["check", file],
+        ["simulate", file, "-a", "easy"],
+    ):  # a certificate of one cost proves nothing of others
+        assert main([*words, "--cost", "wait-gpus", "--certificate", proof]) == 2
+        assert f"the certificate is about {cost}, not wait-gpus" in capsys.readouterr().err
     runs = [FAMILY.run(FAMILY.with_cost(log(jobs=10), cost), name).welfare for name in ("easy", "fcfs")]
     report = ratiobench.opt(file, cost=cost, seconds=1)
     assert all(report.lower <= Fraction(value) for value in runs)

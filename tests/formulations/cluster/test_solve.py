@@ -1,10 +1,13 @@
 """Intervals of clusters: all formulations agree on tiny instances; settings do what they say."""
 
+import sys
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
+import ratiobench.formulations.cluster.search as search_module
 from ratiobench.formulations.cluster.certificate import document
 from ratiobench.formulations.cluster.check import check
 from ratiobench.formulations.cluster.enumerate import enumerate_optimum
@@ -87,6 +90,22 @@ def test_a_half_of_a_schedule_is_improved_within_its_time(number: int) -> None:
     search.improve_halves(20, lambda: next(rounds, None) is None)
     assert search.cost <= halves <= first
     assert check(instance, "wait", search.schedule()).cost == round(search.cost)
+
+
+def test_places_are_read_and_written_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that saw a new pool with old nodes would read beyond them."""
+    instance = _queue(60, 5)
+    search = Search(make_problem(instance, make_costs(instance.jobs, "wait")))
+    first, held, spread = search.decode(search.problem.release), set[tuple[str, bool]](), search_module.spread
+
+    def spread_locked(*given: Any) -> Any:
+        held.add((sys._getframe(1).f_code.co_name, search._lock.locked()))
+        return spread(*given)
+
+    monkeypatch.setattr(search_module, "spread", spread_locked)
+    search.improve(20, 20, 100)
+    assert search.cost < first
+    assert held == {("_profile", True), ("_anneal", True)}
 
 
 def test_a_half_gains_nothing_by_what_runs_beyond_its_end() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -83,6 +84,7 @@ Change = Callable[[dict[str, Any]], Any]
         (lambda d: d["pools"][0].update(name="b"), "pools[1]: 'b' is given twice"),
         (lambda d: d["priority"]["shares"].update(z=1), "priority.shares.z: 'z' is not one of x, y"),
         (lambda d: d.update(judged=[5, 5]), "judged: [5, 5] is empty"),
+        (lambda d: d.update(pools=64 * d["pools"]), "pools: 128 entries; 1 to 63 are allowed"),
         (lambda d: d.pop("begin"), "begin: the field is missing"),
         (lambda d: d.update(format="x"), "format: 'x' is not 'ratiobench/cluster/1'"),
     ],
@@ -107,6 +109,8 @@ def test_costs_are_exact() -> None:
     slowdown = Fraction(13 + 5, 10) + 1 + Fraction(50 + 7, 10)
     assert make_costs(jobs, "slowdown").total(start) == slowdown
     assert make_costs(jobs, "slowdown").mean(start) == float(slowdown / 3)
+    huge = replace(make_costs(jobs, "wait"), weight=np.array([2**40, 0, 2**40]))
+    assert huge.total(start + 2**33) == 2**40 * (13 + 50 + 2**34)
 
 
 def test_a_generated_month_is_as_its_law_says() -> None:

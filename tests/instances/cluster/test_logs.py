@@ -96,10 +96,14 @@ def test_several_logs_and_the_same_job_twice(tmp_path: Path) -> None:
     x, report = load(
         tmp_path,
         lines("1 100 0 50 COMPLETED 1", "2 110 5 - RUNNING 2", "3 120 0 9 COMPLETED 1", "3 120 0 9 COMPLETED 1"),
-        lines("2 110 5 60 COMPLETED 2", "1 100 0 50 COMPLETED 1", "1 500 0 0 COMPLETED 1"),
+        lines(
+            "2 110 5 60 COMPLETED 2", "1 100 0 50 COMPLETED 1", "1 500 0 0 COMPLETED 1", f"{'7' * 200} 600 0 1 DONE 1"
+        ),
+        lines(f"{'7' * 200} 700 0 2 DONE 1"),
     )
-    assert (x.jobs.ids, x.jobs.run.tolist()) == (("1", "2", "3", "1#2"), [50, 60, 9, 1])
-    assert (report.read, report.jobs, report.twice, report.left_out) == (4, 4, 3, {})
+    assert (x.jobs.ids[:5], x.jobs.run.tolist()) == (("1", "2", "3", "1#2", "7" * 200), [50, 60, 9, 1, 1, 2])
+    assert x.jobs.ids[5] == "7" * 190 + "#2"
+    assert (report.read, report.jobs, report.twice, report.left_out) == (6, 6, 3, {})
     assert "3 lines repeat the JobID and submit of another one" in str(report)
 
 

@@ -168,13 +168,15 @@ def test_older_and_newer_forms_of_the_json(tmp_path: Path) -> None:
     """Limits in every form, suspension, people under `association`, errors that Slurm lists."""
     unset, infinite = {"set": False, "number": 0}, {"set": False, "infinite": True, "number": 0}
     jobs = [new_job(limit=limit) for limit in (10, 0, None, unset, infinite, {"set": True, "number": 3})]
+    jobs[0]["tres"]["allocated"].append({"type": "energy", "name": "", "count": -2})
+    jobs[5] = new_job(limit=2**20)
     jobs += [
         new_job(elapsed=20, association={"user": "ben", "account": "x"}),
         new_job(array={"job_id": 90, "task_id": 3}),
     ]
     found, errors, log = read(tmp_path, "sacct-json", json.dumps({"jobs": jobs, "errors": [{"error": "away"}]}))
     assert errors == []
-    assert [job.limit for job in found[:6]] == [600, None, None, None, None, 180]
+    assert [job.limit for job in found[:6]] == [600, None, None, None, None, 60 * 2**20]
     assert (found[6].run, found[6].user, found[6].account, found[7].id) == (20, "ben", "x", "90_3")
     assert (log.remarks[ELAPSED], log.remarks[ALLOCATED]) == (1, 8)
     assert any("away" in text for text in log.remarks)

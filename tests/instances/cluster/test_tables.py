@@ -27,7 +27,7 @@ SWF = "\r\n".join(
         "  "
         + line(job=2, submit=10, run=100.5, allocated=4, status=1).replace(" ", "\t")
         + " ",  # nothing was asked for
-        line(job=3, submit=20, run=-1, requested=1, status=-1),
+        line(job=3, submit=20, wait=5, run=-1, requested=1, status=-1),
         line(job=4, submit=21, wait=0, run=0, requested=1, status=1),  # p = 0 counts
         line(job=5, submit=22, run=-1, requested=1, status=5),
         line(job=6, submit=23, run=50, requested=1, status=5),  # cancelled while it ran: it ran
@@ -56,7 +56,7 @@ def test_every_line_of_swf(tmp_path: Path) -> None:
     assert [(j.user, j.account, j.partition) for j in jobs[:2]] == [("3", "2", "0"), ("", "", "")]
     assert Counter(job.left_out for job in jobs if job.left_out) == {
         "part of a job that stands whole in another line": 3,
-        "without an end": 1,
+        "without a run time": 1,
         "cancelled before it started": 1,
         "without a GPU": 1,
     }
@@ -76,6 +76,7 @@ def test_a_header_without_a_clock_counts_from_1970(header: str, tmp_path: Path) 
         (line(job=2, submit="nan", run=600), "line 2 submit time: 'nan' is not"),
         (line(job=2, submit="6e", run=600), "line 2 submit time: '6e' is not"),
         (line(job=2, submit=-1, run=600), "line 2 submit time: -1: a job has one"),
+        (line(job=2, submit=2**33, wait=1, run=1), "line 2: holds a time beyond 2^33 seconds"),
         ("1 0 5 3600 4", "line 2: 5 fields; 18 are needed"),
         ("# made by a script", "line 2: 5 fields; 18 are needed"),
     ],

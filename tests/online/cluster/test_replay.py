@@ -1,7 +1,9 @@
 """The replay against the second simulator, on random logs and by hand; own policies."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -111,6 +113,18 @@ def test_a_closed_node_sends_its_job_back() -> None:
     assert (starts(result), result.requeued.tolist()) == ([8], [0])
 
 
+@pytest.mark.parametrize("bound", ["user_gpus", "account_gpus", "quota"])
+def test_jobs_that_fit_a_bound_alone_do_not_start_together(bound: str) -> None:
+    same = {name: [0, 0] for name in ("submit", "pools", "account", "user", "partition")}
+    jobs = same | {"id": ["1", "2"], "run": [10, 10], "nodes": [1, 1], "gpus": [1, 1]}
+    head = {"format": FORMAT, "name": "b", "begin": 0, "pools": [{"name": "p", "nodes": 1, "gpus": 4}], "jobs": jobs}
+    part = {"name": "m", "pools": ["p"]} | ({} if bound == "quota" else {bound: 1})
+    quotas = [{"account": "x", "nominal": [1], "strict": True}] if bound == "quota" else []
+    names = {"pool_sets": [[0]], "users": ["u"], "accounts": ["x"], "partitions": [part], "quotas": quotas}
+    for name in ("fcfs", "firstfit", "easy", "conservative", "replan"):
+        assert starts(run_policy(parse(head | names), name)) == [0, 10], name
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_replan_starts_jobs_within_bounds_and_quotas(seed: int) -> None:
     """Random logs with every part of the model: starts are feasible, also with work for few plans, and repeatable."""
@@ -191,6 +205,13 @@ def test_own_policies_are_played() -> None:
     schedule, violations = played(Patient())
     assert (schedule.start.tolist(), violations) == ([10, 20, 30, 35], [])
     assert schedule.node.tolist() == [1, 2, 3, 0, 1, 2, 3, 3, 3]
+
+
+def test_a_policy_that_starts_nothing_ends_where_a_clock_ticks() -> None:
+    table = Simulator(replace(log([(0, 5, 5, 1)]), cycle=60, cache={}))
+    policy = SimpleNamespace(schedule=lambda now, waiting, cluster: [])
+    record = run_in_process(table, adapt(policy), {})
+    assert [str(violation) for violation in record.violations] == ["every job: job 0: never starts"]
 
 
 @pytest.mark.parametrize(
