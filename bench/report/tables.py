@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from ratiobench.bench.report.pictures import Picture
 from ratiobench.bench.show import Lines, is_words
 
-_FORMULA = re.compile(r"[=@\t\r]|[+-](?!inf|nan|[\d.eE+-]*$).")
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?!inf|nan|[\d./eE+-]*$).")
 # A sentence, a table, words with their meanings, a picture, or markup as it stands
 Part = "str | Lines | Mapping[str, str] | Picture | Markup"
 

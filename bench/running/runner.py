@@ -92,7 +92,9 @@ class RunOptions:
                 words.append(flag if value else flag.replace("--", "--no-", 1))
             else:
                 values = value if isinstance(value, tuple) else (value,)
-                words += [word for one in values for word in (flag, f"{one:g}" if isinstance(one, float) else str(one))]
+                words += [
+                    word for one in values for word in (flag, f"{one:.15g}" if isinstance(one, float) else str(one))
+                ]
         return words
 
 

@@ -52,41 +52,16 @@ def test_lines_of_some_algorithms_are_replaced(results: Path, tmp_path: Path) ->
     assert [path.name for path in readme_tables.provenances_of("toy")] == ["toy_provenance.json"]
 
 
-def test_lines_of_an_algorithm_that_a_suite_has_now_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readme_tables, "PAPER", tmp_path / "paper.csv")
-    old = [
-        {"plot": plot, "group": group, "algorithm": name, "mean": "1"}
-        for plot in ("certificate", "reached")
-        for group in ("pai 1.6", "pai 0.8")
-        for name in ("pdftsp", "greedy")
-    ]
-    table = tmp_path / "mechanisms.csv"
-    pd.DataFrame(old).to_csv(table, index=False)
-    new = [line | {"algorithm": "pdftsp:units=canonical", "mean": "2"} for line in old[::2]]
-    new += [line | {"algorithm": "capped:prior=yesterday", "mean": "3"} for line in old[::2]]
-    readme_tables.take(_folder(tmp_path / "part", suite="mechanisms", rows=["*"]), {table: pd.DataFrame(new)})
-    found = readme_tables.figures(table)
-    for _, part in found.groupby(["plot", "group"]):
-        assert list(part["algorithm"]) == ["pdftsp", "pdftsp:units=canonical", "capped:prior=yesterday", "greedy"]
-        assert list(part["mean"]) == ["1", "2", "3", "1"]
-    assert list(dict.fromkeys(found["group"])) == ["pai 1.6", "pai 0.8"]
-
-
 @pytest.mark.parametrize(
     "lines",
-    [[LINES[1] | {"group": "c"}], [{**LINES[1], "more": "1"}], [LINES[1] | {"algorithm": "other"}]],
-    ids=["group", "column", "algorithm"],
+    [[LINES[1] | {"group": "c"}], [{**LINES[1], "more": "1"}], [LINES[1] | {"algorithm": "other"}], LINES[1:2]],
+    ids=["group", "column", "algorithm", "missing"],
 )
 def test_other_lines_are_refused(lines: list[dict[str, str]], results: Path, tmp_path: Path) -> None:
     before = {each: each.read_bytes() for each in results.iterdir()}
     with pytest.raises(ValueError, match=r"toy\.csv: other lines or columns"):
         readme_tables.take(_folder(tmp_path / "part", rows=["n*"]), {results / "toy.csv": pd.DataFrame(lines)})
     assert {each: each.read_bytes() for each in results.iterdir()} == before
-
-
-def test_lines_that_are_missing_are_refused(results: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="other lines"):
-        readme_tables.take(_folder(tmp_path / "part", rows=["n*"]), {results / "toy.csv": pd.DataFrame(LINES[1:2])})
 
 
 def _figure(plot: str, kind: str, group: str, algorithm: str, mean: str) -> dict[str, str]:
@@ -163,30 +138,3 @@ def test_some_rows_of_the_papers_figures_are_taken(tmp_path: Path, monkeypatch: 
     assert (found["fig8", ours, "titan"]["percent"], found["fig8", ours, "titan"]["low"]) == ("-50", "")
     assert found["fig8", plain, "titan"]["percent"] == "-45"
     assert (tmp_path / "paper_rows_provenance.json").exists()
-
-
-def test_claims_of_the_mechanisms_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the reasons, which do not name the task of a day; an algorithm without a guarantee has no claim."""
-    for name in ("PAPER", "MECHANISMS", "VERDICTS"):
-        monkeypatch.setattr(readme_tables, name, tmp_path / f"{name.lower()}.csv")
-    folder = _folder(tmp_path / "whole")
-    asked = ("theorem_p", "theorem_p_reason", "theorem_a1", "theorem_a1_reason", "truthful_bid", "truthful_type")
-    rows = [
-        ("zcl:prior=yesterday", "holds", "", "", "", "holds", "holds"),
-        ("zcl:prior=yesterday", "not applicable", "cap_compute is too small: 1 was used", "", "", "holds", "violated"),
-        *(
-            ("units:prior=yesterday", "", "", "not applicable", f"task {i} takes more than one cell", "holds", "holds")
-            for i in (0, 7)
-        ),
-        ("mirror:prior=yesterday", "", "", "", "", "holds", "undecided"),
-    ]  # fmt: skip
-    pd.DataFrame(rows, columns=["algorithm", *asked]).to_csv(folder / "results.csv", index=False)
-    monkeypatch.setattr(readme_tables, "figure_data", lambda *_: pd.DataFrame(LINES))
-    readme_tables.take_mechanisms(folder)
-    counted = readme_tables.figures(readme_tables.VERDICTS).set_index("algorithm").T.to_dict()
-    kept = ("claim", "days", "holds", "not applicable", "else", "truthful", "lie_gains")
-    assert {name: tuple(row[key] for key in kept) for name, row in counted.items()} == {
-        "zcl:prior=yesterday": ("theorem_p", "2", "1", "1", "cap_compute is too small (1)", "1", "1"),
-        "units:prior=yesterday": ("theorem_a1", "2", "0", "2", "a task takes more than one cell (2)", "2", "0"),
-        "mirror:prior=yesterday": ("", "1", "0", "1", "", "0", "0"),
-    }
