@@ -33,6 +33,7 @@ MOVES = 13  # Of so many 8 shift a job, 2 swap two jobs, the others part a stret
 # Of orders: seconds of a unit of b and c; first steps of a, b, c, what becomes of them in a turn, and turns
 HOUR, FACTOR_STEPS, SHRINK, TURNS = 3_600, (0.5, 2.0, 2.0), 0.6, 3
 STRETCH, FEW = 0.1, 2  # Longest stretch of shifted keys in parts of all releases; about how many are shifted further
+MOST_COPIED, LEAST_TRIALS = 3 * 10**8, 100  # Cells of the profiles of a window's trials, so that it ends in seconds
 MARKS = 8  # Places of an order from which trials are decoded
 
 
@@ -476,6 +477,7 @@ class Search:
             others = (plan.start < high) & (plan.start + problem.run > release.min())
             others[members] = False
             layout, base = self._profile(np.flatnonzero(others), plan, len(members), int(release.min()), high)
+        rounds = min(rounds, max(LEAST_TRIALS, MOST_COPIED // base[1].size))
         sides = (2, min(MARKS, len(members)))
         saved = tuple(np.zeros((*sides, *array.shape), array.dtype) for array in base)
         place = np.concatenate(([0], np.cumsum(problem.nodes[members])))

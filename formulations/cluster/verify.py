@@ -69,7 +69,8 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
 def bound(instance: Instance, certificate: Certificate) -> int:
     """What the prices prove, in 1/scale; CertificateError if they are no prices of this instance."""
     rows = _check_rows(instance, certificate)
-    total = sum(_least_cost(instance, certificate, rows, j) for j in range(len(instance.jobs)))
+    tables = {key: _Prices(certificate, row) for key, row in rows.items() if row.prices}
+    total = sum(_least_cost(instance, certificate, tables, j) for j in range(len(instance.jobs)))
     for q in range(len(instance.pools)):
         total -= _packings(instance, certificate, rows, q)
     if certificate.cost != "slowdown":  # whole seconds, so that OPT is an integer
@@ -103,7 +104,18 @@ def _array(values: Sequence[int], most: int) -> Any:
     return np.array(values, dtype=np.int64 if most < SAFE else object)
 
 
-def _least_cost(instance: Instance, certificate: Certificate, rows: dict[tuple[int, int], PriceRow], j: int) -> int:
+class _Prices:
+    """The prices of a row with a 0 behind them, its borders, and the integral of its prices up to each border."""
+
+    def __init__(self, certificate: Certificate, row: PriceRow) -> None:
+        borders = certificate.borders[row.first : row.first + len(row.prices) + 1]
+        self.last = borders[-1]
+        self.integral = sum(p * (b - a) for p, (a, b) in zip(row.prices, pairwise(borders), strict=True))
+        self.borders, self.prices = np.array(borders), _array([*row.prices, 0], self.integral)
+        self.sums = np.concatenate((self.prices[:1] * 0, np.cumsum(self.prices[:-1] * np.diff(self.borders))))
+
+
+def _least_cost(instance: Instance, certificate: Certificate, tables: dict[tuple[int, int], _Prices], j: int) -> int:
     """min over q and s >= r_j of floor(scale c_j(s)) + Phi(s + p_j) - Phi(s)."""
     jobs, scale = instance.jobs, certificate.scale
     submit, release, run = int(jobs.submit[j]), int(jobs.release[j]), int(jobs.run[j])
@@ -112,27 +124,23 @@ def _least_cost(instance: Instance, certificate: Certificate, rows: dict[tuple[i
     add, low, unit = (run, max(run, 10), max(run, 10)) if certificate.cost == "slowdown" else (0, 0, 1)
     least = []
     for q in np.flatnonzero(jobs.allowed[j]).tolist():
-        row = rows.get((certificate.classes[j], q))
-        if row is None or not row.prices:
+        row = tables.get((certificate.classes[j], q))
+        if row is None:
             return scale * max(low, weight * (release - submit) + add) // unit
-        borders = certificate.borders[row.first : row.first + len(row.prices) + 1]
         kink = max(release, submit + low - add)
-        last = max(release, borders[-1], kink)
-        integral = sum(p * (b - a) for p, (a, b) in zip(row.prices, pairwise(borders), strict=True))
-        most = scale * (low + add + weight * (last - submit)) + 2 * integral
-        b, prices = _array(borders, most), _array([*row.prices, 0], most)
-        sums = np.concatenate((prices[:1] * 0, np.cumsum(prices[:-1] * np.diff(b))))
-        starts = np.concatenate((b, b - run, _array([release, kink], most)))
+        most = scale * (low + add + weight * (max(release, row.last, kink) - submit)) + 2 * row.integral
+        starts = np.concatenate((row.borders, row.borders - run, [release, kink]))
         starts = starts[starts >= release]
-        cost = scale * np.maximum(low, weight * (starts - submit) + add) // unit
-        least.append(int((cost + _phi(b, prices, sums, starts + run) - _phi(b, prices, sums, starts)).min()))
+        wait = (starts - submit).astype(np.int64 if most < SAFE else object)
+        cost = scale * np.maximum(low, weight * wait + add) // unit
+        least.append(int((cost + _phi(row, starts + run) - _phi(row, starts)).min()))
     return min(least)
 
 
-def _phi(borders: Any, prices: Any, sums: Any, moments: Any) -> Any:
+def _phi(row: _Prices, moments: Any) -> Any:
     """The integral of a row's prices up to these seconds."""
-    at = np.maximum(0, np.searchsorted(borders, moments, "right") - 1)
-    return sums[at] + prices[at] * np.maximum(0, moments - borders[at])
+    at = np.maximum(0, np.searchsorted(row.borders, moments, "right") - 1)
+    return row.sums[at] + row.prices[at] * np.maximum(0, moments - row.borders[at])
 
 
 def _packings(instance: Instance, certificate: Certificate, rows: dict[tuple[int, int], PriceRow], q: int) -> int:
@@ -218,9 +226,12 @@ def _packing(items: list[tuple[int, int, int, int]], h: int, room: int) -> int:
     for size, group in by_size.items():
         left = room // size  # Of equal sizes a best packing holds the dearest
         for price, number in sorted(group, reverse=True):
-            for _ in range(min(number, left)):
-                best[size:] = np.maximum(best[size:], best[:-size] + price)
-            left -= min(number, left)
+            rest, some = min(number, left), 1
+            left -= rest
+            while rest:  # any number of them is a sum of some of 1, 2, 4, ... and what is left
+                some = min(some, rest)
+                best[size * some :] = np.maximum(best[size * some :], best[: -size * some] + price * some)
+                rest, some = rest - some, 2 * some
     return value + int(best[room])
 
 
