@@ -305,7 +305,7 @@ def inner(function: Any) -> Any:
     """Decorate a kernel that only kernels call, and that makes no array: it has no machine code of its own.
 
     It counts no references to arrays, which takes up to nine tenths of the time where kernels hand tuples of arrays on.
-    It must not call a kernel that returns a new array, which would never be freed.
+    It must not call a kernel that returns a new array, which would never be freed, nor return arrays itself.
     """
     return LazyKernel(function, _OPTIONS | _INNER | {"_nrt": False})
 

@@ -226,12 +226,12 @@ def _packing(items: list[tuple[int, int, int, int]], h: int, room: int) -> int:
     for size, group in by_size.items():
         left = room // size  # Of equal sizes a best packing holds the dearest
         for price, number in sorted(group, reverse=True):
-            rest, some = min(number, left), 1
+            rest, chunk = min(number, left), 1
             left -= rest
-            while rest:  # any number of them is a sum of some of 1, 2, 4, ... and what is left
-                some = min(some, rest)
-                best[size * some :] = np.maximum(best[size * some :], best[: -size * some] + price * some)
-                rest, some = rest - some, 2 * some
+            while rest:  # chunks of 1, 2, 4, ... jobs and one of the rest: every number is a sum of some of them
+                chunk = min(chunk, rest)
+                best[size * chunk :] = np.maximum(best[size * chunk :], best[: -size * chunk] + price * chunk)
+                rest, chunk = rest - chunk, 2 * chunk
     return value + int(best[room])
 
 

@@ -248,11 +248,11 @@ def _make_document(
     sets = sorted({job.pools for job in chosen})
     ids, seen = dict[str, None](), Counter[str]()
     for job in chosen:  # an id that was used again after a restart of the counter gets a number behind it
-        own = name_ = job.id[:LONGEST_NAME] or job.where
-        while name_ in ids:
+        own = unique = job.id[:LONGEST_NAME] or job.where
+        while unique in ids:
             seen[own] += 1
-            name_ = f"{own[: LONGEST_NAME - 10]}#{seen[own] + 1}"
-        ids[name_] = None
+            unique = f"{own[: LONGEST_NAME - 10]}#{seen[own] + 1}"
+        ids[unique] = None
     return {
         **names,
         "partitions": [{"name": part, "pools": everyone} for part in names["partitions"]],

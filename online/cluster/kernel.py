@@ -374,7 +374,7 @@ def advance(s, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def goes_on(s):  # type: ignore[no-untyped-def]
+def has_events(s):  # type: ignore[no-untyped-def]
     """Whether a job runs or comes, or a node closes or opens: whether there are events but those of a clock."""
     turns = s.clock[S.TURNED] < s.closures.shape[1]
     return s.clock[S.RUNNING] > 0 or s.clock[S.RELEASED] < s.rule[S.JOBS] or turns

@@ -121,7 +121,7 @@ class Simulator:
             now = int(state.clock[rows.NOW])
             while self._asked and self._asked[0] <= now:
                 heapq.heappop(self._asked)
-            idle = 0 if self._asked or kernel.goes_on(state) else idle + 1
+            idle = 0 if self._asked or kernel.has_events(state) else idle + 1
             if idle > MOST_IDLE:
                 break
             released = state.job[rows.ARRIVALS, told : state.clock[rows.RELEASED]].tolist()
