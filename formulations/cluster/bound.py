@@ -25,6 +25,7 @@ MOST_CAP = 256  # Units of a knapsack whose sizes do not divide each other; more
 STEP, LAST_STEP = 0.3, 0.01  # First step of a price in parts of the mean price, and the last in parts of the first
 PLAIN_STEP, PLAIN_LAST = 0.3, 0.002  # The same for the plain relaxation, which is far from its best at first
 KEEP, KEEP_SQUARE = 0.9, 0.999  # Adam's running means
+ANY_START = 2**60  # The last start of a job that may start whenever it is released
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +145,7 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen, least):  # type:
 
     sums: per row one entry more than prices, filled here.
     """
-    release, run, slope, kink = jobs
+    first_start, run, slope, kink, last_start = jobs
     borders, pointer, row, factor, first, offset = grid
     segments = len(borders) - 1
     for z in range(len(first)):
@@ -154,11 +155,11 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen, least):  # type:
             sums[at + z + 1] = sums[at + z] + prices[at] * (borders[k + 1] - borders[k])
             use[at] = 0.0
     total = 0.0
-    for j in range(len(release)):
+    for j in range(len(run)):
         best = np.inf
         pay = 0.0
-        k0 = find_last(borders, len(borders), release[j])
-        k1 = find_last(borders, len(borders), release[j] + run[j])
+        k0 = find_last(borders, len(borders), first_start[j])
+        k1 = find_last(borders, len(borders), first_start[j] + run[j])
         for pair in range(pointer[j], pointer[j + 1]):
             z = row[pair]
             at = offset[z]
@@ -167,8 +168,9 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen, least):  # type:
             n = offset[z + 1] - at
             a = x = k0  # segments of the border that comes next and of s
             b = y = k1  # of the same a run later
-            s = release[j]
-            later = kink[j] > s
+            s = first_start[j]
+            later = s < kink[j] <= last_start[j]
+            final = False
             while True:
                 cost = slope[j] * max(0, s - kink[j])
                 if cost >= best:
@@ -180,7 +182,7 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen, least):  # type:
                     start[j] = s
                     chosen[j] = z
                     pay = factor[pair]
-                if a >= f + n:
+                if final or a >= f + n:
                     break
                 if later:  # once: the kink, out of order
                     later = False
@@ -196,6 +198,11 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen, least):  # type:
                     a += 1
                 x = a
                 y = b
+                if s >= last_start[j]:
+                    final = True
+                    s = last_start[j]
+                    x = find_last(borders, len(borders), s)
+                    y = find_last(borders, len(borders), s + run[j])
         total += best
         least[j] = best
         z = chosen[j]
@@ -222,7 +229,9 @@ class Ascent:
         self._chosen, self._least = np.zeros(len(problem), np.int64), np.zeros(len(problem))
         self._use, self._packed = np.zeros(len(prices)), np.zeros(len(prices))
         self._sums = np.zeros(len(prices) + len(grid.first))
-        self._jobs = tuple(np.array(a) for a in (problem.release, problem.run, problem.slope, problem.kink))
+        jobs = (problem.release, problem.run, problem.slope, problem.kink, np.full(len(problem), ANY_START))
+        self._jobs = tuple(np.array(a) for a in jobs)
+        self.mean_start, self.spread = np.zeros(len(problem)), np.zeros(len(problem))  # of starts in the last climb
         self._grid = (grid.borders, grid.pointer, grid.row, grid.factor, grid.first, grid.offset)
         self._lengths = np.diff(grid.borders)
 
@@ -242,6 +251,11 @@ class Ascent:
             np.maximum(self.scale, prices[prices > 0].mean() if prices.any() else 0.0, out=self.scale)
         return better
 
+    def limit_starts(self, first: IntArray, last: IntArray, prices: FloatArray) -> None:
+        """Begin anew with these prices, where every job starts from `first` to `last`."""
+        self._jobs = (first, *self._jobs[1:4], last)
+        self.prices, self.best, self.bound = prices.copy(), prices.copy(), -np.inf
+
     def pack(self) -> FloatArray:
         """Return (pools, segments) (b_i+1 - b_i) V_q(i) at the current prices."""
         raise NotImplementedError
@@ -250,17 +264,24 @@ class Ascent:
         """Do this many rounds; the step falls from `step` to `step * last`, sooner if time elapses (0 to 1) sooner."""
         mean, square = np.zeros(len(self.prices)), np.zeros(len(self.prices))
         self.prices = self.best.copy()
+        times, total, squares = 0, np.zeros(len(self.start)), np.zeros(len(self.start))
         for t in range(rounds):
             progress = max(t / rounds, elapsed())
             if progress >= 1:
                 break
             self.evaluate()
+            if 3 * t >= rounds:
+                after = (self.start - self._jobs[0]).astype(float)
+                times, total, squares = times + 1, total + after, squares + after * after
             slope = self._use - self._packed
             mean += (1 - KEEP) * (slope - mean)
             square += (1 - KEEP_SQUARE) * (slope * slope - square)
             size = step * last**progress / (1 - KEEP ** (t + 1))
             spread = np.sqrt(square / (1 - KEEP_SQUARE ** (t + 1))) + 1e-6
             np.maximum(0.0, self.prices + size * self.scale * mean / spread, out=self.prices)
+        average = total / max(1, times)
+        self.mean_start = self._jobs[0] + average
+        self.spread = np.sqrt(np.maximum(0.0, squares / max(1, times) - average * average))
 
     def value_packings(self) -> FloatArray:
         """(pools, segments) value of the best packings over a whole segment at the best prices."""

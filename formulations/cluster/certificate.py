@@ -1,8 +1,8 @@
 """The certificate of an interval on OPT, `ratiobench/cluster-certificate/1`: one document that anybody can check.
 
 It holds what makes both ends true for one instance and one cost: prices per class, pool and segment of time, in
-integers of 1/scale of cost per second, and a schedule with its nodes. `ratiobench.formulations.cluster.verify`
-recomputes both ends.
+integers of 1/scale of cost per second, for each leaf of a tree of branches on starts, and a schedule with its nodes.
+`ratiobench.formulations.cluster.verify` recomputes both ends.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ratiobench.instances.io.documents import Digest, Documents, convert
 from ratiobench.instances.io.files import sha256_of
 
 FORMAT: Literal["ratiobench/cluster-certificate/1"] = "ratiobench/cluster-certificate/1"
+MOST_BRANCHES = 1_000
 LARGEST = 2**24  # Most segments, and the largest number of a class, a pool or a node
 
 Place = Annotated[int, Meta(ge=0, le=LARGEST)]
@@ -30,16 +31,28 @@ LARGEST_VALUE = 2**62
 Value = Annotated[int, Meta(ge=-LARGEST_VALUE, le=LARGEST_VALUE)]
 
 
-class PriceRow(Struct, forbid_unknown_fields=True, frozen=True):
+class PriceRow(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
     """Prices of one class on one pool in consecutive segments, from segment `first` on; 0 in all others."""
 
     job_class: Place
     pool: Place
     first: Place
     prices: list[Price]
+    leaf: Place = 0
 
 
-class Certificate(Struct, forbid_unknown_fields=True, frozen=True):
+class Branch(Struct, forbid_unknown_fields=True, frozen=True):
+    """A leaf is split: it keeps the schedules in which the job starts before the second; the next number has the rest.
+
+    Leaf 0 holds all schedules at first.
+    """
+
+    leaf: Place
+    job: Place
+    second: Second
+
+
+class Certificate(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
     """A claim lower / scale <= OPT <= upper / scale about one instance and cost, with what proves it."""
 
     format: Literal["ratiobench/cluster-certificate/1"]
@@ -55,6 +68,7 @@ class Certificate(Struct, forbid_unknown_fields=True, frozen=True):
     pools: list[Place]
     nodes: list[Place]  # of all jobs, one behind the other, counted through all pools
     sha256: Digest
+    branches: Annotated[list[Branch], Meta(max_length=MOST_BRANCHES)] = []
 
     @property
     def lower(self) -> Fraction:

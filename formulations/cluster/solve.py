@@ -11,7 +11,7 @@ import copy
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cache
@@ -27,6 +27,7 @@ from ratiobench.formulations.cluster.bound import (
     STEP,
     Ascent,
     ClassAscent,
+    Grid,
     PlainAscent,
     carry_prices,
     class_grid,
@@ -34,12 +35,21 @@ from ratiobench.formulations.cluster.bound import (
     make_borders,
     queue_prices,
 )
-from ratiobench.formulations.cluster.certificate import LARGEST_VALUE, Certificate, PriceRow, make_certificate, seal
+from ratiobench.formulations.cluster.branch import Tree
+from ratiobench.formulations.cluster.certificate import (
+    LARGEST_VALUE,
+    MOST_BRANCHES,
+    Branch,
+    Certificate,
+    PriceRow,
+    make_certificate,
+    seal,
+)
 from ratiobench.formulations.cluster.check import check, sum_costs
 from ratiobench.formulations.cluster.enumerate import WAYS_LIMIT, enumerate_optimum
 from ratiobench.formulations.cluster.search import Plan, Search
 from ratiobench.formulations.cluster.states import StateSearch, fits
-from ratiobench.formulations.cluster.tables import make_problem
+from ratiobench.formulations.cluster.tables import FloatArray, make_problem
 from ratiobench.formulations.cluster.verify import bound as proved_bound
 from ratiobench.formulations.engine import Clock, SolveInterval, choose, list_formulations
 from ratiobench.formulations.report import UNLIMITED, Proof, SolveReport
@@ -49,7 +59,7 @@ from ratiobench.instances.cluster.format import FORMAT, content_hash, parse
 from ratiobench.instances.cluster.model import COSTS, Instance, Schedule, make_costs
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
-VERSION = "6"  # Version of everything that can change a report's figures; part of the key of stored results
+VERSION = "7"  # Version of everything that can change a report's figures; part of the key of stored results
 
 PRICES, CP_SAT, ENUMERATION = "prices", "cp-sat", "enumeration"
 ALLOWED = {PRICES: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
@@ -69,6 +79,9 @@ DECODED = 6_000_000  # Jobs decoded in windows, for a unit of effort
 ORDERS_OF_JOB, ORDER_WORK = 50, 4  # Orders for a job at most; what a job of a whole order costs in jobs of windows
 LEAST_ROUNDS, MOST_ROUNDS, LONGEST = 300, 3_000, 8  # Of a window in the first stage; most windows grow with stages
 SPARE = 7_200  # Seconds for which a job has prices beyond those that the plain relaxation needs
+TRIAL, SPLITS = 2, 8  # Branches on starts before an ascent, and for a stage where these pay
+LEAST_LEAVES = 16  # None are tried where a certificate holds the prices of fewer leaves
+PAYS = 0.015  # A gain of the trial, in parts of the bound, beyond what finer segments gain
 FINEST = 4  # The stage from which on segments get no shorter
 LEAST_GAIN = 1e-4  # Of an ascent in parts of the bound; one that gains less is the last where search has two threads
 BITS = 14  # Of a mean price in the certificate
@@ -142,6 +155,7 @@ class _Run(SolveInterval[Fraction]):
         self.problem = make_problem(instance, make_costs(instance.jobs, cost))
         self.search = Search(self.problem)
         self.ascent: Ascent | None = None
+        self.tree: Tree | None = None  # of branches, where they pay more than finer prices
         self.queued = False  # whether the prices come from a schedule's queue
         self.orders_pay = True  # whether other orders of all jobs gain enough beside windows
         self.is_rounded = False  # whether the sizes of many GPUs are rounded so much that plain prices prove more
@@ -237,7 +251,7 @@ class _Run(SolveInterval[Fraction]):
             ends = self.lower, self.upper
             self.improve(stage, self.elapsed(0.4 if pays else 0.8))
             searched = self.lower - ends[0]
-            if pays and not self.over() and self.prove(stage, self.elapsed(0.8), self.search.best):
+            if pays and not self.over() and self.raise_bound(stage, self.search.best):
                 self.take_prices()
             pays = not pays or stage == 1 or 10 * (ends[1] - self.upper) >= searched
             stage = min(2 * stage, UNLIMITED)
@@ -248,7 +262,10 @@ class _Run(SolveInterval[Fraction]):
         while stage <= effort and not self.done():
             began, upper = time.perf_counter(), self.upper
             if stage <= FINEST or (raised and 10 * raised >= searched):
-                self.improve_and_prove(stage)
+                if self.tree is None:
+                    self.improve_and_prove(stage)
+                else:
+                    self.branch(self.tree, SPLITS * stage)
                 gain, seconds = float(upper - self.upper), time.perf_counter() - began
                 raised = gain / seconds if gain > LEAST_GAIN * -float(self.upper) else 0.0
             if self.done():
@@ -271,7 +288,7 @@ class _Run(SolveInterval[Fraction]):
         with ThreadPoolExecutor(1) as threads:
             searched = threads.submit(search)
             try:
-                pays = self.prove(stage, elapsed, plan)
+                pays = self.raise_bound(stage, plan)
             finally:
                 proved.set()
             searched.result()
@@ -331,6 +348,36 @@ class _Run(SolveInterval[Fraction]):
         self.orders_pay = 10 * (costs[0] - costs[1]) >= costs[1] - self.search.cost
         self.take("windows")
 
+    def raise_bound(self, stage: int, plan: Plan) -> bool:
+        """Raise the bound by branches where a few of them pay, else by finer prices; return whether starts follow."""
+        if (
+            self.tree is None
+            and isinstance(self.ascent, ClassAscent)
+            and len(self.ascent.prices) * LEAST_LEAVES <= MOST_PRICES
+        ):
+            tree, bound = Tree(self.ascent, count_threads()), self.ascent.bound
+            self.branch(tree, TRIAL)
+            if tree.bound - bound > (PAYS if stage <= FINEST else LEAST_GAIN) * abs(bound):
+                self.tree = tree
+        if self.tree is not None:
+            self.branch(self.tree, SPLITS * stage)
+            return False
+        return not self.done() and self.prove(stage, self.elapsed(0.8), plan)
+
+    def branch(self, tree: Tree, splits: int) -> None:
+        """Split starts so often, or until the bound meets the schedule's cost or the certificate is full."""
+        elapsed, leaves = self.elapsed(0.8), len(tree.leaves)
+        most = min(leaves + splits, MOST_BRANCHES, MOST_PRICES // max(1, len(tree.leaves[0].prices)))
+        while len(tree.leaves) < most and elapsed() < 1 and tree.bound < (1 - self.gap) * -float(self.lower):
+            left = self.left()
+            if (left is not None and left < 1.5 * tree.seconds * len(tree.leaves)) or not tree.split(elapsed):
+                break
+        self.count("branches", len(tree.leaves) - leaves)
+        if len(tree.leaves) > leaves:
+            began = time.perf_counter()
+            self.certify_prices(tree.grid, tree.classes, [leaf.prices for leaf in tree.leaves], tree.branches)
+            tree.seconds = (time.perf_counter() - began) / len(tree.leaves)
+
     def prove(self, stage: int, elapsed: Callable[[], float], plan: Plan) -> bool:
         """Raise prices from the best so far, of smaller classes after each stage; return whether starts follow."""
         assert self.ascent is not None
@@ -359,12 +406,11 @@ class _Run(SolveInterval[Fraction]):
             ascent.climb(ROUNDS, STEP if stage == 1 and not self.queued else STEP / 3, LAST_STEP, elapsed)
             self.is_rounded = isinstance(self.ascent, PlainAscent) and ascent.bound < self.ascent.bound
         if self.is_rounded:
-            ascent.best = carry_prices(self.ascent.grid, self.ascent.best, grid)
-            self.certify_prices(ascent, classes)
+            self.certify_prices(grid, classes, [carry_prices(self.ascent.grid, self.ascent.best, grid)])
             return False
         self.count("rounds", ROUNDS)
         self.ascent = ascent
-        self.certify_prices(ascent, classes)
+        self.certify_prices(grid, classes, [ascent.best])
         return True
 
     def take_prices(self) -> None:
@@ -374,23 +420,28 @@ class _Run(SolveInterval[Fraction]):
             self.search.decode(self.ascent.best_start)
         self.take("order of the prices")
 
-    def certify_prices(self, ascent: Ascent, classes: IntArray) -> None:
-        """Round the prices of an ascent to integers and prove with them."""
-        grid, prices = ascent.grid, ascent.best
-        mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1.0
-        bits = BITS - math.floor(math.log2(mean))
+    def certify_prices(
+        self, grid: Grid, classes: IntArray, leaves: Sequence[FloatArray], branches: Sequence[Branch] = ()
+    ) -> None:
+        """Round the prices of leaves to integers and prove with them."""
+        positive = np.concatenate([prices[prices > 0] for prices in leaves])
+        bits = BITS - math.floor(math.log2(positive.mean() if len(positive) else 1.0))
         if self.cost != "slowdown":
             self.scale = 2 ** max(0, min(bits, 40))
         coarse = 2 ** max(0, self.scale.bit_length() - 1 - bits)
-        integers = np.round(prices * (self.scale / coarse)).astype(np.int64) * coarse
         columns = (grid.job, grid.pool, grid.first, grid.offset[:-1], grid.offset[1:])
-        rows = [
-            PriceRow(int(classes[j]), q, first, integers[low:high].tolist())
-            for j, q, first, low, high in zip(*(column.tolist() for column in columns), strict=True)
-        ]
-        self.certify(grid.borders.tolist(), rows, classes, Proof.LAGRANGIAN)
+        rows = []
+        for leaf, prices in enumerate(leaves):
+            integers = np.round(prices * (self.scale / coarse)).astype(np.int64) * coarse
+            rows += [
+                PriceRow(int(classes[j]), q, first, integers[low:high].tolist(), leaf)
+                for j, q, first, low, high in zip(*(column.tolist() for column in columns), strict=True)
+            ]
+        self.certify(grid.borders.tolist(), rows, classes, Proof.LAGRANGIAN, branches)
 
-    def certify(self, borders: list[int], rows: list[PriceRow], classes: IntArray, proof: Proof) -> None:
+    def certify(
+        self, borders: list[int], rows: list[PriceRow], classes: IntArray, proof: Proof, branches: Sequence[Branch] = ()
+    ) -> None:
         """Let the checker's own arithmetic say what prices prove."""
         claim = make_certificate(
             instance=content_hash(self.instance),
@@ -404,6 +455,7 @@ class _Run(SolveInterval[Fraction]):
             starts=[],
             pools=[],
             nodes=[],
+            branches=list(branches),
         )
         lower = Fraction(proved_bound(self.instance, claim), self.scale)
         if self.claim is None or lower > self.claim.lower:

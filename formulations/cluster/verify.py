@@ -16,6 +16,9 @@ sum_c n_c lambda_cq(i). Integrating what runs over time: every schedule costs at
     sum_j min over q, s >= r_j of [c_j(s) + Phi(s + p_j) - Phi(s)] - sum_q sum_i (b_i+1 - b_i) V_q(i).
 
 The minimum over s is at r_j, at the kink of c_j, at a border, or at a border less p_j.
+
+Branches split the schedules by the second in which a job starts, so that the sum holds in each leaf for prices of its
+own, with s between the first and the last start that the leaf allows; the least of all leaves holds for all schedules.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ PROVES = (
 
 SAFE = 2**61  # NumPy's integers are exact below; beyond, Python's are used
 MOST_CELLS = 2**27  # Nodes of a pool times segments
+ANY_START = 2**60  # The last start of a job that no branch limits
 MOST_UNITS = 4096  # GPUs of a knapsack; of more, sizes and room are rounded down together, which only adds value
 
 
@@ -68,27 +72,49 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
 
 def bound(instance: Instance, certificate: Certificate) -> int:
     """What the prices prove, in 1/scale; CertificateError if they are no prices of this instance."""
-    rows = _check_rows(instance, certificate)
-    tables = {key: _Prices(certificate, row) for key, row in rows.items() if row.prices}
-    total = sum(_least_cost(instance, certificate, tables, j) for j in range(len(instance.jobs)))
-    for q in range(len(instance.pools)):
-        total -= _packings(instance, certificate, rows, q)
+    borders, leaves = certificate.borders, _split_starts(instance, certificate)
+    require(all(a < b for a, b in pairwise(borders)), "borders: they do not ascend")
+    free = [_greatest_free(instance, certificate, q) for q in range(len(instance.pools))]
+    rows_of: list[list[PriceRow]] = [[] for _ in leaves]
+    for row in certificate.rows:
+        require(row.leaf < len(leaves), f"prices of class {row.job_class}: there is no leaf {row.leaf}")
+        rows_of[row.leaf].append(row)
+    least = []
+    for starts, given in zip(leaves, rows_of, strict=True):
+        rows = _check_rows(instance, certificate, given)
+        tables = {key: _Prices(certificate, row) for key, row in rows.items() if row.prices}
+        costs = sum(_least_cost(instance, certificate, tables, j, starts.get(j)) for j in range(len(instance.jobs)))
+        least.append(costs - sum(_packings(instance, certificate, rows, q, free[q]) for q in range(len(free))))
+    total = min(least)
     if certificate.cost != "slowdown":  # whole seconds, so that OPT is an integer
         total = -(-total // certificate.scale) * certificate.scale
     return total
 
 
-def _check_rows(instance: Instance, certificate: Certificate) -> dict[tuple[int, int], PriceRow]:
-    """The rows by class and pool; all jobs of a class have one shape."""
+def _split_starts(instance: Instance, certificate: Certificate) -> list[dict[int, tuple[int, int]]]:
+    """Of every leaf the first and the last second at which a job may start, of the jobs that branches limit."""
+    release = instance.jobs.release.tolist()
+    leaves: list[dict[int, tuple[int, int]]] = [{}]
+    for branch in certificate.branches:
+        leaf, j, second = branch.leaf, branch.job, branch.second
+        require(leaf < len(leaves) and j < len(release), f"branches: there is no leaf {leaf} or no job {j}")
+        first, last = leaves[leaf].get(j, (release[j], ANY_START))
+        require(first < second <= last, f"branches: the starts of job {j} in leaf {leaf} cannot be split at {second}")
+        leaves.append(leaves[leaf] | {j: (second, last)})
+        leaves[leaf][j] = first, second - 1
+    return leaves
+
+
+def _check_rows(instance: Instance, certificate: Certificate, given: list[PriceRow]) -> dict[tuple[int, int], PriceRow]:
+    """A leaf's rows by class and pool; all jobs of a class have one shape."""
     jobs, borders = instance.jobs, certificate.borders
-    require(all(a < b for a, b in pairwise(borders)), "borders: they do not ascend")
     shapes: dict[int, tuple[Any, ...]] = {}
     columns = (jobs.nodes.tolist(), jobs.gpus.tolist(), jobs.allowed.tolist())
     for c, nodes, gpus, allowed in zip(certificate.classes, *columns, strict=True):
         shape = (nodes, gpus, allowed)
         require(shapes.setdefault(c, shape) == shape, f"classes: jobs of class {c} differ in shape or pools")
     rows: dict[tuple[int, int], PriceRow] = {}
-    for row in certificate.rows:
+    for row in given:
         where = f"prices of class {row.job_class} on pool {row.pool}"
         require(row.job_class in shapes and row.pool < len(instance.pools), f"{where}: there is no such class or pool")
         require(shapes[row.job_class][2][row.pool], f"{where}: the class may not use the pool")
@@ -115,10 +141,17 @@ class _Prices:
         self.sums = np.concatenate((self.prices[:1] * 0, np.cumsum(self.prices[:-1] * np.diff(self.borders))))
 
 
-def _least_cost(instance: Instance, certificate: Certificate, tables: dict[tuple[int, int], _Prices], j: int) -> int:
-    """min over q and s >= r_j of floor(scale c_j(s)) + Phi(s + p_j) - Phi(s)."""
+def _least_cost(
+    instance: Instance,
+    certificate: Certificate,
+    tables: dict[tuple[int, int], _Prices],
+    j: int,
+    limits: tuple[int, int] | None,
+) -> int:
+    """min over q and s >= r_j, or within the limits of its leaf, of floor(scale c_j(s)) + Phi(s + p_j) - Phi(s)."""
     jobs, scale = instance.jobs, certificate.scale
-    submit, release, run = int(jobs.submit[j]), int(jobs.release[j]), int(jobs.run[j])
+    submit, run = int(jobs.submit[j]), int(jobs.run[j])
+    first, last = limits or (int(jobs.release[j]), ANY_START)
     width = int(jobs.nodes[j]) * int(jobs.gpus[j])
     weight = {"wait": 1, "wait-gpus": width, "wait-gpu-hours": width * run, "slowdown": 1}[certificate.cost]
     add, low, unit = (run, max(run, 10), max(run, 10)) if certificate.cost == "slowdown" else (0, 0, 1)
@@ -126,11 +159,11 @@ def _least_cost(instance: Instance, certificate: Certificate, tables: dict[tuple
     for q in np.flatnonzero(jobs.allowed[j]).tolist():
         row = tables.get((certificate.classes[j], q))
         if row is None:
-            return scale * max(low, weight * (release - submit) + add) // unit
-        kink = max(release, submit + low - add)
-        most = scale * (low + add + weight * (max(release, row.last, kink) - submit)) + 2 * row.integral
-        starts = np.concatenate((row.borders, row.borders - run, [release, kink]))
-        starts = starts[starts >= release]
+            return scale * max(low, weight * (first - submit) + add) // unit
+        ends = [first, max(first, submit + low - add), *([] if last == ANY_START else [last])]
+        most = scale * (low + add + weight * (max(row.last, *ends) - submit)) + 2 * row.integral
+        starts = np.concatenate((row.borders, row.borders - run, ends))
+        starts = starts[(starts >= first) & (starts <= last)]
         wait = (starts - submit).astype(np.int64 if most < SAFE else object)
         cost = scale * np.maximum(low, weight * wait + add) // unit
         least.append(int((cost + _phi(row, starts + run) - _phi(row, starts)).min()))
@@ -143,7 +176,9 @@ def _phi(row: _Prices, moments: Any) -> Any:
     return row.sums[at] + row.prices[at] * np.maximum(0, moments - row.borders[at])
 
 
-def _packings(instance: Instance, certificate: Certificate, rows: dict[tuple[int, int], PriceRow], q: int) -> int:
+def _packings(
+    instance: Instance, certificate: Certificate, rows: dict[tuple[int, int], PriceRow], q: int, free: Any
+) -> int:
     """sum_i (b_i+1 - b_i) V_q(i)."""
     jobs, borders = instance.jobs, certificate.borders
     releases: dict[int, list[int]] = {}
@@ -154,7 +189,6 @@ def _packings(instance: Instance, certificate: Certificate, rows: dict[tuple[int
         shape[c] = nodes, gpus
     # (first segment, row, releases) of the classes that have prices here, in order of time
     priced = sorted((row.first, c, row, sorted(releases[c])) for (c, pool), row in rows.items() if pool == q)
-    free = _greatest_free(instance, certificate, q)
     units = sorted({1, *(shape[c][1] for _, c, _, _ in priced)})
     total, come = 0, 0
     active: list[tuple[int, int, PriceRow, list[int]]] = []

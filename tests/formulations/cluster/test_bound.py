@@ -1,9 +1,11 @@
 """No prices prove more than OPT: tiny instances, all kinds of prices, against an enumeration of orders and nodes."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ratiobench.formulations.cluster.bound import (
     ClassAscent,
@@ -13,7 +15,8 @@ from ratiobench.formulations.cluster.bound import (
     make_borders,
     queue_prices,
 )
-from ratiobench.formulations.cluster.certificate import Certificate, PriceRow, make_certificate
+from ratiobench.formulations.cluster.branch import Tree
+from ratiobench.formulations.cluster.certificate import Branch, Certificate, PriceRow, make_certificate
 from ratiobench.formulations.cluster.check import check
 from ratiobench.formulations.cluster.enumerate import enumerate_optimum
 from ratiobench.formulations.cluster.search import Search
@@ -27,19 +30,43 @@ from tests.support.tiny_clusters import make_tiny
 SCALE = 1 << 30
 
 
-def _priced(instance: Instance, cost: str, ascent: ClassAscent, classes: list[int], scale: int) -> Certificate:
-    """A certificate without a schedule at the ascent's prices, rounded to integers."""
-    grid = ascent.grid
-    integers = np.round(ascent.prices * scale).astype(int).tolist()
-    bounds = zip(grid.offset[:-1].tolist(), grid.offset[1:].tolist(), strict=True)
+def _priced(
+    instance: Instance,
+    cost: str,
+    ascent: ClassAscent,
+    leaves: Sequence[NDArray[np.float64]],
+    branches: Sequence[Branch] = (),
+) -> Certificate:
+    """A certificate without a schedule at the prices of leaves, rounded to integers."""
+    grid, classes = ascent.grid, ascent.classes.tolist()
+    bounds = list(zip(grid.offset[:-1].tolist(), grid.offset[1:].tolist(), strict=True))
     rows = [
-        PriceRow(classes[int(grid.job[z])], int(grid.pool[z]), int(grid.first[z]), integers[low:high])
+        PriceRow(classes[int(grid.job[z])], int(grid.pool[z]), int(grid.first[z]), integers[low:high], leaf)
+        for leaf, integers in enumerate(np.round(prices * SCALE).astype(int).tolist() for prices in leaves)
         for z, (low, high) in enumerate(bounds)
     ]
     return make_certificate(
-        instance=content_hash(instance), cost=cost, scale=scale, borders=grid.borders.tolist(), classes=classes,
-        rows=rows, scaled_lower=0, scaled_upper=0, starts=[], pools=[], nodes=[],
+        instance=content_hash(instance), cost=cost, scale=SCALE, borders=grid.borders.tolist(), classes=classes,
+        rows=rows, scaled_lower=0, scaled_upper=0, starts=[], pools=[], nodes=[], branches=list(branches),
     )  # fmt: skip
+
+
+def _check_branches(instance: Instance, cost: str, ascent: ClassAscent, optimum: Fraction, stream: Stream) -> None:
+    """Check the bound of a tree of branches, of which the last one is anywhere."""
+    tree = Tree(ascent, 1)
+    root = tree.bound
+    while len(tree.leaves) < 5 and tree.split():
+        pass
+    prices, branches = [leaf.prices for leaf in tree.leaves], list(tree.branches)
+    proved = Fraction(bound(instance, _priced(instance, cost, ascent, prices, branches)), SCALE)
+    assert max(root, tree.bound) <= proved + Fraction(1, 10**5)
+    assert proved <= optimum
+    leaf, job = stream.integer(0, len(prices) - 1), stream.integer(0, len(instance.jobs) - 1)
+    first, last = int(tree.leaves[leaf].first[job]), int(tree.leaves[leaf].last[job])
+    if first < last:
+        branches.append(Branch(leaf, job, stream.integer(first + 1, min(last, first + 40))))
+        other = stream.integers(0, 1 << 20, len(prices[leaf])) / (1 << 20) * 2 * float(ascent.scale[0])
+        assert bound(instance, _priced(instance, cost, ascent, [*prices, other], branches)) <= optimum * SCALE
 
 
 def _check_instance(number: int) -> tuple[float, float]:
@@ -78,11 +105,12 @@ def _check_instance(number: int) -> tuple[float, float]:
             ascent.climb(rounds, 0.3, 0.3)
         ascent.prices = ascent.best.copy()
         value = ascent.evaluate()
-        proved = bound(instance, _priced(instance, cost, ascent, classes.tolist(), SCALE))
+        proved = bound(instance, _priced(instance, cost, ascent, [ascent.prices]))
         assert Fraction(proved, SCALE) <= optimum, (number, cost, rounds)
         # The kernel's value is the checker's, but for roundings (and whole seconds, to which the checker rounds up).
         assert value <= proved / SCALE + 1e-5, (number, cost, rounds)
         best = max(best, Fraction(proved, SCALE))
+    _check_branches(instance, cost, ascent, optimum, stream)
     return float(optimum - best), float(optimum - Fraction(float(problem.base.sum())))
 
 

@@ -37,8 +37,21 @@ def _certified(number: int) -> tuple[Instance, Document]:
         assert report.certificate is not None
         data = certificates.document(report.certificate)  # type: ignore[arg-type]
         if report.lower > 0 and any(any(row["prices"]) for row in data["rows"]):
-            return instance, data
+            return instance, _split(instance, data) if number % 2 else data
     raise AssertionError("nobody waits")
+
+
+def _split(instance: Instance, data: Document) -> Document:
+    """The same prices on both sides of a start of the last job."""
+    job = len(instance.jobs) - 1
+    branches = [{"leaf": 0, "job": job, "second": int(instance.jobs.release[job]) + 2}]
+    data = data | {"branches": branches, "rows": [row | leaf for leaf in ({}, {"leaf": 1}) for row in data["rows"]]}
+    data["scaled_lower"] = checker.bound(instance, parse(data))
+    return data | {"sha256": seal(parse(data))}
+
+
+def _change_branch(key: str, value: int) -> Callable[[Document, Instance, Stream], None]:
+    return lambda data, instance, stream: [branch.update({key: value}) for branch in data.get("branches", ())]
 
 
 def _place(data: Document, instance: Instance, j: int, start: int, nodes: list[int]) -> None:
@@ -192,6 +205,10 @@ FORGERIES: dict[str, Callable[[Document, Instance, Stream], None]] = {
     "a higher upper end": _shift("scaled_upper", 1),
     "a lower upper end": _shift("scaled_upper", -1),
     "another scale": lambda data, instance, stream: data.update(scale=data["scale"] * 3),
+    "a branch of no leaf": _change_branch("leaf", 1),
+    "a branch on no job": _change_branch("job", 1000),
+    "a branch that splits nothing": _change_branch("second", BEGIN),
+    "a missing branch": lambda data, instance, stream: data.pop("branches", None),
     "a field more": _replace("more", 1),
     "another format": _replace("format", "ratiobench/cluster-certificate/2"),
     "another cost": _replace("cost", "waits"),
