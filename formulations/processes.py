@@ -106,6 +106,11 @@ def count_threads(pid: int) -> int:
         return 0
 
 
+def usable_threads() -> int:
+    """Threads that this process may keep busy: of a pool's processes each has its part of the cores."""
+    return int(os.environ.get("NUMBA_NUM_THREADS") or 0) or os.cpu_count() or 1
+
+
 def remove_tree(folder: str) -> None:
     """Remove a folder with all that is in it, however deep it is and whatever its modes are, as far as that can be."""
     ways, number = [folder], 0

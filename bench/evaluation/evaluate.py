@@ -207,7 +207,8 @@ class _Runner:
         if left <= SLACK:
             self.ended = True
             return CaseResult(case.name, case.stage, "not run", reason=SPENT)
-        context = RunContext(limit=left, left=self.seconds_left, isolate=self.isolation, own=self.policy.own)
+        alone = self.isolation == BUBBLEWRAP  # else several runs go on at once
+        context = RunContext(left, self.isolation, self.policy.own, left=self.seconds_left, alone=alone)
         set_current(f"running {case.name}")
         try:
             with self.clock, run_context(context):

@@ -52,6 +52,7 @@ from ratiobench.formulations.cluster.states import StateSearch, fits
 from ratiobench.formulations.cluster.tables import FloatArray, make_problem
 from ratiobench.formulations.cluster.verify import bound as proved_bound
 from ratiobench.formulations.engine import Clock, SolveInterval, choose, list_formulations
+from ratiobench.formulations.processes import usable_threads
 from ratiobench.formulations.report import UNLIMITED, Proof, SolveReport
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.arrays import IntArray
@@ -243,7 +244,7 @@ class _Run(SolveInterval[Fraction]):
             return
         self.relax(self.elapsed(0.2))
         assert self.search.best is not None
-        if self.seconds is not None and count_threads() > 1:
+        if self.seconds is not None and usable_threads() > 1:
             self.share_threads(effort)
             return
         stage, pays = 1, True
@@ -355,7 +356,7 @@ class _Run(SolveInterval[Fraction]):
             and isinstance(self.ascent, ClassAscent)
             and len(self.ascent.prices) * LEAST_LEAVES <= MOST_PRICES
         ):
-            tree, bound = Tree(self.ascent, count_threads()), self.ascent.bound
+            tree, bound = Tree(self.ascent, usable_threads()), self.ascent.bound
             self.branch(tree, TRIAL)
             if tree.bound - bound > (PAYS if stage <= FINEST else LEAST_GAIN) * abs(bound):
                 self.tree = tree
@@ -477,13 +478,6 @@ class _Run(SolveInterval[Fraction]):
             scaled_upper=math.ceil(cost * self.claim.scale),
         )
         return replace(complete, sha256=seal(complete))
-
-
-def count_threads() -> int:
-    """Threads that this process may use: of a pool's processes each has its part of the cores."""
-    from numba import config
-
-    return int(config.NUMBA_NUM_THREADS)
 
 
 @cache

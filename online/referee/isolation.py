@@ -209,6 +209,10 @@ class Runner:
             self._compiles_since = None
             self._ready.close()
 
+    def stop(self) -> None:
+        """End the process while another thread waits for its answer."""
+        end_keeper(self._process)
+
     def close(self) -> None:
         """End the process with whatever it started."""
         if self._closed:

@@ -147,8 +147,8 @@ def await_end(thread: threading.Thread, seconds: float | None = None) -> None:
 class Echo:
     """What an algorithm prints, passed on to the error stream: up to `OUTPUT_BYTES`, then a line that says so."""
 
-    def __init__(self, name: str) -> None:
-        self._name, self._left, self._told = name, OUTPUT_BYTES, False
+    def __init__(self, name: str, *, silent: bool = False) -> None:
+        self._name, self._left, self._told = name, 0 if silent else OUTPUT_BYTES, silent
 
     def follow(self, pipe: IO[bytes]) -> threading.Thread:
         """Pass on what comes through the pipe, in a thread, until its end."""

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from ratiobench.formulations.processes import usable_threads
 from ratiobench.formulations.timing import excluded_from_timing
+from ratiobench.online import run_context
 from ratiobench.online.outcome import Constant, Violation
+from ratiobench.online.referee.arrival_count import counted_arrivals
 from ratiobench.online.referee.bounds import shows_the_future
 from ratiobench.online.referee.isolation import Runner
 from ratiobench.online.referee.limits import Echo
@@ -120,25 +126,53 @@ def run_user_algorithm(
     *,
     once: bool = False,
 ) -> UserRun:
-    """Run anyone's algorithm by its import path, then again on the first half of the arrivals.
+    """Run anyone's algorithm by its import path, and again, beside it or after it, on the first half of the arrivals.
 
     Up to half time the logs must be the same. If they are not, whole runs tell an algorithm that answers differently
     each time (it `draws`, or is `not reproducible` for another reason) from one that `peeks`. So they do where
     something was drawn without a seed, for two runs may agree by chance.
     """
     # `once`: the first run alone, where nothing was drawn, for a caller that has seen all that.
-    echo, compiled = Echo(spec.name), [0.0]
+    shown, compiled = Echo(spec.name), [0.0]
     betrays = partial(shows_the_future, registry=registry, instance=instance)
+    runners, ended = list[Runner](), threading.Event()
 
-    def perform(part: Instance, settle: Settle, number: int) -> UserRun:
-        start = partial(Runner, spec, registry.protocol, betrays, echo, seed, number, compiled)
+    def perform(part: Instance, number: int, echo: Echo = shown) -> UserRun:
+        def start() -> Runner:
+            runners.append(Runner(spec, registry.protocol, betrays, echo, seed, number, compiled))
+            if ended.is_set():
+                runners[-1].stop()
+            return runners[-1]
+
         return _perform(table(part), spec, start, settle, is_repeated=number > 0)
 
-    played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior), 0)
+    def settle(names: tuple[str, ...]) -> tuple[Constant, ...]:
+        return registry.settle_constants(spec, names, instance, prior)
+
+    def repeat(echo: Echo = shown) -> tuple[Instance, UserRun]:
+        half = first_half(instance)
+        return half, perform(half, 1, echo)
+
+    def repeat_unseen() -> tuple[Instance, UserRun]:
+        with counted_arrivals(None):
+            return repeat(Echo(spec.name, silent=True))
+
+    context = run_context.current()
+    # Beside each other they take longer, which a limit of each run's own time must not see.
+    is_limited = context.limit is not None and context.left is None
+    is_beside = not (once or is_limited) and context.alone and usable_threads() > 1
+    with ThreadPoolExecutor(1) as threads:
+        second = threads.submit(contextvars.copy_context().run, repeat_unseen) if is_beside else None
+        try:
+            played = perform(instance, 0)
+        except BaseException:
+            ended.set()
+            for runner in runners:
+                runner.stop()
+            raise
     if (once and not played.drew) or played.violations or not played.log:
         return played
-    half = first_half(instance)
-    again = perform(half, lambda names: played.constants, 1)
+    half, again = repeat() if second is None else second.result()
     if again.violations and again.violations[0].rule == "timeout":
         played.violations = again.violations
         return played
@@ -152,7 +186,7 @@ def run_user_algorithm(
         return played
 
     for number in range(REPEATS if drew or suspect else 0):
-        repeated = perform(instance, lambda names: played.constants, number + 1)
+        repeated = perform(instance, number + 1)
         if repeated.violations or repeated.log != played.log:
             where = different or first_difference(played.log, repeated.log, len(played.log))
             detail = "a second run answers differently"

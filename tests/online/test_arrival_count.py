@@ -7,7 +7,7 @@ import pytest
 from ratiobench.bench.running.pool import SpawnPool
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.run import run
-from ratiobench.online.referee import arrival_count
+from ratiobench.online.referee import arrival_count, user_run
 from ratiobench.online.referee.arrival_count import ArrivalCount, counted_arrivals, start_counting
 from ratiobench.online.run_context import RunContext, run_context
 
@@ -17,6 +17,7 @@ INSTANCE = named("tiny_contention")
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[ArrivalCount | None]:
     monkeypatch.setattr(arrival_count, "EVERY", 0.0)
+    monkeypatch.setattr(user_run, "usable_threads", lambda: 1)  # beside the first run the second one is not told
     return []
 
 

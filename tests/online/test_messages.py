@@ -55,6 +55,7 @@ def test_a_question_grows_with_changed_cells_and_not_with_the_view(
             return data
 
     monkeypatch.setattr(isolation, "Sender", Counted)
+    monkeypatch.setattr("ratiobench.online.referee.user_run.usable_threads", lambda: 1)  # one after another
     (tmp_path / "earliest.py").write_text(EARLIEST)
     monkeypatch.syspath_prepend(tmp_path)
     result = run(day(), "earliest:Earliest")

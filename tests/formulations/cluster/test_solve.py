@@ -55,7 +55,7 @@ def test_the_interval_holds_opt_and_enumeration_closes_it(number: int) -> None:
 def test_a_time_limit_gives_proof_and_schedule_by_one_thread_or_two(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ratiobench.formulations.cluster.solve.count_threads", lambda: threads)
+    monkeypatch.setattr("ratiobench.formulations.cluster.solve.usable_threads", lambda: threads)
     instance = _queue(80, 6)
     first = solve(instance, "wait", effort=1)
     report = solve(instance, "wait", effort=64, seconds=3.0)

@@ -382,6 +382,7 @@ def test_answers_that_depend_on_later_arrivals_peek(
 ) -> None:
     """Whole runs agree, and the run without the later arrivals does not."""
     monkeypatch.setattr(user_run, "REPEATS", 1)
+    monkeypatch.setattr(user_run, "usable_threads", lambda: 1)  # one after another: they count
     rule, user, detail = _caught(instance, "EveryOtherRun")
     assert (rule, user) == ("peeks", 0)
     assert detail == "the answer differs when later arrivals are taken away"

@@ -57,6 +57,7 @@ def test_answers_that_depend_on_later_jobs_peek(
 ) -> None:
     """Whole runs agree, and the run without the later jobs does not."""
     monkeypatch.setattr("ratiobench.online.referee.user_run.REPEATS", 1)
+    monkeypatch.setattr("ratiobench.online.referee.user_run.usable_threads", lambda: 1)  # one after another
     found = run(instance, f"{HERE}:CountsRuns:file={tmp_path / 'runs'}")
     assert found.violations[0].rule == "peeks"
     assert found.violations[0].detail == "the answer differs when later arrivals are taken away"

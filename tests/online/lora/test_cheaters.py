@@ -207,6 +207,7 @@ def test_runs_that_agree_by_chance_are_repeated(
 ) -> None:
     """Of an algorithm that drew, two equal runs prove nothing: neither that it is reproducible nor that it peeks."""
     monkeypatch.setattr(user_run, "REPEATS", 3)
+    monkeypatch.setattr(user_run, "usable_threads", lambda: 1)  # one after another: they count
     assert first_violation(instance, f"DrawsByChance:odd={odd}")[:2] == (rule, 0)
     assert len((folder / "runs").read_text()) == runs
 
@@ -240,6 +241,7 @@ def test_answers_that_depend_on_later_arrivals_peek(
 ) -> None:
     """Whole runs agree, and the run without the later arrivals does not."""
     monkeypatch.setattr(user_run, "REPEATS", 1)
+    monkeypatch.setattr(user_run, "usable_threads", lambda: 1)  # one after another: they count
     rule, task, detail = first_violation(instance, "EveryOtherRun")
     assert (rule, task) == ("peeks", 0)
     assert detail == "the answer differs when later arrivals are taken away"

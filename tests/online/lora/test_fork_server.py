@@ -82,6 +82,7 @@ def test_each_run_begins_as_in_a_fresh_process(
     instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Folder, environment, open files, threads and random numbers are its own; nothing of the run before is there."""
+    monkeypatch.setattr("ratiobench.online.referee.user_run.usable_threads", lambda: 1)  # one after another
     found = []
     for text in ("1", "2", "fresh"):
         monkeypatch.setenv("OF_THIS_RUN", text)
