@@ -422,7 +422,7 @@ def audit(
     -------
     A row per claim ``left <= right``. Columns as `AUDIT_TYPES`, and ``failing``: the assumptions of the claim's proof
     that fail on the run, None if the check does not separate them from the claim. ``attrs`` has ``algorithm``,
-    ``valid``, ``value``, ``lower``, ``upper`` (exact) and ``ratio`` (text).
+    ``valid``, ``value``, ``lower``, ``upper`` (exact) and ``ratio`` (text; empty where the run is not valid).
 
     Raises
     ------
@@ -459,7 +459,8 @@ def audit(
                 reference = family.solve(instance, settings)
                 run = family.run(instance, name, None if prior is None else shared.read_given(prior)[1])
                 checks = family.audit(instance, run, reference, claims)
-                ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
+                if run.valid:
+                    ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
             else:
                 if family.bidding is None:
                     option = "--task" if curve is None else "--curve"
@@ -479,7 +480,8 @@ def audit(
         frame = _checks_table(checks)
         frame.attrs = {"algorithm": run.label, "valid": run.valid, "value": run.welfare}
         if reference is not None:
-            frame.attrs |= {"lower": reference.lower, "upper": reference.upper, "ratio": str(ratio)}
+            text = "" if ratio is None else str(ratio)
+            frame.attrs |= {"lower": reference.lower, "upper": reference.upper, "ratio": text}
         return frame
 
     def document() -> dict[str, Any]:
@@ -493,8 +495,8 @@ def audit(
     yield Outcome(result, document)
     if bids is not None:
         yield _curve_line(str(curve), bids)
-    what = f"task {task}" if task is not None else f"{family.sense.ratio} {ratio}"
-    yield f"{run.label}: {what}" + ("" if run.valid else " (INVALID run)")
+    what = [f"task {task}"] if task is not None else [] if ratio is None else [f"{family.sense.ratio} {ratio}"]
+    yield f"{run.label}: {' '.join(what if run.valid else [*what, '(INVALID run)'])}"
     yield from shared.violation_lines(run)
     yield from _check_lines(checks, family.notation(), gathered=not claims)
     rows = [check.document() for check in checks]
