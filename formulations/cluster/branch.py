@@ -52,7 +52,7 @@ class Tree:
         """What all leaves prove."""
         return min(leaf.bound for leaf in self.leaves)
 
-    def split(self, elapsed: Callable[[], float] = float) -> bool:
+    def split(self, is_over: Callable[[], bool] = bool) -> bool:
         """Split the leaf that proves least; return whether it could be."""
         weakest = min(range(len(self.leaves)), key=lambda number: self.leaves[number].bound)
         leaf = self.leaves[weakest]
@@ -62,17 +62,17 @@ class Tree:
         early[leaf.job], late[leaf.job] = leaf.second - 1, leaf.second
         sides = (leaf.first, early), (late, leaf.last)
         with ThreadPoolExecutor(self._threads) as threads:
-            self.leaves[weakest], later = threads.map(partial(_climb, leaf, elapsed), self._ascents, sides)
+            self.leaves[weakest], later = threads.map(partial(_climb, leaf, is_over), self._ascents, sides)
         self.leaves.append(later)
         self.branches.append(Branch(weakest, leaf.job, leaf.second))
         return True
 
 
-def _climb(leaf: Leaf, elapsed: Callable[[], float], ascent: ClassAscent, starts: tuple[IntArray, IntArray]) -> Leaf:
+def _climb(leaf: Leaf, is_over: Callable[[], bool], ascent: ClassAscent, starts: tuple[IntArray, IntArray]) -> Leaf:
     """Raise the prices of a leaf where its jobs start within less."""
     ascent.limit_starts(*starts, leaf.prices)
     ascent.evaluate()
-    ascent.climb(ROUNDS, FIRST_STEP, LAST_STEP, elapsed)
+    ascent.climb(ROUNDS, FIRST_STEP, LAST_STEP, lambda: float(is_over()))
     return _make_leaf(ascent, *starts, max(leaf.bound, ascent.bound))
 
 

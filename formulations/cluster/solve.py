@@ -371,7 +371,9 @@ class _Run(SolveInterval[Fraction]):
         most = min(leaves + splits, MOST_BRANCHES, MOST_PRICES // max(1, len(tree.leaves[0].prices)))
         while len(tree.leaves) < most and elapsed() < 1 and tree.bound < (1 - self.gap) * -float(self.lower):
             left = self.left()
-            if (left is not None and left < 1.5 * tree.seconds * len(tree.leaves)) or not tree.split(elapsed):
+            if (left is not None and left < 1.5 * tree.seconds * len(tree.leaves)) or not tree.split(
+                lambda: elapsed() >= 1
+            ):
                 break
         self.count("branches", len(tree.leaves) - leaves)
         if len(tree.leaves) > leaves:

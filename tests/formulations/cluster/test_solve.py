@@ -138,6 +138,20 @@ def test_more_effort_is_never_wider_and_figures_do_not_change() -> None:
     assert solve(instance, "wait").status is Status.OPTIMAL  # few jobs are left to CP-SAT
 
 
+@pytest.mark.parametrize("cost", ["wait", "slowdown"])
+def test_branches_on_starts_prove_no_less_and_are_in_the_certificate(
+    cost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = _queue(8, 6)
+    first = solve(instance, cost, "prices")
+    monkeypatch.setattr("ratiobench.formulations.cluster.solve.PAYS", -1.0)
+    report = solve(instance, cost, "prices", effort=2)
+    assert first.lower <= report.lower <= solve(instance, cost).upper
+    data = document(report.certificate)  # type: ignore[arg-type]
+    assert len(data["branches"]) == report.work["branches"] > 10
+    assert verify(instance, data).valid
+
+
 def test_the_schedule_is_valid_and_what_it_costs() -> None:
     instance = _queue(12, 6)
     report = solve(instance, "wait-gpu-hours")
