@@ -1,8 +1,5 @@
 """The commands as functions: the same numbers, from scripts that need no main guard."""
 
-import os
-import subprocess
-import sys
 from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +20,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 from ratiobench.online.outcome import Violation
 from ratiobench.online.remarks import Remarks
+from tests.support.commands import python
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
 
@@ -48,15 +46,7 @@ def test_a_script_needs_no_main_guard(how: str, tmp_path: Path) -> None:
     """From the command line, from standard input as notebooks run, and from a file without a guard."""
     (tmp_path / "script.py").write_text(SCRIPT)
     command = {"-c": ["-c", SCRIPT], "stdin": [], "file": ["script.py"]}[how]
-    done = subprocess.run(
-        [sys.executable, *command],
-        input=SCRIPT if how == "stdin" else None,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python(*command, folder=tmp_path, text=SCRIPT if how == "stdin" else None, check=False)
     instances = [FAMILY.generate({"seed": seed, "size": 8, "room": 3}) for seed in (0, 1)]
     names = ("first", "above:mark=50", "one", "above:mark=70")
     welfare = sum(FAMILY.run(instance, name).welfare for instance in instances for name in names)
@@ -243,6 +233,5 @@ def test_importing_the_package_loads_nothing() -> None:
     """Neither tables nor solvers nor kernels, until they are used."""
     heavy = ("pandas", "numpy", "numba", "ratiobench.bench.running.runner")
     code = f"import sys, ratiobench; print([m for m in sys.modules if m in {heavy}])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert python("-c", code).stdout == "[]\n"
     assert {"run", "opt"} <= set(dir(ratiobench))

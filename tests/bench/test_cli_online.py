@@ -10,6 +10,7 @@ import pytest
 from ratiobench.bench.arguments import split_names
 from ratiobench.bench.cli import main
 from ratiobench.instances.lora.named import path
+from tests.support.commands import printed, refused, told
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
 
@@ -17,16 +18,15 @@ pytestmark = pytest.mark.usefixtures("toy")
 LORA = str(path("thm5_T5_3tasks"))
 
 
-def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+def lines_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
     """The lines of a command that does its work."""
-    assert main(arguments) == 0
-    return capsys.readouterr().out.splitlines()
+    return printed(capsys, *arguments).splitlines()
 
 
 def test_several_algorithms_stand_in_a_table_with_their_ratios(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """In the order in which they were named, by one option or several; OPT as `opt` finds it with effort 1."""
-    lines = printed(capsys, "simulate", file, "--algorithm", "one", "above:mark=50", "--algorithm", "first", "one")
-    opt = printed(capsys, "opt", file)[0]
+    lines = lines_of(capsys, "simulate", file, "--algorithm", "one", "above:mark=50", "--algorithm", "first", "one")
+    opt = lines_of(capsys, "opt", file)[0]
     assert lines[0] == opt
     assert lines[0].startswith("OPT in [")
     assert lines[1] == "  proof: enumeration, sort / none"
@@ -34,18 +34,17 @@ def test_several_algorithms_stand_in_a_table_with_their_ratios(file: str, capsys
     assert [line.split()[0] for line in lines[3:6]] == ["one", "above:mark=50", "first"]
     assert lines[4].split()[1] == "*"
     assert lines[6].startswith("* its constants are computed from the instance itself")
-    alone = printed(capsys, "simulate", file, "--algorithm", "one")
+    alone = lines_of(capsys, "simulate", file, "--algorithm", "one")
     assert lines[3].split()[1] == alone[0].split()[2]
     assert " 1  " in lines[3]
 
 
 def test_the_file_may_stand_behind_the_algorithms(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     for names in (["first"], ["first", "one"]):
-        before = [" ".join(line.split()) for line in printed(capsys, "simulate", file, "--algorithm", *names)]
-        behind = [" ".join(line.split()) for line in printed(capsys, "simulate", "--algorithm", *names, file)]
+        before = [" ".join(line.split()) for line in lines_of(capsys, "simulate", file, "--algorithm", *names)]
+        behind = [" ".join(line.split()) for line in lines_of(capsys, "simulate", "--algorithm", *names, file)]
         assert before == behind
-    assert main(["simulate", "--algorithm", "first"]) == 2
-    assert "required: FILE" in capsys.readouterr().err
+    assert "required: FILE" in refused(capsys, "simulate", "--algorithm", "first")
 
 
 def test_names_stand_behind_one_option_with_commas_or_repeated(file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,7 +57,7 @@ def test_names_stand_behind_one_option_with_commas_or_repeated(file: str, capsys
     )
     tables = []
     for words in spelt:
-        lines = printed(capsys, "simulate", file, *words, "--no-opt")
+        lines = lines_of(capsys, "simulate", file, *words, "--no-opt")
         tables.append([line.split()[:2] for line in lines[1:4]])
     assert tables[0] == tables[1] == tables[2]
     assert [row[0] for row in tables[0]] == named
@@ -68,39 +67,34 @@ def test_names_stand_behind_one_option_with_commas_or_repeated(file: str, capsys
 def test_a_command_for_one_algorithm_refuses_two(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """In either spelling; the line names both."""
     for words in (["-a", "first,one"], ["--algorithm", "first", "--algorithms", "one"]):
-        assert main(["audit", file, *words]) == 2
-        assert "takes one algorithm; 2 are named: 'first', 'one'" in capsys.readouterr().err
+        assert "takes one algorithm; 2 are named: 'first', 'one'" in refused(capsys, "audit", file, *words)
 
 
 def test_one_algorithm_is_told_in_full_with_its_ratio(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Money once, OPT and the ratio last; --no-opt leaves these out; its JSON is one run and a solution document."""
-    lines = printed(capsys, "simulate", file, "--algorithm", "first")
+    lines = lines_of(capsys, "simulate", file, "--algorithm", "first")
     assert lines[-1].startswith("OPT/ALG = [")
-    assert lines[-3] == printed(capsys, "opt", file)[0]
+    assert lines[-3] == lines_of(capsys, "opt", file)[0]
     assert sum("revenue" in line for line in lines) == 1
-    greedy = printed(capsys, "simulate", LORA, "-a", "greedy", "--no-opt")
+    greedy = lines_of(capsys, "simulate", LORA, "-a", "greedy", "--no-opt")
     assert sum("revenue" in line for line in greedy) == 1
-    lines = printed(capsys, "simulate", file, "--algorithm", "first", "--no-opt")
+    lines = lines_of(capsys, "simulate", file, "--algorithm", "first", "--no-opt")
     assert lines[0].startswith("first: welfare ")
     assert lines[1].startswith("at list prices (the bids) revenue ")
     assert "profit" in lines[1]
     assert lines[-1].startswith("arithmetic integer, ")
-    assert main(["simulate", file, "--algorithm", "first", "--json"]) == 0
-    assert {"welfare", "decisions", "label", "instance"} <= set(json.loads(capsys.readouterr().out))
+    assert {"welfare", "decisions", "label", "instance"} <= set(told(capsys, "simulate", file, "-a", "first"))
 
 
 def test_json_has_every_run_with_its_exact_ratio(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The same document as of each alone, and both ends of OPT; none with --no-opt."""
-    assert main(["simulate", file, "--algorithm", "first", "one", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = told(capsys, "simulate", file, "--algorithm", "first", "one")
     for run in document["runs"]:
-        assert main(["simulate", file, "--algorithm", run["algorithm"], "--json"]) == 0
-        alone = json.loads(capsys.readouterr().out)
+        alone = told(capsys, "simulate", file, "--algorithm", run["algorithm"])
         assert alone == {key: value for key, value in run.items() if key != "ratio"}
         for end in ("lower", "upper"):
             assert Fraction(run["ratio"][end]) == Fraction(document["opt"][end], run["welfare"])
-    assert main(["simulate", file, "--algorithm", "first", "one", "--json", "--no-opt"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = told(capsys, "simulate", file, "--algorithm", "first", "one", "--no-opt")
     assert document["opt"] is None
     assert [run["ratio"] for run in document["runs"]] == [None, None]
 
@@ -109,7 +103,7 @@ def test_without_opt_there_are_no_ratios(
     file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(FAMILY), "solve", lambda *_: pytest.fail("solved"))
-    lines = printed(capsys, "simulate", file, "--algorithm", "first", "one", "--no-opt")
+    lines = lines_of(capsys, "simulate", file, "--algorithm", "first", "one", "--no-opt")
     assert lines[0].split() == ["algorithm", "welfare", "profit", "admitted", "seconds", "state"]
     assert len(lines) == 3
 
@@ -123,19 +117,18 @@ def test_a_certificate_gives_opt_after_it_was_verified(
     capsys.readouterr()
     monkeypatch.setattr("ratiobench.formulations.lora.solve.solve", lambda *_, **__: pytest.fail("solved"))
     command = ["simulate", LORA, "--algorithm", "greedy", "pdftsp", "--certificate"]
-    lines = printed(capsys, *command, str(certificate))
+    lines = lines_of(capsys, *command, str(certificate))
     assert lines[0] == "OPT = 312 micro-dollars"
     assert lines[1] == "  by the certificate, verified"
     assert lines[3].split()[:3] == ["greedy", "312", "1"]
     assert lines[4].split()[:4] == ["pdftsp", "*", "12", "26"]
     # Of one algorithm, too: the ratio is what the certificate is given for.
-    assert "OPT/ALG" in printed(capsys, "simulate", LORA, "--algorithm", "greedy", "--certificate", str(certificate))[2]
+    assert (
+        "OPT/ALG" in lines_of(capsys, "simulate", LORA, "--algorithm", "greedy", "--certificate", str(certificate))[2]
+    )
     document = json.loads(certificate.read_text())
     certificate.write_text(json.dumps(document | {"upper": document["upper"] - 1}))
-    assert main([*command, str(certificate)]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert str(certificate) in captured.err
+    assert str(certificate) in refused(capsys, *command, str(certificate))
 
 
 def test_an_invalid_run_has_no_ratio_and_a_failed_one_no_figure(file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,7 +152,7 @@ def test_where_no_run_is_valid_opt_is_not_computed(
     monkeypatch.setattr(
         "ratiobench.bench.commands.simulate._Simulation._enclose", lambda *_: pytest.fail("OPT was computed")
     )
-    lines = printed(capsys, "simulate", file, "--algorithm", "cheats")
+    lines = lines_of(capsys, "simulate", file, "--algorithm", "cheats")
     assert not any(line.startswith(("OPT", "  proof")) for line in lines)
     assert main(["simulate", file, "--algorithm", "cheats", "raises"]) == 1
     assert capsys.readouterr().out.splitlines()[0] == "No run is valid, so OPT was not computed."
@@ -176,54 +169,39 @@ def test_where_no_run_is_valid_opt_is_not_computed(
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_any_run(
-    more: list[str],
-    named: str,
-    file: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    more: list[str], named: str, file: str, here: Path, capsys: pytest.CaptureFixture[str], log: Path
 ) -> None:
     """One line, status 2, nothing printed or written."""
-    log = tmp_path / "log"
-    monkeypatch.setenv("TOY_LOG", str(log))
-    with pytest.raises(SystemExit) as exit_:
-        raise SystemExit(
-            main(["simulate", file, "--algorithm", "first", *(part.format(folder=tmp_path) for part in more)])
-        )
-    assert exit_.value.code == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert named in captured.err
+    words = [part.format(folder=here) for part in more]
+    assert named in refused(capsys, "simulate", file, "--algorithm", "first", *words)
     assert not log.exists()
-    assert not (tmp_path / "s.json").exists()
+    assert not (here / "s.json").exists()
 
 
 def test_without_migration_all_stay_on_one_node(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = printed(capsys, "simulate", LORA, "--algorithm", "greedy", "eft", "--no-migration")
+    lines = lines_of(capsys, "simulate", LORA, "--algorithm", "greedy", "eft", "--no-migration")
     assert lines[0].startswith("OPT without migration = ")
 
 
 def test_anyones_own_algorithm_is_not_said_to_have_an_unknown_arithmetic(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "nothing.py").write_text(
+    (here / "nothing.py").write_text(
         "class Nothing:\n"
         "    def start(self, public, constants):\n        pass\n"
         "    def decide(self, task, view):\n        return None\n"
         "class Needs:\n"
         "    def __init__(self, options):\n        pass\n"
     )
-    monkeypatch.chdir(tmp_path)
-    last = printed(capsys, "simulate", LORA, "--algorithm", "nothing:Nothing", "--no-opt")[-1]
+    last = lines_of(capsys, "simulate", LORA, "--algorithm", "nothing:Nothing", "--no-opt")[-1]
     assert last.endswith(" s from the start of the algorithm to its last decision")
     assert "arithmetic" not in last
-    for name, told in (
+    for name, problem in (
         ("nothing:Nothing:margin=2", "it takes no options (margin): leave them out, or write `def __init__(self"),
         ("nothing:Nothing:margin=", "'margin=' is not key=value: an option needs a value behind `=`"),
         ("nothing:Needs", "without options behind its name it is built without arguments"),
     ):
-        assert main(["simulate", LORA, "--algorithm", name]) == 2
-        assert told in capsys.readouterr().err
+        assert problem in refused(capsys, "simulate", LORA, "--algorithm", name)
 
 
 def test_the_table_and_the_checks_are_written_as_csv(
@@ -243,4 +221,4 @@ def test_the_table_and_the_checks_are_written_as_csv(
     assert (found["theorem5"]["status"], found["theorem5"]["right"]) == ("violated", "49/2")
     printed_line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("theorem5: "))
     assert "26 > 49/2" in printed_line
-    assert main(["simulate", file, "-a", "first", "--csv", str(tmp_path / "no" / "x.csv")]) == 2
+    assert refused(capsys, "simulate", file, "-a", "first", "--csv", str(tmp_path / "no" / "x.csv"))

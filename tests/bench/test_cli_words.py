@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,21 +17,11 @@ from ratiobench.formulations.report import Termination
 from ratiobench.formulations.worker import Reply
 from ratiobench.instances.io.errors import explain_unknown_name, explain_unknown_value, install_command, suggest_name
 from ratiobench.instances.lora.named import path
+from tests.support.commands import printed, python, refused
 from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 LORA = str(path("thm5_T5_3tasks"))
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line that refuses the command line, status 2."""
-    with pytest.raises(SystemExit) as exit_:
-        sys.exit(main(arguments))
-    assert exit_.value.code == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    return captured.err
 
 
 def test_without_arguments_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,13 +129,11 @@ def test_files_and_folders_are_no_suites(file: str, tmp_path: Path, capsys: pyte
 def test_families_of_problems_and_constructions_of_instances_have_words_of_their_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["list", "problems"]) == 0
-    problems = capsys.readouterr().out
+    problems = printed(capsys, "list", "problems")
     for family in families().values():
         assert f"{family.name}:\n  {family.format} " in problems
     assert "the most profit rate is best (units/s); suites: " in problems
-    assert main(["list", "constructions"]) == 0
-    assert "lead:L,s,r,c,n,rate" in capsys.readouterr().out
+    assert "lead:L,s,r,c,n,rate" in printed(capsys, "list", "constructions")
 
 
 @pytest.mark.parametrize(
@@ -154,17 +141,16 @@ def test_families_of_problems_and_constructions_of_instances_have_words_of_their
     [["opt", "{file}", "--backend", "scip"], ["audit", "{file}", "--algorithm", "first", "--backend", "gurobi"]],
 )
 def test_a_solver_that_is_not_installed_is_refused_before_any_work(
-    command: list[str], file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    command: list[str], file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], log: Path
 ) -> None:
     """One line that says what installs it, beside the Python that runs; of shipped solvers nobody is asked."""
     reply = Reply(None, Termination.UNAVAILABLE, "it is not installed")
     monkeypatch.setattr("ratiobench.formulations.backends.call", lambda *_, **__: reply)
-    monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
     line = refused(capsys, *(part.format(file=file) for part in command))
     assert line == (
         f"ratiobench: --backend: the solver {command[-1]} is not installed: {install_command(command[-1])}\n"
     )
-    assert not (tmp_path / "log").exists()
+    assert not log.exists()
     assert main(["opt", file, "--backend", "highs"]) == 0
 
 
@@ -183,14 +169,9 @@ def test_a_suite_with_a_solver_that_is_not_installed_is_refused(
     assert not (tmp_path / "new").exists()
 
 
-def test_what_installs_an_extra_is_the_pip_of_the_python_that_runs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_installs_an_extra_is_the_pip_of_the_python_that_runs(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     """As it can be typed: short below the working folder, quoted where it has to be."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "ratiobench.instances.io.errors.sys.executable", str(tmp_path / ".nox" / "bench" / "bin" / "python")
-    )
+    monkeypatch.setattr("ratiobench.instances.io.errors.sys.executable", str(here / ".nox/bench/bin/python"))
     local = os.path.join(".nox", "bench", "bin", "python")
     assert install_command("scip") == f"{local} -m pip install -e '.[scip]'"
     monkeypatch.setattr("ratiobench.instances.io.errors.sys.executable", "/opt/my python")
@@ -204,31 +185,27 @@ def test_an_algorithm_of_another_family_is_said_to_be_one(capsys: pytest.Capture
     assert "no algorithm of this name" in refused(capsys, "simulate", LORA, "-a", "nosuch_at_all")
 
 
-def test_a_file_in_place_of_a_module_is_understood(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_in_place_of_a_module_is_understood(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """``bad1.py:A`` runs as ``bad1:A``; of ``bad1.py`` and ``bad1.A`` the line says how to write it."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad1.py").write_text(
+    (here / "bad1.py").write_text(
         "class A:\n    def start(self, public, constants):\n        pass\n"
         "    def decide(self, task, view):\n        return None\n"
     )
-    assert main(["simulate", LORA, "-a", "bad1.py:A", "--no-opt"]) == 0
-    assert re.match(r"bad1:A \([\w ]+\): welfare 0 ", capsys.readouterr().out)
+    text = printed(capsys, "simulate", LORA, "-a", "bad1.py:A", "--no-opt")
+    assert re.match(r"bad1:A \([\w ]+\): welfare 0 ", text)
     for name in ("bad1.py", "bad1.A", "./bad1.py"):
         assert "write bad1:A" in refused(capsys, "simulate", LORA, "-a", name)
 
 
 def test_a_file_without_an_algorithm_is_said_to_be_missing_or_without_a_class(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text("x = 1\n")
+    (here / "mine.py").write_text("x = 1\n")
     told = refused(capsys, "simulate", LORA, "-a", "mime.py")
     assert "there is no such file in the current folder" in told
     assert "did you mean 'mine.py'?" in told
     assert "defines no class" in refused(capsys, "simulate", LORA, "-a", "mine.py")
-    (tmp_path / "mine.py").write_text("class (\n")
+    (here / "mine.py").write_text("class (\n")
     assert "no Python" in refused(capsys, "simulate", LORA, "-a", "mine.py")
 
 
@@ -241,14 +218,13 @@ def test_a_file_without_an_algorithm_is_said_to_be_missing_or_without_a_class(
     ],
 )
 def test_options_behind_a_colon_are_said_to_need_a_comma(
-    name: str, right: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, right: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of our algorithms and of a user's, whose error alone would not name it."""
-    (tmp_path / "mine_low.py").write_text(
+    (here / "mine_low.py").write_text(
         "class Low:\n    def __init__(self, options={}):\n        self.low = float(options.get('low', 0))\n"
         "    def start(self, public, constants): pass\n    def decide(self, task, view): pass\n"
     )
-    monkeypatch.chdir(tmp_path)
     assert f"options are separated by commas: {right}" in refused(capsys, "simulate", LORA, "-a", name, "--no-isolate")
     wrong = name.replace("=all", "=some").replace("0.3", "x").replace("=2", "=y").rpartition(":")[0]
     assert "separated by commas" not in refused(capsys, "simulate", LORA, "-a", wrong, "--no-isolate")
@@ -256,12 +232,10 @@ def test_options_behind_a_colon_are_said_to_need_a_comma(
 
 def test_claims_and_backends_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """Each by family; those of `list claims` are what `audit --claim` takes, a solver says what it solves."""
-    assert main(["list", "claims"]) == 0
-    claims = capsys.readouterr().out
+    claims = printed(capsys, "list", "claims")
     assert "  theorem5 " in claims
     assert "  theorem1 " not in claims  # settled by proof
-    assert main(["list", "backends"]) == 0
-    lora = capsys.readouterr().out.partition("lora:")[2].partition("tenants:")[0]
+    lora = printed(capsys, "list", "backends").partition("lora:")[2].partition("tenants:")[0]
     assert "printed-ortools" in next(line for line in lora.splitlines() if line.split()[:1] == ["cbc"])
 
 
@@ -281,8 +255,7 @@ def test_all_missing_fields_are_named_at_once(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_a_name_that_is_too_long_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "x" * 10_000]) == 2
-    said = capsys.readouterr().err
+    said = refused(capsys, "report", "x" * 10_000)
     assert said.startswith("ratiobench: xxx")
     assert len(said) < 600
 
@@ -298,10 +271,6 @@ def test_a_command_ended_by_sigterm_says_so_and_leaves_nothing(tmp_path: Path) -
         "sys.exit(cli.main(sys.argv[1:]))\n"
     )
     words = ["generate", "paper:tasks=5,nodes=1,slots=12", "--out", "made"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = python("-c", code, *words, folder=tmp_path, check=False)
     assert (done.returncode, done.stderr) == (143, "ratiobench: terminated\n")
     assert list(tmp_path.iterdir()) == []

@@ -12,6 +12,7 @@ from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.report.folders import compare, compare_pace
 from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.storage.store import Store
+from tests.support.commands import refused
 from tests.support.toy_family import ToyFamily
 from tests.support.toy_runs import toy  # noqa: F401
 
@@ -168,8 +169,8 @@ def test_stages_are_timed_over_the_cases_of_both(whole: Path, tmp_path: Path) ->
 
 def test_a_folder_without_results_is_one_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "rows.csv"
-    assert main(["compare", str(whole), str(tmp_path / "none"), "--csv", str(file)]) == 2
-    assert "there is no result store here" in capsys.readouterr().err
+    line = refused(capsys, "compare", str(whole), str(tmp_path / "none"), "--csv", str(file))
+    assert "there is no result store here" in line
     assert not file.exists()
 
 

@@ -22,6 +22,7 @@ from ratiobench.bench.running import cluster as cluster_module
 from ratiobench.bench.running.cluster import DaskCluster
 from ratiobench.bench.running.pool import WorkerLost
 from ratiobench.bench.running.runner import RunOptions, run_suite
+from tests.support.commands import refused
 from tests.support.toy_runs import toy  # noqa: F401
 
 distributed = pytest.importorskip("distributed")
@@ -195,14 +196,11 @@ def test_the_schedulers_death_is_one_line_and_the_run_can_be_resumed(
 
 
 @pytest.mark.nightly
-def test_a_module_that_the_workers_lack_is_named(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_module_that_the_workers_lack_is_named(cluster: Cluster, here: Path) -> None:
     """Anyone's algorithm by import path: the row says where the module is missing, the others are there."""
-    (tmp_path / "homemade.py").write_text("class Nobody:\n    def decide(self, task, view):\n        return None\n")
-    monkeypatch.chdir(tmp_path)
+    (here / "homemade.py").write_text("class Nobody:\n    def decide(self, task, view):\n        return None\n")
     only, added = ("thm5_T5*",), ("homemade:Nobody",)
-    text = run("tiny", tmp_path / "out", dask=cluster.address, only=only, add=added)
+    text = run("tiny", here / "out", dask=cluster.address, only=only, add=added)
     [line] = [line for line in text.splitlines() if ",failed," in line]
     assert "there is no module 'homemade' on the import path of a dask worker; every worker needs the module" in line
     assert text.count(",ok,") == 11
@@ -228,10 +226,8 @@ def test_a_cluster_that_is_not_there_is_one_line(
     monkeypatch.setattr(cluster_module, "CONNECT", 0.5)
     out = tmp_path / "out"
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
-        assert main(["run", "toy", "--out", str(out), "--quiet", "--dask", address]) == 2
-        errors = capsys.readouterr().err
-        assert errors.count("\n") == 1, errors
-        assert f"no dask scheduler answers at {address!r}" in errors
+        line = refused(capsys, "run", "toy", "--out", str(out), "--quiet", "--dask", address)
+        assert f"no dask scheduler answers at {address!r}" in line
     assert not out.exists()
 
 
@@ -279,8 +275,7 @@ def test_what_is_no_scheduler_is_refused_in_a_line(
                     listener.accept()[0].sendall(b"\xff" * 100)
 
             threading.Thread(target=answer, daemon=True).start()
-        assert main(["run", "toy", "--dask", address, "--out", str(tmp_path / "out")]) == 2
-    [line] = capsys.readouterr().err.splitlines()
+        line = refused(capsys, "run", "toy", "--dask", address, "--out", str(tmp_path / "out"))
     assert line.startswith(f"ratiobench: --dask: no dask scheduler answers at '{address}': ")
     assert not (tmp_path / "out").exists()
 
@@ -289,7 +284,6 @@ def test_what_is_no_scheduler_is_refused_in_a_line(
 def test_what_is_no_address_is_refused_in_a_line(
     address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", "toy", "--dask", address, "--out", str(tmp_path / "out")]) == 2
-    [line] = capsys.readouterr().err.splitlines()
+    line = refused(capsys, "run", "toy", "--dask", address, "--out", str(tmp_path / "out"))
     assert line.startswith("ratiobench: --dask: no dask scheduler answers at ")
     assert len(line) < 400

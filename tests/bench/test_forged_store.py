@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from ratiobench.bench.cli import main
 from ratiobench.bench.storage.payload import read_piece
 from ratiobench.bench.storage.store import Store
 from ratiobench.instances.io.errors import InputError
+from tests.support.commands import refused
 from tests.support.toy_runs import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -136,9 +136,7 @@ def test_what_is_no_json_object_is_named(
 
 
 def _refused(out: Path, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    capsys.readouterr()
-    assert main(["report", str(out)]) == 2
-    [line] = capsys.readouterr().err.splitlines()
+    line = refused(capsys, "report", str(out))
     assert line.startswith(f"ratiobench: {out / 'results.sqlite'}: ")
     assert words in line
     assert "Error" not in line

@@ -1,19 +1,12 @@
 """One import name, `ratiobench`: no module is loaded twice, and importing a part loads that part alone."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.support.commands import python
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("bench", "formulations", "instances", "online")
-
-
-def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder, with the checkout on its module path."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_no_module_is_loaded_under_two_names(tmp_path: Path) -> None:
@@ -34,10 +27,10 @@ for module in list(sys.modules.values()):
 print(len(files) > 400, [file for file, found in files.items() if len(found) > 1])
 """.replace("FOLDERS", repr(tuple(f"{ROOT / name}{os.sep}" for name in (*PACKAGES, "ratiobench"))))
     code = code.replace("PACKAGES", repr(PACKAGES))
-    done = run_python(code, tmp_path)
+    done = python("-c", code, folder=tmp_path, check=False)
     assert (done.stdout, done.stderr) == ("True []\n", "")
 
 
 def test_what_a_trained_policy_imports_loads_no_commands(tmp_path: Path) -> None:
     code = "import sys, ratiobench.environments.agent; print([m for m in sys.modules if 'ratiobench.bench' in m])"
-    assert run_python(code, tmp_path).stdout == "[]\n"
+    assert python("-c", code, folder=tmp_path).stdout == "[]\n"

@@ -1,6 +1,5 @@
 """Commands and functions isolate users' algorithms by default, and what they print says how."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import NO_ISOLATION
 from ratiobench.testing import assert_bound
 from tests.bench.test_family_template import family as family
+from tests.support.commands import printed, refused, told
 
 MARKS = """
 from pathlib import Path
@@ -62,20 +62,16 @@ def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("command", WORDS)
 def test_commands_isolate_by_default(mark: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
     """Nothing outside is written, and the text names the way; --no-isolate does without, and says so."""
-    assert main([*WORDS[command]]) == 0
-    assert f"(isolated by {sandbox.choose(None)})" in capsys.readouterr().out
+    assert f"(isolated by {sandbox.choose(None)})" in printed(capsys, *WORDS[command])
     assert not mark.exists()
-    assert main([*WORDS[command], "--no-isolate"]) == 0
-    assert "(not isolated)" in capsys.readouterr().out
+    assert "(not isolated)" in printed(capsys, *WORDS[command], "--no-isolate")
     assert mark.exists()
 
 
 def test_json_of_a_search_names_the_isolation(mark: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where a user's algorithm ran, and nowhere else."""
-    assert main([*WORDS["search"], "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["isolation"] == sandbox.choose(None)
-    assert main(["search", "--algorithm", "greedy", "--tries", "4", "--json"]) == 0
-    assert "isolation" not in json.loads(capsys.readouterr().out)
+    assert told(capsys, *WORDS["search"])["isolation"] == sandbox.choose(None)
+    assert "isolation" not in told(capsys, "search", "--algorithm", "greedy", "--tries", "4")
 
 
 FUNCTIONS: dict[str, Callable[..., str]] = {
@@ -100,10 +96,10 @@ def test_functions_isolate_by_default(mark: Path, function: str) -> None:
     assert mark.exists()
 
 
-def test_a_backtest_builds_policies_in_a_sandbox(mark: Path) -> None:
+def test_a_backtest_builds_policies_in_a_sandbox(mark: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """This one has no `schedule`, so that it is refused; what it does when it is built stays in the sandbox."""
     write_log(generate_log("isolation", days=1, pools=(("a100", 2, 8), ("v100", 2, 4)), most=10), "log.json")
-    assert main(["backtest", "log.json", "--policies", "marks:Built", "--seconds", "0"]) == 2
+    assert refused(capsys, "backtest", "log.json", "--policies", "marks:Built", "--seconds", "0")
     assert not mark.exists()
 
 
@@ -121,14 +117,12 @@ def test_a_family_of_ones_own_is_not_isolated(family: Any, capsys: pytest.Captur
     """Rows and provenance say so; where isolation is required it is an error, before anything runs."""
     words = ("queue", "--algorithm", "policies:Mine", "--workers", "1", "--quiet", "--out")
     assert main(["run", *words, "out"]) == 0
-    capsys.readouterr()
     found = ratiobench.results("out")
     assert {"policies:Mine (not isolated)"} == set(found.rows["label"])
     assert found.about["provenance"]["machine"]["isolation"] == "none"
     assert main(["generate", "queue", "--out", "gen"]) == 0
     for command in (["run", *words, "other"], ["simulate", "gen/queue0.json.gz", "--algorithm", "policies:Mine"]):
-        assert main([*command, "--isolate"]) == 2
-        assert "a family that is no part of ratiobench" in capsys.readouterr().err
+        assert "a family that is no part of ratiobench" in refused(capsys, *command, "--isolate")
 
 
 @pytest.fixture(autouse=True)

@@ -1,18 +1,17 @@
 """A slice of the mutants of files of arrivals, suites and recipes; `python -m tests.tools.mutations` has all."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from tests.support.samples import samples
 from tests.tools import mutations
 
+pytestmark = pytest.mark.usefixtures("here")
 KINDS = (*mutations.LOGS, "suite", "recipe")
 
 
-def test_what_the_mutants_are_made_of_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_the_mutants_are_made_of_is_read() -> None:
     for form, text in [(form, text) for form, texts in mutations.LOGS.items() for text in texts]:
         mutant = mutations.Mutant(form, {"jobs.log": text.encode()}, mutations.words_of(form), ())
         assert mutations.try_mutant(mutant) == (0, ""), form
@@ -22,9 +21,8 @@ def test_what_the_mutants_are_made_of_is_read(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_mutants_are_read_or_refused_in_one_line(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mutants_are_read_or_refused_in_one_line(seed: int) -> None:
     """Exit status 0 or 2; of 2 a line that names the file, and nothing is written."""
-    monkeypatch.chdir(tmp_path)
     counts: Counter[tuple[str, int | None]] = Counter()
     for mutant in mutations.make_mutants(samples(5, 2) * len(KINDS), seed):
         status, problem = mutations.try_mutant(mutant)
@@ -43,10 +41,7 @@ def test_mutants_are_read_or_refused_in_one_line(seed: int, tmp_path: Path, monk
         (["warm", "nobody"], "names none of"),
     ],
 )
-def test_a_mutant_that_is_not_as_it_should_be_is_found(
-    words: list[str], wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_mutant_that_is_not_as_it_should_be_is_found(words: list[str], wrong: str) -> None:
     _, problem = mutations.try_mutant(mutations.Mutant("", {"my.toml": b"x"}, words, ("my.toml",)))
     assert problem.startswith(wrong)
     assert bool(problem) == bool(wrong)

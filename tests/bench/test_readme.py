@@ -5,8 +5,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
-import sys
 import textwrap
 import tomllib
 from dataclasses import replace
@@ -38,6 +36,7 @@ from ratiobench.instances.lora.named import path
 from ratiobench.online.eapm.run import run as run_eapm
 from ratiobench.online.lora.run import run as run_lora
 from ratiobench.online.spec import HANDED_OVER
+from tests.support.commands import python, told
 from tools import (
     forecast_ideas,
     learned_lies,
@@ -116,11 +115,7 @@ def test_the_lines_for_a_notebook_run(tmp_path: Path) -> None:
     (tmp_path / "day.json").write_bytes(path("tiny_contention").read_bytes())
     code = code.replace("repeat=20", "repeat=2")
     (tmp_path / "cell.py").write_text(f"{code}\nprint(found.frame()[['algorithm', 'state', 'repetitions']].to_csv())")
-    places = str(ROOT)
-    environment = {**os.environ, "PYTHONPATH": places}
-    done = subprocess.run(
-        [sys.executable, "cell.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    done = python("cell.py", folder=tmp_path, check=False)
     assert done.stderr == ""
     rows = [line.split(",")[1:] for line in done.stdout.split()]
     assert [row for row in rows if row[0] in ("greedy", "mine:Earliest", "own:Shy")] == [
@@ -138,11 +133,8 @@ def test_the_lines_for_ones_own_tests_run(tmp_path: Path) -> None:
     falls = falls.replace("range(2)", "[0]")
     (tmp_path / "test_holds.py").write_text(code)
     (tmp_path / "test_falls.py").write_text(falls)
-    places = os.pathsep.join([str(ROOT), str(tmp_path)])
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_holds.py", "test_falls.py"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_holds.py", "test_falls.py")
+    done = python(*words, folder=tmp_path, check=False, PYTHONPATH=os.pathsep.join([str(ROOT), str(tmp_path)]))
     assert "1 failed, 2 passed" in done.stdout, done.stdout[-3000:]
     assert "OPT <= 1 ALG is violated" in done.stdout
     assert '"format": "ratiobench/lora/1"' in done.stdout
@@ -281,9 +273,8 @@ def test_ci_runs_the_readmes_test_command() -> None:
     assert tests in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize("file", [COMMANDS])
-def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    section = _text(file)
+def test_every_command_in_the_tables_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    section = _text(COMMANDS)
     rows = re.findall(r"^\| `(\w[\w-]*)([^`/]*)` \| (.*) \|$", section, flags=re.MULTILINE)
     assert {name for name, _, _ in rows} == {name.partition(" ")[0] for name in list_commands()}
     for name, usage, does in rows:
@@ -295,20 +286,11 @@ def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFix
             assert option in text, f"{name} {option}"
 
 
-@pytest.mark.parametrize(("file", "place", "name"), [("README.md", 0, "Earliest"), (ALGORITHMS, 0, "Earliest")])
-def test_the_algorithm_runs_as_it_stands(
-    file: str,
-    place: int,
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+@pytest.mark.parametrize("file", ["README.md", ALGORITHMS])
+def test_the_algorithm_runs_as_it_stands(file: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Put into mine.py, it is run by its import path, breaks no rule, and serves somebody."""
-    (tmp_path / "mine.py").write_text(_code(file)[place])
-    monkeypatch.chdir(tmp_path)
-    assert main(["simulate", str(path("tiny_contention")), "--algorithm", f"mine:{name}", "--json"]) == 0
-    run = json.loads(capsys.readouterr().out)
+    (here / "mine.py").write_text(_code(file)[0])
+    run = told(capsys, "simulate", str(path("tiny_contention")), "--algorithm", "mine:Earliest")
     assert run["valid"], run["violations"]
     assert run["admitted"] > 0
 
@@ -325,14 +307,10 @@ def test_the_readmes_algorithm_has_ten_lines() -> None:
     assert len([line for line in code.splitlines() if line]) == 10
 
 
-def test_the_example_of_an_instance_is_written_and_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_of_an_instance_is_written_and_read(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [code] = _code(INSTANCES)
-    monkeypatch.chdir(tmp_path)
     exec(code, {})
-    assert main(["simulate", "day.json.gz", "--algorithm", "greedy", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["admitted"] > 0
+    assert told(capsys, "simulate", "day.json.gz", "--algorithm", "greedy")["admitted"] > 0
 
 
 def _blocks(text: str) -> dict[str, list[str]]:
@@ -679,11 +657,10 @@ def test_a_column_of_eapms_table_1_comes_out_again() -> None:
         assert shown[f"`{algorithm}`"][column] == f"{float(sum(values) / len(values)):.2f}{beside}"
 
 
-def test_the_example_of_eapm_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_eapm_runs(here: Path) -> None:
     """The module on the page of algorithms, in the folder where it is called."""
     [code] = _code(EAPM_ALGORITHMS)
-    (tmp_path / "mine.py").write_text(code)
-    monkeypatch.chdir(tmp_path)
+    (here / "mine.py").write_text(code)
     found = run_eapm(generate_eapm({"kind": "table1", "gamma": "1.5"}), "mine:Halves")
     assert found.valid, found.violations
     assert found.welfare > 0

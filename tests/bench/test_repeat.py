@@ -82,10 +82,8 @@ def test_a_row_of_several_runs_is_their_mean(tmp_path: Path, capsys: pytest.Capt
     assert str(frame["repetitions"].dtype) == "Int64"
 
 
-def test_runs_are_stored_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_are_stored_one_by_one(tmp_path: Path, log: Path) -> None:
     """More repetitions run what is missing; without them all is as if there had been none, byte for byte."""
-    log = tmp_path / "log"
-    monkeypatch.setenv("TOY_LOG", str(log))
 
     def fresh(repeat: int) -> int:
         log.write_text("")

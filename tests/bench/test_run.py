@@ -25,6 +25,7 @@ from ratiobench.bench.storage.store import Store, StoredCase
 from ratiobench.instances.io.errors import install_command
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.named import expected
+from tests.support.commands import printed, refused
 from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -125,10 +126,8 @@ def test_figures_do_not_depend_on_workers_or_repetition(tmp_path: Path) -> None:
     assert table(tmp_path / "one") == table(tmp_path / "two")
 
 
-def test_opt_is_solved_once_per_content_and_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opt_is_solved_once_per_content_and_settings(tmp_path: Path, log: Path) -> None:
     """Two cases of one content share the reference and the runs; a repeated run does nothing again."""
-    log = tmp_path / "log"
-    monkeypatch.setenv("TOY_LOG", str(log))
     assert run("toy", tmp_path / "out") == 0
     first = Counter(line for line in log.read_text().splitlines() if not line.startswith("generate"))
     assert set(first.values()) == {1}
@@ -139,10 +138,8 @@ def test_opt_is_solved_once_per_content_and_settings(tmp_path: Path, monkeypatch
         assert all(line.startswith("generate") for line in log.read_text().splitlines())
 
 
-def test_another_effort_is_another_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_effort_is_another_result(tmp_path: Path, log: Path) -> None:
     """`--effort 2` solves again, and says so; toy0 and toy2 had effort 1, toy1 and toy3 had 2."""
-    log = tmp_path / "log"
-    monkeypatch.setenv("TOY_LOG", str(log))
     assert run("toy", tmp_path / "out") == 0
     log.unlink()
     assert run("toy", tmp_path / "out", "--effort", "2") == 0
@@ -280,10 +277,8 @@ def test_a_failure_costs_one_row_and_says_why(tmp_path: Path, capsys: pytest.Cap
     assert "1 of 4 rows are invalid" in said
 
 
-def test_failures_are_tried_again_only_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_are_tried_again_only_when_asked(tmp_path: Path, log: Path) -> None:
     """A plain second run leaves failures alone, --retry-failed does only them, --fresh does everything."""
-    log = tmp_path / "log"
-    monkeypatch.setenv("TOY_LOG", str(log))
 
     def done(*options: str) -> list[str]:
         log.write_text("")
@@ -325,9 +320,8 @@ def test_stored_instances_are_the_ones_that_were_run(tmp_path: Path, capsys: pyt
     assert run("toy", tmp_path) == 0
     frame = pd.read_csv(tmp_path / "results.csv", dtype=str)
     row = frame[(frame["case"] == "toy2") & (frame["algorithm"] == "first")].iloc[0]
-    capsys.readouterr()
-    assert main(["simulate", str(tmp_path / "instances" / f"{row['instance']}.json.gz"), "--algorithm", "first"]) == 0
-    assert f"welfare {row['welfare']} " in capsys.readouterr().out
+    file = tmp_path / "instances" / f"{row['instance']}.json.gz"
+    assert f"welfare {row['welfare']} " in printed(capsys, "simulate", str(file), "--algorithm", "first")
 
 
 def test_any_concurrent_futures_executor_carries_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,8 +350,7 @@ def test_an_unsound_store_is_refused_and_nothing_is_written(tmp_path: Path, caps
     for folder, name in ((garbage, "results.sqlite"), (blocked, "instances")):
         folder.mkdir()
         (folder / name).write_bytes(b"garbage " * 200)
-        assert run("toy", folder) == 2
-        assert capsys.readouterr().err.count("\n") == 1
+        assert refused(capsys, "run", "toy", "--out", str(folder), "--quiet")
         assert [path.name for path in folder.iterdir()] == [name]
         assert (folder / name).read_bytes() == b"garbage " * 200
 
@@ -411,9 +404,8 @@ def test_some_cases_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run("toy", tmp_path, "--only", "toy3") == 0
     assert list(pd.read_csv(tmp_path / "results.csv")["case"].unique()) == ["toy3"]
     assert pieces(tmp_path) > done
-    capsys.readouterr()
-    assert run("toy", tmp_path, "--only", "toy1", "--only", "nothing*") == 2
-    assert "--only: 'nothing*' fits no case of toy: toy0, toy1, toy2, toy3, twin" in capsys.readouterr().err
+    line = refused(capsys, "run", "toy", "--out", str(tmp_path), "--only", "toy1", "--only", "nothing*")
+    assert "--only: 'nothing*' fits no case of toy: toy0, toy1, toy2, toy3, twin" in line
 
 
 def test_some_algorithms_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -435,9 +427,8 @@ def test_some_algorithms_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run("toy", tmp_path, "--rows", "one") == 0
     assert pieces(tmp_path) == done
     assert set(pd.read_csv(tmp_path / "results.csv")["algorithm"]) == {"one"}
-    capsys.readouterr()
-    assert run("toy", tmp_path, "--rows", "nothing*") == 2
-    assert "--rows: 'nothing*' fits no algorithm of toy: " in capsys.readouterr().err
+    line = refused(capsys, "run", "toy", "--out", str(tmp_path), "--rows", "nothing*")
+    assert "--rows: 'nothing*' fits no algorithm of toy: " in line
 
 
 def test_the_command_that_makes_the_table_stands_in_the_store(tmp_path: Path) -> None:
@@ -458,8 +449,7 @@ def test_a_report_of_nothing_says_what_to_do(tmp_path: Path, capsys: pytest.Capt
         else:
             Store.open(store).connection.close()
         before = store.read_bytes()
-        assert main(["report", str(store.parent)]) == 2
-        assert "holds no results; `run SUITE --out DIR`" in capsys.readouterr().err
+        assert "holds no results; `run SUITE --out DIR`" in refused(capsys, "report", str(store.parent))
         assert store.read_bytes() == before
         assert [path.name for path in store.parent.iterdir()] == [store.name]
 
@@ -469,8 +459,8 @@ def test_without_distributed_dask_is_one_line(
 ) -> None:
     """The missing package is named, status 2, and nothing is written."""
     monkeypatch.setitem(sys.modules, "distributed", None)
-    assert run("toy", tmp_path / "out", "--dask", "tcp://scheduler:1") == 2
-    assert f"not installed: {install_command('dask')}\n" in capsys.readouterr().err
+    line = refused(capsys, "run", "toy", "--out", str(tmp_path / "out"), "--dask", "tcp://scheduler:1")
+    assert line.endswith(f"not installed: {install_command('dask')}\n")
     assert not (tmp_path / "out").exists()
 
 
@@ -510,18 +500,13 @@ def test_the_tiny_suite_proves_every_optimum_and_both_counterexamples(tmp_path: 
         assert (row["ratio_lower"], row["ratio_upper"], row["constants_source"]) == (ratio, ratio, "oracle")
 
 
-def test_a_small_scale_has_its_own_cases_folder_and_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_small_scale_has_its_own_cases_folder_and_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--scale small` runs the suite's small cases; a suite without them says so and nothing is written."""
-    monkeypatch.chdir(tmp_path)
     assert [case.name for case in find_suite("fig11")[1].small] == ["pai_40"]
     assert main(["run", "toy-plots", "--scale", "small", "--quiet", "--workers", "1"]) == 0
-    with Store.open(tmp_path / "results" / "toy-plots-small" / "results.sqlite", create=False) as store:
+    with Store.open(here / "results" / "toy-plots-small" / "results.sqlite", create=False) as store:
         about = store.about()
         assert about["command"] == "python -m ratiobench run toy-plots --scale small"
         assert [case.name for case in store.cases()] == ["5 run 0", "5 run 1"]
-    capsys.readouterr()
-    assert main(["run", "toy", "--scale", "small", "--quiet"]) == 2
-    assert "--scale" in capsys.readouterr().err
-    assert not (tmp_path / "results" / "toy-small").exists()
+    assert "--scale" in refused(capsys, "run", "toy", "--scale", "small", "--quiet")
+    assert not (here / "results" / "toy-small").exists()

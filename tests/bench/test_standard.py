@@ -27,6 +27,7 @@ from ratiobench.bench.storage.payload import read_exact
 from ratiobench.bench.storage.store import StoredResult
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError
+from tests.support.commands import printed, refused
 
 ROOT = Path(__file__).resolve().parents[2]
 R1, R2, C1 = SETS = (read_set("R1"), read_set("R2"), read_set("C1"))
@@ -38,6 +39,15 @@ KEPT = {
 }
 IN_R1 = set(families()) - {"cluster"}  # Its instances of operators' logs are no part of the main set
 both_sets = pytest.mark.parametrize("chosen", SETS, ids=lambda chosen: chosen.name)
+
+
+def change(own: StandardSet, name: str, place: str, value: Any) -> None:
+    """Put a value into the manifest, at a place such as `best.lower` of the entry of this name."""
+    document = json.loads(own.path.read_text())
+    [row] = [each for each in document["entries"] if each["name"] == name]
+    holder, _, key = place.rpartition(".")
+    (row[holder] if holder else row)[key] = value
+    own.path.write_text(json.dumps(document))
 
 
 @pytest.fixture
@@ -146,11 +156,7 @@ def test_a_changed_byte_fails(own: StandardSet, capsys: pytest.CaptureFixture[st
     ],
 )
 def test_a_changed_manifest_fails(own: StandardSet, field: str, value: Any, problem: str) -> None:
-    document = json.loads(own.path.read_text())
-    [row] = [each for each in document["entries"] if each["name"] == "tiny_contention"]
-    holder, _, key = field.rpartition(".")
-    (row[holder] if holder else row)[key] = value
-    own.path.write_text(json.dumps(document))
+    change(own, "tiny_contention", field, value)
     changed = read_set(own.path)
     assert problem in check_entry(changed, changed.find("tiny_contention"))
 
@@ -181,10 +187,7 @@ def test_what_is_no_manifest_is_refused(
     text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x.json").write_text(text)
-    assert main(["standard", "list", "--set", str(tmp_path / "x.json")]) == 2
-    error = capsys.readouterr().err
-    assert words in error
-    assert len(error.splitlines()) == 1
+    assert words in refused(capsys, "standard", "list", "--set", str(tmp_path / "x.json"))
 
 
 @pytest.mark.parametrize(
@@ -200,38 +203,26 @@ def test_what_is_no_manifest_is_refused(
 def test_wrong_fields_of_a_manifest_are_refused_in_one_line(
     own: StandardSet, field: str, value: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    document = json.loads(own.path.read_text())
-    holder, _, key = field.rpartition(".")
-    row = document["entries"][0]
-    (row[holder] if holder else row)[key] = value
-    own.path.write_text(json.dumps(document))
+    change(own, own.entries[0].name, field, value)
     for command in ("list", "verify", "table"):
-        assert main(["standard", command, "--set", str(own.path)]) == 2
-        error = capsys.readouterr().err
-        assert len(error.splitlines()) == 1
+        error = refused(capsys, "standard", command, "--set", str(own.path))
         assert len(error) < 600
         assert "\x1b" not in error
 
 
 def test_a_set_that_an_interruption_left_is_mended(own: StandardSet, capsys: pytest.CaptureFixture[str]) -> None:
-    document = json.loads(own.path.read_text())
-    [row] = [each for each in document["entries"] if each["name"] == "tiny_contention"]
-    row["best"]["certificate"] = "0" * 64
-    own.path.write_text(json.dumps(document))
+    change(own, "tiny_contention", "best.certificate", "0" * 64)
     words = ["tiny_contention", "--set", str(own.path)]
     assert main(["standard", "verify", *words]) == 1
-    assert main(["standard", "fetch", *words, "--out", str(own.path.parent / "files")]) == 2
+    assert refused(capsys, "standard", "fetch", *words, "--out", str(own.path.parent / "files"))
     assert main(["standard", "improve", *words]) == 0
     assert main(["standard", "verify", *words]) == 0
-    capsys.readouterr()
 
 
 def test_names_that_do_not_exist_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["--set", "R0"], ["--tier", "huge"], ["--family", "nobody"], ["tiny_contentoin"]):
-        assert main(["standard", "list", *words]) == 2
-        assert len(capsys.readouterr().err.splitlines()) == 1
-    assert main(["run", "standard", "--tier", "huge"]) == 2
-    assert "huge" in capsys.readouterr().err
+        assert refused(capsys, "standard", "list", *words)
+    assert "huge" in refused(capsys, "run", "standard", "--tier", "huge")
 
 
 def test_an_interval_gets_better_and_never_worse(own: StandardSet, capsys: pytest.CaptureFixture[str]) -> None:
@@ -248,13 +239,12 @@ def test_an_interval_gets_better_and_never_worse(own: StandardSet, capsys: pytes
     worse = checksums.add_checksum({k: v for k, v in best.items() if k != "sha256"} | {"lower": 0, "decisions": empty})
     own.certificate(entry).write_bytes(packing.pack(worse))
     assert family.read_certified(instance, worse, "x").lower == 0
-    assert main(["standard", "improve", name, "--set", str(own.path)]) == 0
-    assert f"{name}: better\nOPT was in [0, " in capsys.readouterr().out
+    assert f"{name}: better\nOPT was in [0, " in printed(capsys, "standard", "improve", name, "--set", str(own.path))
     after = read_set(own.path)
     assert check_entry(after, after.find(name)) == ""
     before = own.path.read_bytes(), own.certificate(entry).read_bytes()
-    assert main(["standard", "improve", name, "--set", str(own.path)]) == 0
-    assert f"{name}: no better interval was found" in capsys.readouterr().out
+    text = printed(capsys, "standard", "improve", name, "--set", str(own.path))
+    assert f"{name}: no better interval was found" in text
     assert before == (own.path.read_bytes(), own.certificate(entry).read_bytes())
 
 
@@ -268,10 +258,8 @@ def test_a_set_of_ones_own_is_filled_in(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["standard", "improve", *own]) == 0
     assert main(["standard", "verify", *own]) == 0
     assert main(["standard", "fetch", *own, "--out", str(tmp_path / "files")]) == 0
-    capsys.readouterr()
     files = tmp_path / "files"
-    assert main(["check", str(files / "a.json.gz"), "--certificate", str(files / "a.cert"), "--explain"]) == 0
-    out = capsys.readouterr().out
+    out = printed(capsys, "check", str(files / "a.json.gz"), "--certificate", str(files / "a.cert"), "--explain")
     assert out.startswith("valid\nOPT ")
     assert "the certificate proves: the decisions are a solution of P" in out
     assert "\nin numbers: " in out
@@ -281,10 +269,9 @@ def test_a_set_of_ones_own_is_filled_in(tmp_path: Path, capsys: pytest.CaptureFi
 def test_runs_take_opt_from_the_certificates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One's tier alone; with --solve it is computed, and lies in the certificate's interval."""
     run = ["run", "standard", "--tier", "tiny", "--workers", "1", "--quiet"]
-    assert main([*run, "--out", str(tmp_path / "a")]) == 0
-    assert "(proof: certificate, verified, R1/tiny_contention / none)" in capsys.readouterr().out
-    assert main([*run, "--out", str(tmp_path / "b"), "--solve"]) == 0
-    assert "certificate, verified" not in capsys.readouterr().out
+    text = printed(capsys, *run, "--out", str(tmp_path / "a"))
+    assert "(proof: certificate, verified, R1/tiny_contention / none)" in text
+    assert "certificate, verified" not in printed(capsys, *run, "--out", str(tmp_path / "b"), "--solve")
     known, solved = (pd.read_csv(tmp_path / name / "results.csv") for name in "ab")
     assert list(known["instance"]) == list(solved["instance"])
     assert (known["opt_lower"] <= solved["opt_lower"]).all()
@@ -295,12 +282,10 @@ def test_claims_are_checked_where_that_is_asked_for(tmp_path: Path, capsys: pyte
     """A standard set takes the algorithms' time, and says what it left out; the same folder takes both."""
     run = ["run", "standard", "--only", "tiny_contention", "--workers", "1", "--quiet", "--out", str(tmp_path)]
     left_out = "Claims were not checked on these runs"
-    assert main(run) == 0
-    assert left_out in capsys.readouterr().out
+    assert left_out in printed(capsys, *run)
     assert left_out in (tmp_path / "report.html").read_text()
     assert "theorem_g" not in pd.read_csv(tmp_path / "results.csv")
-    assert main([*run, "--audits"]) == 0
-    assert left_out not in capsys.readouterr().out
+    assert left_out not in printed(capsys, *run, "--audits")
     assert "theorem_g" in pd.read_csv(tmp_path / "results.csv")
     about = json.loads((tmp_path / "provenance.json").read_text())
     assert about["command"].endswith("--only tiny_contention --audits")
@@ -435,9 +420,7 @@ def decimal_digits(value: Fraction) -> str:
 )
 def test_a_manifest_names_no_file(own: StandardSet, recipe: dict[str, Any]) -> None:
     """Whoever reads a foreign set opens no file that it chooses."""
-    document = json.loads(own.path.read_text())
-    document["entries"][0]["recipe"] = recipe
-    own.path.write_text(json.dumps(document))
+    change(own, own.entries[0].name, "recipe", recipe)
     with pytest.raises(InputError, match=r"R1\.json: entries\[0\]\.recipe: names the file"):
         read_set(own.path)
 

@@ -12,6 +12,7 @@ import pytest
 
 from ratiobench.instances.lora.named import path
 from ratiobench.online.policy_file import read_policy
+from tests.support.commands import python
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = str(path("tiny_two_types"))
@@ -58,10 +59,7 @@ def test_without_a_home_nothing_is_called_like_one(tmp_path: Path) -> None:
         "pwd.getpwuid = lambda number: {}[number]; from ratiobench.instances.io.disk_cache import user_cache; "
         "print(user_cache())"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-    )
+    done = python("-c", code, folder=tmp_path)
     assert os.path.isabs(done.stdout.strip())
     assert "~" not in done.stdout
 
@@ -71,10 +69,7 @@ def test_a_current_folder_that_is_gone_is_one_line(tmp_path: Path) -> None:
         "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); "
         "from ratiobench.bench.cli import main; sys.exit(main(['list', 'suites']))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    done = python("-c", code, folder=tmp_path, check=False)
     assert (done.returncode, done.stderr) == (2, "ratiobench: the current folder is no longer there\n")
 
 

@@ -18,6 +18,7 @@ from ratiobench.bench.results import means
 from ratiobench.bench.running.runner import generate_suite, require_shown
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.paper import read_recipe
+from tests.support.commands import printed, refused, told
 from tests.support.samples import of_sample, samples
 from tests.support.suite_documents import document_of, plain
 from tests.support.toy_runs import toy  # noqa: F401
@@ -263,18 +264,13 @@ BAD = [
 
 
 @pytest.mark.parametrize(("text", "told"), BAD, ids=[told[:40] for _, told in BAD])
-def test_what_cannot_be_used_is_one_line(
-    text: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_used_is_one_line(text: str, told: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """File, key and value; status 2; nothing is written."""
-    monkeypatch.chdir(tmp_path)
     Path("my.toml").write_text(text)
-    assert main(["generate", "my.toml", "--out", "new"]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"ratiobench: my.toml: {told}"), err
-    assert len(err) < 1800
-    assert err.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["my.toml"]
+    line = refused(capsys, "generate", "my.toml", "--out", "new")
+    assert line.startswith(f"ratiobench: my.toml: {told}"), line
+    assert len(line) < 1800
+    assert [path.name for path in here.iterdir()] == ["my.toml"]
 
 
 @pytest.mark.parametrize(
@@ -286,13 +282,11 @@ def test_what_cannot_be_used_is_one_line(
     ],
 )
 def test_an_algorithm_of_a_file_is_refused_before_anything_runs(
-    algorithm: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    algorithm: str, told: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("my.toml").write_text(SMALL.replace("greedy", algorithm))
-    assert main(["run", "my.toml", "--out", "out"]) == 2
-    assert capsys.readouterr().err.startswith(f"ratiobench: my.toml: {told}")
-    assert [path.name for path in tmp_path.iterdir()] == ["my.toml"]
+    assert refused(capsys, "run", "my.toml", "--out", "out").startswith(f"ratiobench: my.toml: {told}")
+    assert [path.name for path in here.iterdir()] == ["my.toml"]
 
 
 @pytest.mark.parametrize(
@@ -306,14 +300,12 @@ def test_an_algorithm_of_a_file_is_refused_before_anything_runs(
     ],
 )
 def test_a_figure_of_what_is_not_run_is_refused_before_anything_runs(
-    lines: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    lines: str, told: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is written; with `--algorithm` it may be run after all, so `generate` takes the file."""
-    monkeypatch.chdir(tmp_path)
     Path("my.toml").write_text(f'{SMALL}[[plot]]\nname = "x"\n{lines}\n')
-    assert main(["run", "my.toml", "--out", "out"]) == 2
-    assert capsys.readouterr().err.startswith(f"ratiobench: my.toml: {told}")
-    assert [path.name for path in tmp_path.iterdir()] == ["my.toml"]
+    assert refused(capsys, "run", "my.toml", "--out", "out").startswith(f"ratiobench: my.toml: {told}")
+    assert [path.name for path in here.iterdir()] == ["my.toml"]
     require_shown(suite(Path("my.toml").read_text()), ["gredy", "eft"])
 
 
@@ -353,17 +345,14 @@ def _complaint(words: str) -> str:
     return ""
 
 
-def test_hundreds_of_accidents_end_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hundreds_of_accidents_end_in_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Recipes and files: valid after all, or status 2, one line of bounded length, and nothing written."""
-    monkeypatch.chdir(tmp_path)
     random_ = random.Random(15)
     recipes = [
         "day:trace=philly,tasks=5,nodes=1,slots=6,start=60,seed=1", "lead:L=3,n=2", "paper:nodes.a40=1,tasks=3,slots=4",
         "users:users=3,matrix.method=range", "named:instance=tiny_vendors",
     ]  # fmt: skip
-    refused = 0
+    wrong = 0
     for turn in range(samples(600)):
         if turn % 2:
             given = mutate(random_.choice(recipes), random_)
@@ -373,17 +362,16 @@ def test_hundreds_of_accidents_end_in_one_line(
             Path("my.toml").write_bytes(given.encode(errors="surrogatepass"))
             words = "my.toml"
         line = _complaint(words)
-        refused += bool(line)
+        wrong += bool(line)
         assert not line or line.isprintable(), (given, line)
         assert len(line) < 1700, given
         assert "NO SOURCE" not in line, given
         if turn % 10 == 0 and line:
-            assert main(["generate", words, "--out", "out"]) == 2
-            assert capsys.readouterr().err == f"ratiobench: {line}\n"
-        assert {path.name for path in tmp_path.iterdir()} <= {"my.toml"}, given
-    assert refused > of_sample(300, 600)
-    assert main(["generate", "day:tasks=x", "--out", "out"]) == 2
-    assert capsys.readouterr().err == "ratiobench: day: tasks: 'x' is not an integer in 0..1000000\n"
+            assert refused(capsys, "generate", words, "--out", "out") == f"ratiobench: {line}\n"
+        assert {path.name for path in here.iterdir()} <= {"my.toml"}, given
+    assert wrong > of_sample(300, 600)
+    line = refused(capsys, "generate", "day:tasks=x", "--out", "out")
+    assert line == "ratiobench: day: tasks: 'x' is not an integer in 0..1000000\n"
 
 
 def test_no_key_of_a_recipe_is_one_of_the_cases() -> None:
@@ -394,22 +382,19 @@ def test_no_key_of_a_recipe_is_one_of_the_cases() -> None:
             assert len({key.name for key in form.keys}) == len(form.keys)
 
 
-def test_nothing_is_left_of_a_file_whose_last_instance_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_left_of_a_file_whose_last_instance_fails(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An error that only the making of the second instance shows leaves no first one, and what was there."""
-    monkeypatch.chdir(tmp_path)
     Path("log.csv").write_text("timestamp\n2017-08-07 00:05:00\n")
     text = '[[instance]]\nrecipe = "day"\nslots = 3\nname = "a"\n[[instance]]\nrecipe = "day"\nname = "b"\n' + (
         'file = "log.csv"\nday = 2017-08-07\ntasks = 5\nstart = 10\nslots = 11\n'
     )
     Path("my.toml").write_text(text)
-    assert main(["generate", "my.toml", "--out", "new"]) == 2
-    assert "no submissions in slots 10..20 of 2017-08-07" in capsys.readouterr().err
+    line = refused(capsys, "generate", "my.toml", "--out", "new")
+    assert "no submissions in slots 10..20 of 2017-08-07" in line
     assert not Path("new").exists()
     Path("old").mkdir()
     Path("old/a.json.gz").write_text("mine")
-    assert main(["generate", "my.toml", "--out", "old"]) == 2
+    assert refused(capsys, "generate", "my.toml", "--out", "old")
     assert [(path.name, path.read_text()) for path in Path("old").iterdir()] == [("a.json.gz", "mine")]
 
 
@@ -417,15 +402,14 @@ def test_a_recipe_on_the_command_line_is_an_instance(tmp_path: Path, capsys: pyt
     """`day` is the generator `paper` under short names; lists are A-B and A+B."""
     out = tmp_path / "out"
     words = "day:trace=philly,tasks=9,a100=1,slots=6,start=60,deadlines=100-200,batch=2+4,seed=x"
-    assert main(["generate", words, "--out", str(out), "--json"]) == 0
-    [told] = json.loads(capsys.readouterr().out)
+    [made] = told(capsys, "generate", words, "--out", str(out))
     family = families()["lora"]
     recipe = {
         "kind": "paper", "arrivals": {"trace": "philly"}, "tasks": 9, "nodes": {"a100": 1}, "slots": 6, "start": 60,
         "deadlines": [100, 200], "batch": [2, 4], "seed": "x",
     }  # fmt: skip
-    assert told["instance"] == family.identity(family.generate(recipe))
-    assert Path(told["file"]).is_file()
+    assert made["instance"] == family.identity(family.generate(recipe))
+    assert Path(made["file"]).is_file()
 
 
 def test_generate_as_a_function() -> None:
@@ -449,29 +433,23 @@ def test_a_warning_stands_where_prices_begin_again(tmp_path: Path, capsys: pytes
 
 def test_list_recipes_has_every_key(capsys: pytest.CaptureFixture[str]) -> None:
     """Unit, range, default and meaning; as JSON as well."""
-    assert main(["list", "recipes"]) == 0
-    told = capsys.readouterr().out
-    assert main(["list", "recipes", "--json"]) == 0
-    found = {(each["family"], each["name"]): each for each in json.loads(capsys.readouterr().out)}
+    text = printed(capsys, "list", "recipes")
+    found = {(each["family"], each["name"]): each for each in told(capsys, "list", "recipes")}
     for family in families().values():
         for form in family.recipes().values():
             assert [row["name"] for row in found[family.name, form.name]["keys"]] == [key.name for key in form.keys]
-    line = next(line for line in told.splitlines() if line.split()[:1] == ["slot"])
+    line = next(line for line in text.splitlines() if line.split()[:1] == ["slot"])
     assert line.split() == ["slot", "minutes", "1..60", "10", "length", "of", "a", "slot"]
 
 
 def test_list_with_a_name_has_it_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "recipes", "lead"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("lora:\n\n  lead: ")
-    assert "day: " not in told
-    assert main(["list", "recipes", "file"]) == 0
-    assert capsys.readouterr().out.count("  file: ") == len(families())
-    assert main(["list", "algorithms", "greedy", "--json"]) == 0
-    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["greedy"] * 3
-    assert main(["list", "recipes", "leed"]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("ratiobench: list recipes: 'leed' is not known; did you mean 'lead'? `list recipes` ")
+    text = printed(capsys, "list", "recipes", "lead")
+    assert text.startswith("lora:\n\n  lead: ")
+    assert "day: " not in text
+    assert printed(capsys, "list", "recipes", "file").count("  file: ") == len(families())
+    assert [each["name"] for each in told(capsys, "list", "algorithms", "greedy")] == ["greedy"] * 3
+    line = refused(capsys, "list", "recipes", "leed")
+    assert line.startswith("ratiobench: list recipes: 'leed' is not known; did you mean 'lead'? `list recipes` ")
 
 
 def test_long_names_of_a_grid_are_cut_and_differ(tmp_path: Path) -> None:
@@ -492,34 +470,30 @@ def test_long_names_of_a_grid_are_cut_and_differ(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("toy")
 def test_a_file_is_run_resumed_reported_and_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Like a suite of the house: a folder of its own, words of its groups, what is there stays; of any family."""
-    monkeypatch.chdir(tmp_path)
     assert main(["generate", "toy", "--out", "days"]) == 0
     three = sorted(path.name for path in Path("days").iterdir())[:3]
     text = 'algorithms = ["first"]\ngroups = { all = "my days" }\n[[instance]]\nrecipe = "file"\npath = %s\n' + (
         '[[plot]]\nname = "shares"\nkind = "reached"\n'
     )
     Path("mine.toml").write_text(text % json.dumps([f"days/{name}" for name in three[:2]]))
-    assert main(["run", "mine.toml", "--workers", "1", "--quiet"]) == 0
-    assert "my days, " in " ".join(capsys.readouterr().out.split())
+    assert "my days, " in " ".join(printed(capsys, "run", "mine.toml", "--workers", "1", "--quiet").split())
     folder = Path("results/mine")
     assert (folder / "figures" / "shares-all.svg").is_file()
     assert "python -m ratiobench run mine.toml" in (folder / "report.html").read_text()
     before = (folder / "results.csv").read_bytes()
     Path("mine.toml").write_text(text % json.dumps([f"days/{name}" for name in three]))
-    monkeypatch.setenv("TOY_LOG", str(tmp_path / "log.txt"))
+    monkeypatch.setenv("TOY_LOG", str(here / "log.txt"))
     assert main(["run", "mine.toml", "--workers", "1", "--quiet"]) == 0
     assert (folder / "results.csv").read_bytes().startswith(before)
     assert len((folder / "results.csv").read_text().splitlines()) == 4
     solved = [line for line in Path("log.txt").read_text().splitlines() if line.startswith("opt")]
     assert len(solved) == 1
-    capsys.readouterr()
-    assert main(["report", str(folder)]) == 0
-    assert "my days, " in " ".join(capsys.readouterr().out.split())
+    assert "my days, " in " ".join(printed(capsys, "report", str(folder)).split())
     assert main(["compare", str(folder), str(folder)]) == 0
     Path("mine.toml").write_text((text % '"days"').replace('algorithms = ["first"]\n', ""))
-    assert main(["run", "mine.toml", "--workers", "1", "--quiet", "--out", "none"]) == 2
-    assert "mine.toml: algorithms: nothing is to be run" in capsys.readouterr().err
+    line = refused(capsys, "run", "mine.toml", "--workers", "1", "--quiet", "--out", "none")
+    assert "mine.toml: algorithms: nothing is to be run" in line
     assert not Path("none").exists()

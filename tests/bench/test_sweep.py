@@ -18,6 +18,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.quantities import describe
 from ratiobench.online.lora.public_constants import largest_share
+from tests.support.commands import refused
 
 AXES = ("nodes", "load", "tasks", "trace", "vendors", "deadlines", "epsilon")
 
@@ -58,8 +59,7 @@ def test_along_takes_the_cases_and_figures_of_the_named_axes() -> None:
 def test_an_axis_that_is_none_is_one_error(
     words: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", *words, "--out", str(tmp_path / "out")]) == 2
-    assert problem in capsys.readouterr().err
+    assert problem in refused(capsys, "run", *words, "--out", str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     with pytest.raises(InputError):
         find_suite(words[0])[1].select_axes([words[2]])

@@ -10,6 +10,7 @@ from ratiobench.instances.io import json_items
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.json_items import iterate_entries
 from ratiobench.instances.io.text_files import open_text
+from tests.support.documents import refusal_of
 
 
 def entries(tmp_path: Path, text: str, key: str = "jobs") -> list[tuple[str, Any]]:
@@ -52,9 +53,7 @@ def test_what_is_no_json_is_one_error(
     chunk: int, text: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_items, "_CHUNK", chunk)
-    with pytest.raises(InputError) as caught:
-        entries(tmp_path, text)
-    assert str(caught.value).startswith(f"log: {problem}")
+    assert refusal_of(entries, tmp_path, text).startswith(f"log: {problem}")
 
 
 def test_an_entry_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +75,4 @@ def test_an_entry_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytes
     ],
 )
 def test_what_is_no_json_is_found_in_large_texts(text: str, problem: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        entries(tmp_path, text)
-    assert str(caught.value).startswith(f"log: {problem}")
+    assert refusal_of(entries, tmp_path, text).startswith(f"log: {problem}")

@@ -32,6 +32,7 @@ from ratiobench.instances.lora.named import named, path
 from ratiobench.instances.tenants.generate import path as tenants_path
 from ratiobench.online.lora import registry
 from ratiobench.online.lora.run import run as run_lora
+from tests.support.commands import refused
 
 Document = dict[str, Any]
 GB = 2**30
@@ -111,12 +112,11 @@ def test_files_prior_days_and_standard_input_are_read_up_to_the_limit(
     prior = tmp_path / "prior.json"
     prior.write_bytes(Path(TINY).read_bytes() + b" ")
     with limit_file_size(size):
-        assert main(["simulate", TINY, "--algorithm", f"posted:prior={prior}"]) == 2
-    assert f"{prior}: more than {size} bytes" in capsys.readouterr().err
+        line = refused(capsys, "simulate", TINY, "--algorithm", f"posted:prior={prior}")
+    assert f"{prior}: more than {size} bytes" in line
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(prior.read_bytes())))
     with limit_file_size(size):
-        assert main(["simulate", "-", "--algorithm", "greedy"]) == 2
-    assert "<stdin>: more than" in capsys.readouterr().err
+        assert "<stdin>: more than" in refused(capsys, "simulate", "-", "--algorithm", "greedy")
     with limit_file_size(size):
         assert len(read_bytes(TINY)[0]) == size
     with limit_file_size(size - 1), pytest.raises(InputError, match="more than"):
@@ -195,10 +195,10 @@ def test_results_and_modules_are_regular_files(
     monkeypatch.chdir(tmp_path)
     for name in ("results.sqlite", "of_a_pipe.py"):
         os.mkfifo(name)
-    assert main(["run", "quick", "--out", "."]) == 2
-    assert capsys.readouterr().err.endswith("results.sqlite: cannot be opened: it is no regular file\n")
-    assert main(["simulate", TINY, "-a", "of_a_pipe:First"]) == 2
-    assert capsys.readouterr().err == "ratiobench: of_a_pipe.py: cannot be read: it is no regular file\n"
+    line = refused(capsys, "run", "quick", "--out", ".")
+    assert line.endswith("results.sqlite: cannot be opened: it is no regular file\n")
+    line = refused(capsys, "simulate", TINY, "-a", "of_a_pipe:First")
+    assert line == "ratiobench: of_a_pipe.py: cannot be read: it is no regular file\n"
 
 
 def test_pipes_with_a_writer_are_read_however_late_it_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,8 +243,7 @@ def test_a_key_that_stands_twice_is_one_line_whatever_is_around_it(
     """Nesting too deep, a text that is cut, a key that is long: status 2 and a short line."""
     file = tmp_path / "twice.json"
     file.write_text(text)
-    assert main(["opt", str(file)]) == 2
-    line = capsys.readouterr().err
+    line = refused(capsys, "opt", str(file))
     assert line.startswith(f"ratiobench: {file}: ")
     assert safe(line)
 
@@ -275,8 +274,7 @@ def test_text_from_outside_is_short_and_printable() -> None:
 def test_unknown_keys_and_names_are_cut_short(field: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of a key of 14 MB with terminal escapes a line is left."""
     document = tiny() | {NASTY if field == "key" else field: NASTY if field != "name" else [NASTY]}
-    assert main(["opt", written(tmp_path, document)]) == 2
-    assert safe(capsys.readouterr().err)
+    assert safe(refused(capsys, "opt", written(tmp_path, document)))
 
 
 def test_what_an_algorithm_says_is_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,12 +293,8 @@ def test_what_an_algorithm_says_is_cut_short(capsys: pytest.CaptureFixture[str])
         "tests.support.loud:Loud:x=\x1b[2J",
         NASTY,
     ):
-        assert main(["simulate", TINY, "--algorithm", name]) == 2
-        captured = capsys.readouterr()
-        assert safe(captured.err)
-        assert not captured.out
-    assert main(["opt", TINY, "--gap", NASTY]) == 2
-    assert safe(capsys.readouterr().err)
+        assert safe(refused(capsys, "simulate", TINY, "--algorithm", name))
+    assert safe(refused(capsys, "opt", TINY, "--gap", NASTY))
 
 
 def test_check_shows_the_first_violations_and_counts_the_others(
@@ -356,8 +350,7 @@ def test_a_task_too_large_for_a_search_is_named(tmp_path: Path, capsys: pytest.C
     with pytest.raises(InputError) as caught:
         run_lora(instance, "greedy")
     assert "tasks[5]" in work.make_failed("online", "", "", caught.value).payload["reason"]
-    assert main(["simulate", file, "--algorithm", "greedy"]) == 2
-    assert capsys.readouterr().err.startswith(f"ratiobench: {file}: tasks[5]: ")
+    assert refused(capsys, "simulate", file, "--algorithm", "greedy").startswith(f"ratiobench: {file}: tasks[5]: ")
     with pytest.raises(StateSpaceTooLarge, match=str(TABLE_LIMIT)):
         states(instance.rate[5], 20_000, 9_998)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 from ratiobench.online.spec import version
 from ratiobench.online.user_algorithm import name_algorithms
 from tests.support import eapm_contestants
+from tests.support.commands import python
 from tests.support.eapm_contestants import Honest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,15 +134,8 @@ def test_the_key_is_the_same_in_another_session(tmp_path: Path) -> None:
     def told(level: int, seed: str, lines: int, *, stdin: bool = False) -> str:
         text = "\n" * lines + CELL.format(level=level)
         (tmp_path / f"cell{lines}.py").write_text(text)
-        return subprocess.run(
-            [sys.executable, *([] if stdin else [f"cell{lines}.py"])],
-            input=text if stdin else None,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        words = [] if stdin else [f"cell{lines}.py"]
+        return python(*words, folder=tmp_path, text=text if stdin else None, PYTHONHASHSEED=seed).stdout
 
     assert told(1, "1", 0) == told(1, "2", 9) == told(1, "3", 0, stdin=True) != told(2, "1", 0)
 
@@ -180,13 +172,7 @@ def test_the_key_does_not_follow_the_order_of_sets_wherever_they_stand() -> None
     """In attributes, containers in them, closures, defaults, classes of their own; their content is in the key."""
 
     def told(words: str, more: int, seed: str) -> str:
-        return subprocess.run(
-            [sys.executable, "-c", SETS.format(words=words, more=more)],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        return python("-c", SETS.format(words=words, more=more), PYTHONHASHSEED=seed).stdout
 
     words = "{'one', 'two', 'three', ('four', frozenset({'five', 'six'}))}"
     first = told(words, 1, "1")
@@ -212,9 +198,7 @@ def test_the_key_follows_the_modules_that_it_names(tmp_path: Path) -> None:
         (tmp_path / "mine.py").write_text(f"from tests.support.eapm_contestants import Honest\n{text}\n")
         code = f"{cell}\nfrom ratiobench.online.user_algorithm import name_algorithms\n"
         code += "print(name_algorithms([Low])[1]['own:Low'].code)"
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-B", "-c", code]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+        return python("-B", "-c", code, folder=tmp_path).stdout
 
     for cell in (
         "import mine\nclass Low(mine.Honest):\n    level = 3",

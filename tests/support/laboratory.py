@@ -19,7 +19,16 @@ CHECKED = tuple(claim for claim in CLAIMS if claim.check is not None)
 PAPER = tuple(claim for claim in CHECKED if claim.about is PDFTSP)  # The paper's claims that audits check
 PAYMENTS = tuple(claim for claim in CHECKED if claim.about is OTHER_PAYMENTS)
 GUARANTEES = tuple(claim for claim in CHECKED if claim not in PAPER and claim not in PAYMENTS)
-NOTHING = SolveReport(Status.OPTIMAL, 0, 0, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0)
+
+
+def report_of(lower: int, upper: int | None = None) -> SolveReport:
+    """An interval on OPT, or its value."""
+    upper = lower if upper is None else upper
+    status = Status.OPTIMAL if lower == upper else Status.INTERVAL
+    return SolveReport(status, lower, upper, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0)
+
+
+NOTHING = report_of(0)
 
 
 def _shown(claims: Iterable[Claim], case: Case) -> list[Check]:

@@ -1,6 +1,5 @@
 """A backtest: the answer, the match of replay and log, the page; `import` and `backtest` at the command line."""
 
-import json
 import re
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -12,7 +11,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from ratiobench.bench.cli import main
 from ratiobench.bench.cluster import backtest as backtests
 from ratiobench.bench.cluster.backtest import Backtest, run_backtest
 from ratiobench.bench.cluster.page import list_answers, list_basis, list_tables, render_page
@@ -22,6 +20,7 @@ from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.model import Instance, make_costs
 from ratiobench.online.cluster.algorithms import run_policy
 from tests.instances.cluster import log_files
+from tests.support.commands import printed, refused, told
 
 RULES = ("easy:candidates=shortest", "easy:order=shortest", "fcfs")
 
@@ -147,18 +146,9 @@ def test_names_of_accounts_cannot_break_the_page() -> None:
     assert "x" * 61 not in page + str(list_tables(found))
 
 
-def lines_of(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Status, output and error stream of a command."""
-    status = main(words)
-    told = capsys.readouterr()
-    return status, told.out, told.err
-
-
-def test_from_a_log_to_an_answer(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("here")
+def test_from_a_log_to_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     """The two commands, on the sacct log of a month that EASY has run."""
-    monkeypatch.chdir(tmp_path)
     instance = month()
     starts = run_policy(instance, "easy").schedule.start
     Path("log.txt").write_text(log_files.sacct(log_files.rows_of(instance, starts, 1_700_000_000)))
@@ -166,17 +156,14 @@ def test_from_a_log_to_an_answer(
         'zone = "UTC"\n'
         + "".join(f'[[pools]]\nname = "{p.name}"\nnodes = {p.nodes}\ngpus = {p.gpus}\n' for p in instance.pools)
     )
-    status, out, _ = lines_of(capsys, "import", "log.txt", "--cluster", "cluster.toml", "--out", "log.json.gz")
-    assert status == 0
+    out = printed(capsys, "import", "log.txt", "--cluster", "cluster.toml", "--out", "log.json.gz")
     assert f"imported {len(instance.jobs)} of {len(instance.jobs)} jobs" in out
     words = ("backtest", "log.json.gz", "--policies", *RULES, "--seconds", "0", "--out", "page.html")
-    status, out, _ = lines_of(capsys, *words)
-    assert status == 0
+    out = printed(capsys, *words)
     assert "Replay matches" in out
     assert "page: page.html" in out
     assert Path("page.html").read_text(encoding="utf-8").count("<svg") == 4
-    status, out, _ = lines_of(capsys, *words[:-2], "--json")
-    found = msgspec.convert(json.loads(out), Backtest)
+    found = msgspec.convert(told(capsys, *words[:-2]), Backtest)
     assert found.policies[0].name == "easy"
     assert np.isclose(found.policies[0].figures.wait, (starts - instance.jobs.submit)[instance.judged_jobs].mean())
 
@@ -197,24 +184,11 @@ def test_from_a_log_to_an_answer(
     ],
 )
 def test_bad_input_is_one_line_with_status_2(
-    words: tuple[str, ...],
-    message: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...], message: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     write(month(days=1), "log.json")
-    try:
-        status, out, err = lines_of(capsys, *words)
-    except SystemExit as end:
-        status, (out, err) = int(str(end.code)), capsys.readouterr()
-    assert status == 2
-    assert out == ""
-    lines = [line for line in err.splitlines() if not line.startswith("... ")]
-    assert len(lines) == 1
-    assert message in lines[0]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.json"]
+    assert message in refused(capsys, *words)
+    assert sorted(path.name for path in here.iterdir()) == ["log.json"]
 
 
 def test_a_read_instance_is_the_written_one(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from ratiobench.instances.cluster.waits import PARTS, blocked
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import run_policy
 from tests.support.cluster_policies import Eager, Fifo, Idle
+from tests.support.commands import printed, refused, told
 
 GUIDE = Path(ratiobench.__file__).parents[1] / "docs" / "guide" / "backtest.md"
 EAGER = """
@@ -144,8 +145,7 @@ def test_a_suite_runs_own_policies_beside_listed_ones(folder: Path) -> None:
 
 def test_explain_splits_the_waits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The causes add up to the mean wait; the jobs that wait longer are those of the schedules."""
-    assert main(["explain", "log.json", "--algorithm", "fcfs", "--html", "explained.html", "--json"]) == 0
-    tables = json.loads(capsys.readouterr().out)["tables"]
+    tables = told(capsys, "explain", "log.json", "--algorithm", "fcfs", "--html", "explained.html")["tables"]
     run, best = run_policy(log(), "fcfs").schedule, FAMILY.solve(log(), _settings()).solution
     waits, least = blocked(log(), run), blocked(log(), best)
     for row, part in zip(tables[0]["rows"], PARTS, strict=False):
@@ -164,8 +164,8 @@ def test_explain_names_no_schedule_the_best_known_that_is_worse_than_the_run(
 ) -> None:
     """However little time there is for OPT: the search begins from the run."""
     (folder / "long.json").write_text(FAMILY.dumps(log(jobs=300, days=2, load=1000)))
-    assert main(["explain", "long.json", "--algorithm", "easy:order=shortest", "--seconds", "0.01", "--json"]) == 0
-    together = json.loads(capsys.readouterr().out)["tables"][0]["rows"][-1]
+    words = ("explain", "long.json", "--algorithm", "easy:order=shortest", "--seconds", "0.01")
+    together = told(capsys, *words)["tables"][0]["rows"][-1]
     assert _number(together[1]) >= _number(together[2])
 
 
@@ -180,18 +180,15 @@ def _number(cell: Any) -> float:
 
 
 def test_explain_of_a_run_that_is_not_valid_names_the_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "log.json", "--algorithm", "eager:Eager"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed(capsys, "explain", "log.json", "--algorithm", "eager:Eager").splitlines()
     assert lines[1].endswith("(INVALID run)")
     assert [line for line in lines if line.startswith("INVALID: fits: ")]
     assert not any("cause" in line for line in lines)
 
 
 def test_audit_names_what_the_family_has_instead(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit", "log.json", "--algorithm", "easy"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert main(["explain", "log.json", "--claim", "theorem-5"]) == 2
-    assert "has no claims" in capsys.readouterr().err
+    assert refused(capsys, "audit", "log.json", "--algorithm", "easy")
+    assert "has no claims" in refused(capsys, "explain", "log.json", "--claim", "theorem-5")
 
 
 def test_a_schedule_written_as_swf_is_read_back(folder: Path) -> None:

@@ -77,11 +77,24 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         remove_tree(str(left)) if left.is_dir() else left.unlink(missing_ok=True)
 
 
+@pytest.fixture
+def landlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Policies are isolated by Landlock; skips where there is none."""
+    if not sandbox.has_landlock():
+        pytest.skip("the system has no Landlock")
+    monkeypatch.setattr(sandbox, "requested", lambda isolate: LANDLOCK)
+
+
 def evaluated(text: str, target: Path, port: int = 0, **options: Any) -> Evaluation:
     """The evaluation of a policy, with what a cheat may know of this process."""
     (target / "policy.py").write_text(text)
     given = f"target={target},referee={os.getpid()},address={ctypes.addressof(MEMORY)},port={port}"
     return rb.evaluate(f"{target / 'policy.py'}:Policy:{given}", stage="tiny", tiny=INSTANCES, **options)
+
+
+def cheating(members: str) -> str:
+    """A policy with these members, which cheats at once."""
+    return policy_text(Cheat("", "", "", members=members), 0)
 
 
 _honest: dict[str, float] = {}
@@ -213,13 +226,11 @@ def test_a_policy_finds_nothing_of_the_policy_before_it(target: Path, monkeypatc
     assert found("other", 0) == clean
 
 
+@pytest.mark.usefixtures("landlock")
 def test_limits_hold_whatever_folders_a_policy_makes(
     target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under Landlock 1,500 folders in one another are too many, and they are removed."""
-    if not sandbox.has_landlock():
-        pytest.skip("the system has no Landlock")
-    monkeypatch.setattr(sandbox, "requested", lambda isolate: LANDLOCK)
+    """1,500 folders in one another are too many, and they are removed."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where no other test's runs are
     nest = """
 def cheat(self):
@@ -229,16 +240,14 @@ def cheat(self):
         os.chdir("d")
     time.sleep(600)
 """
-    found = evaluated(policy_text(Cheat("", "", "", members=nest), 0), target, budget=60)
+    found = evaluated(cheating(nest), target, budget=60)
     assert "folders in its temporary folder are more than" in found.reason
     assert not list(tmp_path.glob("ratiobench-run-*"))
 
 
+@pytest.mark.usefixtures("landlock")
 def test_files_that_are_removed_and_held_open_count(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under Landlock: what is written and has no name any more is still on the disk."""
-    if not sandbox.has_landlock():
-        pytest.skip("the system has no Landlock")
-    monkeypatch.setattr(sandbox, "requested", lambda isolate: LANDLOCK)
+    """What is written and has no name any more is still on the disk."""
     monkeypatch.setattr(sandbox, "TMP_BYTES", 2**22)
     hide = """
 def cheat(self):
@@ -248,7 +257,7 @@ def cheat(self):
         file.flush()
     time.sleep(600)
 """
-    found = evaluated(policy_text(Cheat("", "", "", members=hide), 0), target, budget=60)
+    found = evaluated(cheating(hide), target, budget=60)
     assert "disk: more than 4 MB" in found.reason
 
 
@@ -266,7 +275,7 @@ def decide(self, task, view):
                 pass
         time.sleep(0.01)
 """
-    found = evaluated(policy_text(Cheat("", "", "", members=compiles), 0), target, budget=2)
+    found = evaluated(cheating(compiles), target, budget=2)
     assert found.time_limited
 
 
@@ -277,14 +286,13 @@ def test_all_runs_on_an_instance_share_the_budget(target: Path, monkeypatch: pyt
 def cheat(self):
     time.sleep(2)
 """
-    found = evaluated(policy_text(Cheat("", "", "", members=sleeps), 0), target, budget=3)
+    found = evaluated(cheating(sleeps), target, budget=3)
     assert found.time_limited
     assert not any(result.state == "ok" for result in found.results)
 
 
-@pytest.mark.skipif(not sandbox.has_landlock(), reason="the system has no Landlock")
-def test_memory_counts_though_the_first_thread_has_ended(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "requested", lambda isolate: LANDLOCK)
+@pytest.mark.usefixtures("landlock")
+def test_memory_counts_though_the_first_thread_has_ended(target: Path) -> None:
     leave = """
 def cheat(self):
     text = "import ctypes,threading,time; "
@@ -294,15 +302,13 @@ def cheat(self):
     subprocess.Popen([sys.executable, "-c", text])
     time.sleep(600)
 """
-    found = evaluated(policy_text(Cheat("", "", "", members=leave), 0), target, budget=60)
+    found = evaluated(cheating(leave), target, budget=60)
     assert "memory: more than 600 MB" in found.reason
 
 
+@pytest.mark.usefixtures("landlock")
 def test_no_temporary_folder_is_left(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run under Landlock removes its own."""
-    if not sandbox.has_landlock():
-        pytest.skip("the system has no Landlock")
-    monkeypatch.setattr(sandbox, "requested", lambda isolate: LANDLOCK)
     made: list[str] = []
 
     def make(prefix: str) -> str:

@@ -13,12 +13,12 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.facts import find_facts
 from ratiobench.bench.lora.theory.claims import audit
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
-from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora import Instance, document, parse, write
 from ratiobench.instances.lora.named import expected, named, names
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
+from tests.support.laboratory import report_of
 from tests.support.literal import schedules
 from tests.support.lora_documents import make_instance, make_node
 from tests.support.samples import samples
@@ -27,14 +27,8 @@ from tests.support.strategies.lora import tiny_instances
 KNOWN = tuple(name for name in names() if "alg" in expected(name))
 
 
-def _report(lower: int, upper: int | None = None) -> SolveReport:
-    upper = lower if upper is None else upper
-    status = Status.OPTIMAL if lower == upper else Status.INTERVAL
-    return SolveReport(status, lower, upper, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0)
-
-
 def _audit(instance: Instance, algorithm: str, lower: int, upper: int | None = None) -> dict[str, Check]:
-    return {check.name: check for check in audit(instance, run(instance, algorithm), _report(lower, upper))}
+    return {check.name: check for check in audit(instance, run(instance, algorithm), report_of(lower, upper))}
 
 
 def _trace(result: OnlineRun) -> PriceTrace:
@@ -48,7 +42,7 @@ def test_the_shipped_figures_come_out_exactly(name: str) -> None:
     instance, wanted = named(name), expected(name)
     result = run(instance, "pdftsp")
     offers = _trace(result).offers
-    checks = {check.name: check for check in audit(instance, result, _report(int(wanted["opt"])))}
+    checks = {check.name: check for check in audit(instance, result, report_of(int(wanted["opt"])))}
     theorem, repaired, part_a = (checks[key] for key in ("theorem5", "theorem5_repaired", "theorem5_repaired_a"))
     assert result.arithmetic == "exact"
     assert result.welfare == int(wanted["alg"])
@@ -342,11 +336,11 @@ def test_a_run_that_earns_nothing_is_unbounded_or_undefined() -> None:
     """ALG <= 0 < lower: unbounded; ALG < 0 otherwise: no ratio, and the difference is shown."""
     instance = named("thm5_T5_3tasks")
     nothing = replace(run(instance, "greedy"), welfare=0)
-    theorem = audit(instance, nothing, _report(5, 9))[0]
+    theorem = audit(instance, nothing, report_of(5, 9))[0]
     assert (theorem.status, theorem.reason) == (Verdict.NOT_APPLICABLE, "a claim about pdFTSP")
     assert theorem.figures["ratio_lower"] == theorem.figures["ratio_upper"] == "unbounded"
     loss = replace(nothing, welfare=-3)
-    figures = audit(instance, loss, _report(0, 0))[0].figures
+    figures = audit(instance, loss, report_of(0, 0))[0].figures
     assert (figures["ratio_lower"], figures["opt_minus_welfare_lower"], figures["opt_minus_welfare_upper"]) == (
         None,
         3,
@@ -357,7 +351,7 @@ def test_a_run_that_earns_nothing_is_unbounded_or_undefined() -> None:
 def test_an_invalid_run_proves_nothing() -> None:
     instance = named("thm5_T5_3tasks")
     broken = replace(run(instance, "pdftsp"), valid=False)
-    assert {check.reason for check in audit(instance, broken, _report(312))} == {"the run is not valid"}
+    assert {check.reason for check in audit(instance, broken, report_of(312))} == {"the run is not valid"}
 
 
 def test_constants_of_another_instance_are_an_assumption_that_fails(tmp_path: Any) -> None:

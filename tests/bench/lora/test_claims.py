@@ -18,14 +18,13 @@ from ratiobench.bench.lora.theory.claims import CLAIMS, THEORY, Claim, ProofStat
 from ratiobench.bench.theory.claim import ClaimScope
 from ratiobench.bench.theory.keeping import keep_by_content
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
-from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.named import expected, named, names, path
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
-from tests.support.laboratory import PAPER
+from tests.support.laboratory import PAPER, report_of
 from tests.support.literal import in_gigabytes, run_pdftsp
 from tests.support.literal_claims import Menu, algorithm1, failing_in_theorem5, net_cost, verdicts
 from tests.support.literal_claims import Verdict as Said
@@ -47,14 +46,8 @@ def smaller() -> Named:
     return [(name, case) for name, case in shipped_cases() if case.instance.tasks < 20]
 
 
-def _report(lower: int, upper: int | None = None) -> SolveReport:
-    upper = lower if upper is None else upper
-    status = Status.OPTIMAL if lower == upper else Status.INTERVAL
-    return SolveReport(status, lower, upper, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0)
-
-
 def _case(instance: Instance, algorithm: str, optimum: int) -> Case:
-    return Case(instance, run(instance, algorithm), _report(optimum))
+    return Case(instance, run(instance, algorithm), report_of(optimum))
 
 
 @pytest.mark.parametrize("algorithm", ["posted", "capped", "minimal-edit", "bbar-rule"])
@@ -64,7 +57,7 @@ def test_an_upper_end_of_opt_refutes_no_certificate(algorithm: str) -> None:
     for name in ("tiny_contention", "tiny_two_types", "thm5_T5_3tasks"):
         instance = named(name)
         played, opt = run(instance, algorithm), enumerate_optimum(instance)[0]
-        checks = audit(instance, played, _report(opt, 10**6 * opt))
+        checks = audit(instance, played, report_of(opt, 10**6 * opt))
         bounded = [check for check in checks if check.name.startswith("theorem_")]
         assert Verdict.VIOLATED not in {check.status for check in bounded}
         settled += sum(check.status is Verdict.HOLDS for check in checks)
@@ -172,7 +165,7 @@ def test_both_facts_of_theorem_5_are_those_of_their_definitions(
     options = [f"{name}={each}" for name, each in zip(("alpha", "beta"), constants, strict=True) if each is not None]
     used = tuple(one if each is None else each for each, one in zip(constants, own, strict=True))
     result = run(instance, f"pdftsp:{','.join([*options, 'units=given'])}")
-    case = Case(instance, result, _report(max(0, optimum - slack), optimum + slack))
+    case = Case(instance, result, report_of(max(0, optimum - slack), optimum + slack))
     check = _checks(case, frozenset({"theorem5"}))["theorem5"]
     assert check.failing == failing_in_theorem5(Menu(instance), (used[0], used[1]))
     if check.right is None:
@@ -275,7 +268,7 @@ def test_claims_about_the_printed_updates_leave_other_updates_alone() -> None:
 
 def test_no_claim_about_pdftsp_is_checked_on_another_algorithm() -> None:
     instance = named("thm5_T5_3tasks")
-    checks = audit(instance, run(instance, "greedy"), _report(312))
+    checks = audit(instance, run(instance, "greedy"), report_of(312))
     assert [check.name for check in checks][: len(PAPER)] == [claim.name for claim in PAPER]
     assert {check.reason for check in checks[: len(PAPER)]} == {"a claim about pdFTSP"}
 
@@ -285,7 +278,7 @@ def test_an_interval_on_opt_leaves_weak_duality_open() -> None:
     instance = named("lemma4_T2_D_below_OPT")
     weak = next(claim for claim in PAPER if claim.name == "weak_duality")
     result = run(instance, "pdftsp")
-    statuses = [weak.check_run(Case(instance, result, _report(*ends))).status for ends in ((2, 8), (8, 12), (9, 12))]
+    statuses = [weak.check_run(Case(instance, result, report_of(*ends))).status for ends in ((2, 8), (8, 12), (9, 12))]
     assert statuses == [Verdict.HOLDS, Verdict.UNDECIDED, Verdict.VIOLATED]
 
 
@@ -345,8 +338,8 @@ def test_two_theorems_are_settled_by_proof_and_have_no_check() -> None:
     assert [each.name for each in THEORY.statements][:2] == list(said)
     instance = named("thm5_T5_3tasks")
     result = run(instance, "greedy")
-    assert not set(said) & {check.name for check in audit(instance, result, _report(312))}
-    assert audit(instance, result, _report(312), said) == []
+    assert not set(said) & {check.name for check in audit(instance, result, report_of(312))}
+    assert audit(instance, result, report_of(312), said) == []
 
 
 # Weights with values or costs
@@ -446,14 +439,14 @@ def test_an_entry_of_the_table_is_all_that_a_claim_needs() -> None:
         check_one=lambda case, task: compare(case, task, 5, "i <= 5"),
     )  # fmt: skip
     three, other = named("thm5_T5_3tasks"), named("lemma3_T2_two_tasks")
-    greedy = Case(three, run(three, "greedy"), _report(312))
+    greedy = Case(three, run(three, "greedy"), report_of(312))
     assert (claim.is_shown(greedy.run), claim.check_run(greedy).left) == (True, greedy.run.welfare)
     assert claim.check_bidder(greedy, 2).left == 2
-    foreign = Case(three, run(three, "eft"), _report(312))
+    foreign = Case(three, run(three, "eft"), report_of(312))
     assert (claim.is_shown(foreign.run), claim.check_run(foreign).reason) == (False, "a claim about greedy")
     assert other.tasks != 3
     for check in (claim.check_run, lambda case: claim.check_bidder(case, 0)):
-        found = check(Case(other, run(other, "greedy"), _report(0)))
+        found = check(Case(other, run(other, "greedy"), report_of(0)))
         assert (found.status, found.reason) == (Verdict.NOT_APPLICABLE, "three tasks only")
     assert (claim.name, claim.standing, claim.assumptions) == ("small", "false", "none")
     assert {sign for claim in CLAIMS for sign, _ in claim.signs} <= {sign for sign, _ in THEORY.notation}

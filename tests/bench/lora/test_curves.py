@@ -1,7 +1,6 @@
 """Utility curves: every piece against runs at the bids themselves; deficits, and the shipped examples."""
 
 import csv
-import json
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +21,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import expected, named, path
 from ratiobench.online.lora.run import run
+from tests.support.commands import printed, refused, told
 from tests.support.laboratory import breakpoints, check_claim
 from tests.support.literal import in_gigabytes
 from tests.support.literal_claims import Menu, algorithm1, constants, lie_pays, paid, utility
@@ -364,10 +364,9 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
     """CSV with exact fractions, the same rows as JSON; the checks can be named."""
     file, out = str(path("truth_alpha_underbid")), tmp_path / "curve.csv"
     command = ["audit", file, "--algorithm", "pdftsp", "--task", "1", "--curve", str(out)]
-    assert main([*command, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    pieces = told["pieces"]
-    assert {"theorem3": "violated"}.items() <= {check["name"]: check["status"] for check in told["checks"]}.items()
+    found = told(capsys, *command)
+    pieces = found["pieces"]
+    assert {"theorem3": "violated"}.items() <= {check["name"]: check["status"] for check in found["checks"]}.items()
     with out.open(newline="") as lines:
         assert list(csv.DictReader(lines)) == pieces
     assert [(row["bid_from"], row["admitted"], row["utility_from"]) for row in pieces] == [
@@ -377,15 +376,13 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
     ]
     assert {row["known"] for row in pieces} == {"exact"}
     whole = out.read_text()
-    assert main([*command, "--claim", "theorem3"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed(capsys, *command, "--claim", "theorem3").splitlines()
     assert (lines[0], lines[1]) == (f"{out}: 3 pieces", "pdftsp: task 1")
     assert lines[2].startswith("theorem3: violated  3 > 0")
     assert main([*command[:-1], "-"]) == 0
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == (whole, "-: 3 pieces\n")
-    assert main(["audit", file, "--algorithm", "pdftsp", "--claim", "theorem3", "--json"]) == 0
-    [check] = json.loads(capsys.readouterr().out)["checks"]
+    [check] = told(capsys, "audit", file, "--algorithm", "pdftsp", "--claim", "theorem3")["checks"]
     assert (check["name"], check["status"], check["left"]) == ("theorem3", "violated", "3")
 
 
@@ -402,13 +399,10 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
     ],
 )
 def test_what_the_command_cannot_use_is_one_line(
-    options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    options: list[str], said: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["audit", str(path("truth_alpha_underbid")), "--algorithm", "pdftsp", *options]) == 2
-    [line] = capsys.readouterr().err.splitlines()
-    assert said in line
-    assert list(tmp_path.iterdir()) == []
+    assert said in refused(capsys, "audit", str(path("truth_alpha_underbid")), "--algorithm", "pdftsp", *options)
+    assert list(here.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -420,7 +414,5 @@ def test_only_auctions_have_curves(
 ) -> None:
     out = tmp_path / "x.csv"
     file = str(path("truth_alpha_underbid"))
-    assert main(["audit", file, "--algorithm", algorithm, "--task", "0", "--curve", str(out)]) == 2
-    [line] = capsys.readouterr().err.splitlines()
-    assert said in line
+    assert said in refused(capsys, "audit", file, "--algorithm", algorithm, "--task", "0", "--curve", str(out))
     assert not out.exists()

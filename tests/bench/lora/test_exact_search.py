@@ -7,7 +7,6 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import SearchSettings
 from ratiobench.bench.lora.counterexamples import exhaustive
 from ratiobench.bench.lora.counterexamples.exhaustive import BOUNDS, Shape, Space, search_all
@@ -15,6 +14,7 @@ from ratiobench.bench.lora.counterexamples.search import COUNTEREXAMPLES, PROBLE
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import RandomNumbers
+from tests.support.commands import printed, refused
 from tests.support.samples import of_sample, samples
 
 search_counterexample = COUNTEREXAMPLES.search
@@ -162,13 +162,11 @@ def test_spaces_that_are_too_large_are_refused(capsys: pytest.CaptureFixture[str
         search_counterexample("lemma3", SearchSettings(tasks=3, slots=3, largest=5, exact=True))
     with pytest.raises(InputError, match=f"above {exhaustive.LARGEST}"):
         search_counterexample("theorem5", SearchSettings(exact=True))
-    assert main(["search", "theorem5", "--exact", "--smaller"]) == 2
-    assert "--exact" in capsys.readouterr().err
+    assert "--exact" in refused(capsys, "search", "theorem5", "--exact", "--smaller")
 
 
 def test_the_command_says_what_was_enumerated(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["search", "theorem5", "--exact", "--tasks", "2", "--slots", "2", "--largest", "4"]) == 0
-    out = capsys.readouterr().out
+    out = printed(capsys, "search", "theorem5", "--exact", "--tasks", "2", "--slots", "2", "--largest", "4")
     assert "at most 2 tasks, slots 2, nodes 1 of one type, all numbers from 1 to 4" in out
     assert "A proof by enumeration for this space" in out
     assert "local search" not in out

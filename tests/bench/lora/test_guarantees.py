@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.guarantees import find_full_cells
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
-from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import named
@@ -23,7 +22,7 @@ from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.lora.traces import LinearTrace, Rule
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run import run_built
-from tests.support.laboratory import guarantees
+from tests.support.laboratory import guarantees, report_of
 from tests.support.literal import in_gigabytes
 from tests.support.lora_documents import make_instance, make_node
 from tests.support.mechanisms import (
@@ -37,14 +36,8 @@ from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
 
-def _report(lower: int, upper: int | None = None) -> SolveReport:
-    upper = lower if upper is None else upper
-    status = Status.OPTIMAL if lower == upper else Status.INTERVAL
-    return SolveReport(status, lower, upper, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0)
-
-
 def _checks(instance: Instance, result: OnlineRun, optimum: int) -> dict[str, Check]:
-    return {check.name: check for check in guarantees(instance, result, _report(optimum))}
+    return {check.name: check for check in guarantees(instance, result, report_of(optimum))}
 
 
 @settings(max_examples=samples(160))

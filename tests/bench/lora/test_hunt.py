@@ -31,10 +31,11 @@ from ratiobench.bench.lora.counterexamples.tiny import (
 )
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.theory.search import Found, LocalSearch
-from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora import content_hash, read
 from ratiobench.instances.lora.named import named
+from tests.support.commands import printed, refused, told
+from tests.support.documents import refusal_of
 from tests.support.literal import in_gigabytes, run_pdftsp
 from tests.support.nightly import one_in
 from tests.support.samples import of_sample, samples
@@ -325,10 +326,8 @@ def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], where: str
     kept: list[Any] = []
     search_counterexample("theorem5", SearchSettings(tries=50), keep=kept.append)
     state = {**json.loads(json.dumps(kept[-1])), **change}
-    with pytest.raises(InputError) as caught:
-        search_counterexample("theorem5", SearchSettings(tries=60), state, "state.json")
-    assert (caught.value.source, caught.value.field) == ("state.json", where)
-    assert "\n" not in str(caught.value)
+    refusal = refusal_of(search_counterexample, "theorem5", SearchSettings(tries=60), state, "state.json")
+    assert refusal.startswith(f"state.json: {where}: ")
 
 
 # ------------------------------------------------------------------------------------------------ the command
@@ -339,21 +338,15 @@ def test_the_command_writes_a_witness_that_audit_confirms(tmp_path: Path, capsys
     """A file of the instance format, beside the search's state; JSON on standard output, progress elsewhere."""
     folder = tmp_path / "found"
     arguments = ["search", "lemma3", "--tries", "5000", "--seed", "2", "--out", str(folder)]
-    assert main([*arguments, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["violated"] is True
-    assert told["check"]["status"] == "violated"
+    found = told(capsys, *arguments)
+    assert (found["violated"], found["check"]["status"]) == (True, "violated")
     witness = folder / "lemma3.json"
     assert content_hash(read(witness)) == content_hash(instance(tiny_instance_of(read(witness))))
-    assert main(["audit", str(witness), "--algorithm", "pdftsp", "--json"]) == 0
-    audit = {check["name"]: check["status"] for check in json.loads(capsys.readouterr().out)["checks"]}
-    assert audit["lemma3"] == "violated"
-    assert main(arguments) == 2
-    assert "--resume goes on with it" in capsys.readouterr().err
-    assert main([*arguments, "--resume"]) == 0
-    assert "VIOLATED" in capsys.readouterr().out
-    assert main([*arguments, "--resume", "--tasks", "3"]) == 2
-    assert "lemma3.state.json: settings" in capsys.readouterr().err
+    checks = told(capsys, "audit", str(witness), "--algorithm", "pdftsp")["checks"]
+    assert {check["name"]: check["status"] for check in checks}["lemma3"] == "violated"
+    assert "--resume goes on with it" in refused(capsys, *arguments)
+    assert "VIOLATED" in printed(capsys, *arguments, "--resume")
+    assert "lemma3.state.json: settings" in refused(capsys, *arguments, "--resume", "--tasks", "3")
 
 
 def test_the_command_resumes_to_the_same_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -380,10 +373,7 @@ def test_the_command_resumes_to_the_same_end(tmp_path: Path, capsys: pytest.Capt
 def test_a_search_that_cannot_begin_says_why(
     arguments: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["search", *(each.format(tmp_path) for each in arguments)]) == 2
-    error = capsys.readouterr().err
-    assert line in error
-    assert len(error.splitlines()) == 1
+    assert line in refused(capsys, "search", *(each.format(tmp_path) for each in arguments))
 
 
 @pytest.mark.parametrize(
@@ -391,10 +381,7 @@ def test_a_search_that_cannot_begin_says_why(
     [["--tasks", "9"], ["--tasks", "0"], ["--slots", "x"], ["--seed", "-1"], ["--tries", "1", "--seconds", "1"]],
 )
 def test_limits_outside_their_range_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        raise SystemExit(main(["search", "theorem5", *arguments]))
-    assert caught.value.code == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert refused(capsys, "search", "theorem5", *arguments)
 
 
 def test_every_claim_with_a_search_has_one_problem() -> None:

@@ -28,6 +28,7 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.registry import entries
 from ratiobench.online.lora.run import ENVIRONMENT
 from ratiobench.online.lora.run import run as run_algorithm
+from tests.support.commands import printed, refused, told
 from tests.support.contestants import Declares, Honest, HonestBatch
 from tests.support.nightly import one_in
 
@@ -263,8 +264,7 @@ def test_users_algorithms_run_as_in_simulate() -> None:
 
 def test_the_mean_over_draws_is_taken_before_the_largest_ratio(capsys: pytest.CaptureFixture[str]) -> None:
     """Of ntm three runs; of a random family all orders, or as many as are asked for, which is said."""
-    assert main(["limit", "rising:theta=4,delta=1,n=2", "-a", "ntm", "--repeat", "3", "--json"]) == 0
-    [run] = json.loads(capsys.readouterr().out)["runs"]
+    [run] = told(capsys, "limit", "rising:theta=4,delta=1,n=2", "-a", "ntm", "--repeat", "3")["runs"]
     assert run["runs"] == 3
     case = make_case("choice:G=3", 1)
     assert len(case.instances(False)) == 6
@@ -278,19 +278,16 @@ def test_the_mean_over_draws_is_taken_before_the_largest_ratio(capsys: pytest.Ca
 def test_the_command_prints_one_algorithm_prefix_by_prefix(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The limit alone; one algorithm; unbounded; the rows as a file."""
     member = "rising:levels=1+9,K=1,n=1"
-    assert main(["limit", member]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys, "limit", member)
     assert "no algorithm, randomised or not, keeps OPT/ALG below 1.888... at every prefix (Theorem N1)" in text
-    assert main(["limit", member, "-a", "greedy", "--csv", str(tmp_path / "rows.csv")]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys, "limit", member, "-a", "greedy", "--csv", str(tmp_path / "rows.csv"))
     assert "9 <- worst" in text
     assert "OPT/ALG = 9, 4.764 times the limit 1.888... (Theorem N1)" in text
     assert (tmp_path / "rows.csv").read_text().splitlines()[2].endswith("value 9,2,9000000,1000000,9,True,17/9")
-    assert main(["limit", member, "-a", "tests.support.contestants:Declares"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys, "limit", member, "-a", "tests.support.contestants:Declares")
     assert "unbounded <- worst" in text
     assert "worst prefix: up to value 1: OPT/ALG is unbounded, ALG = 0 where OPT > 0; the limit is 1.888... (" in text
-    assert main(["limit", member, "--csv", str(tmp_path / "none.csv")]) == 2
+    assert refused(capsys, "limit", member, "--csv", str(tmp_path / "none.csv"))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from ratiobench.instances.lora.format import document, parse
 from ratiobench.instances.lora.model import Instance, ScheduleKind, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.run import run
+from tests.support.commands import refused
 from tests.support.lora_documents import make_document, make_node
 from tests.support.samples import samples
 
@@ -203,9 +204,8 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_family_without_time_lines_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In one line, before the run, and nothing is written."""
     page = tmp_path / "line.html"
-    file = eapm_file(names()[0])
-    assert main(["simulate", str(file), "--algorithm", "balance", "--timeline", str(page)]) == 2
-    assert "the family eapm has no time lines" in capsys.readouterr().err
+    words = ("simulate", str(eapm_file(names()[0])), "--algorithm", "balance", "--timeline", str(page))
+    assert "the family eapm has no time lines" in refused(capsys, *words)
     assert not page.exists()
 
 

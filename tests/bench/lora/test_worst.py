@@ -18,6 +18,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.repeated_runs import RepeatedRuns
+from tests.support.commands import printed, refused, told
 
 TINY = SearchSettings(tasks=3, slots=2, largest=20, tries=60)
 MINE = """
@@ -110,16 +111,14 @@ def test_the_command_writes_the_instance_its_proof_and_its_story(
     """The certificate is checked, the page is there, and the explanation is printed."""
     out = tmp_path / "out"
     limits = ["--tries", "40", "--tasks", "2", "--slots", "2", "--largest", "9"]
-    assert main(["search", "--algorithm", "eft", "--out", str(out), *limits]) == 0
-    told = capsys.readouterr().out
-    assert "largest OPT/ALG found" in told
-    assert "a lower bound on the worst ratio" in told
-    assert "Task 0 arrives in slot" in told
+    text = printed(capsys, "search", "--algorithm", "eft", "--out", str(out), *limits)
+    assert "largest OPT/ALG found" in text
+    assert "a lower bound on the worst ratio" in text
+    assert "Task 0 arrives in slot" in text
     assert {each.name for each in out.iterdir()} == {
         "worst.json", "worst.certificate.json", "worst.html", "worst.state.json",
     }  # fmt: skip
-    assert main(["check", str(out / "worst.json"), "--certificate", str(out / "worst.certificate.json"), "--json"]) == 0
-    verdict = json.loads(capsys.readouterr().out)
+    verdict = told(capsys, "check", str(out / "worst.json"), "--certificate", str(out / "worst.certificate.json"))
     assert verdict["valid"]
     assert verdict["lower"] == verdict["upper"]
 
@@ -136,15 +135,13 @@ def test_the_command_writes_the_instance_its_proof_and_its_story(
 def test_a_search_that_cannot_begin_says_why(
     arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["search", *arguments]) == 2
-    assert problem in capsys.readouterr().err
+    assert problem in refused(capsys, "search", *arguments)
 
 
 def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     """Exact figures; the limits of the search are said."""
     limits = ["--tries", "10", "--tasks", "2", "--slots", "1", "--largest", "9"]
-    assert main(["search", "--algorithm", "eft", "--json", *limits]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = told(capsys, "search", "--algorithm", "eft", *limits)
     assert Fraction(document["left"]) >= Fraction(document["right"])
     assert "larger ones may be worse" in document["notes"][0]
 

@@ -25,6 +25,7 @@ from ratiobench.instances.lora.format import document as instance_document
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named, names, path
 from tests.support.certificates import Document, claimed
+from tests.support.commands import printed, refused, told
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
 
@@ -104,11 +105,8 @@ def test_what_is_no_certificate_is_unusable_input_in_one_line(
     document = claimed(named("tiny_vendors")) | fields if isinstance(fields, dict) else fields
     file = tmp_path / "certificate.json"
     file.write_text(json.dumps(document))
-    assert main(["check", str(path("tiny_vendors")), "--certificate", str(file)]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    assert f"{file}: {field}: " in captured.err
+    line = refused(capsys, "check", str(path("tiny_vendors")), "--certificate", str(file))
+    assert f"{file}: {field}: " in line
 
 
 def test_opt_writes_a_certificate_that_check_accepts_and_refuses_once_changed(
@@ -119,8 +117,7 @@ def test_opt_writes_a_certificate_that_check_accepts_and_refuses_once_changed(
     recipe = {"kind": "paper", "name": "part", "seed": ["certificate"], "arrivals": {"trace": "helios"}}
     instance = generate(recipe | {"tasks": 40, "start": 60, "slots": 24, "quiet": 4, "nodes": {"a100": 1, "a40": 1}})
     file.write_text(json.dumps(instance_document(instance)))
-    assert main(["opt", str(file), "--backend", "none", "--certificate", str(proof), "--json"]) == 0
-    opt = json.loads(capsys.readouterr().out)
+    opt = told(capsys, "opt", str(file), "--backend", "none", "--certificate", str(proof))
     assert opt["certified"] == {"lower": opt["lower"], "upper": opt["upper"]}
     assert 0 < opt["lower"] < opt["upper"]
 
@@ -132,8 +129,7 @@ def test_opt_writes_a_certificate_that_check_accepts_and_refuses_once_changed(
 
     good = {"valid": True, "lower": opt["lower"], "upper": opt["upper"], "problem": None}
     assert said(file, proof) == good
-    assert main(["check", str(file), "--certificate", str(proof)]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys, "check", str(file), "--certificate", str(proof))
     assert text.startswith(f"valid\nOPT in [{opt['lower']:,}, {opt['upper']:,}] micro-dollars, gap ")
 
     document = load_json(proof.read_bytes(), "")
@@ -162,12 +158,11 @@ def test_opt_says_when_its_certificate_proves_less_than_its_answer(
     proof = tmp_path / "proof.json"
     command = ["opt", str(path("tiny_contention")), "--formulation", "enumerate", "--certificate", str(proof)]
     command += ["--backend", "none"]  # else it branches and proves as much
-    assert main(command) == 0
+    lines = printed(capsys, *command).splitlines()
     upper = json.loads(proof.read_text())["upper"]
-    line = f"the certificate proves no more than {upper:,}: a bound by enumeration cannot be certified"
-    assert line in capsys.readouterr().out.splitlines()
-    assert main(["check", str(path("tiny_contention")), "--certificate", str(proof)]) == 0
-    assert f"{upper:,}] micro-dollars" in capsys.readouterr().out
+    assert f"the certificate proves no more than {upper:,}: a bound by enumeration cannot be certified" in lines
+    text = printed(capsys, "check", str(path("tiny_contention")), "--certificate", str(proof))
+    assert f"{upper:,}] micro-dollars" in text
 
 
 def test_a_family_without_certificates_works_and_says_so_when_one_is_asked_for(
@@ -180,14 +175,10 @@ def test_a_family_without_certificates_works_and_says_so_when_one_is_asked_for(
     file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 8, "room": 3})))
     assert not families()["toy"].has_certificates
     assert families()["lora"].has_certificates
-    assert main(["opt", str(file), "--json"]) == 0
-    assert "certified" not in json.loads(capsys.readouterr().out)
+    assert "certified" not in told(capsys, "opt", str(file))
     missing = str(tmp_path / "certificate.json")
-    assert main(["opt", str(file), "--certificate", missing]) == 2
-    assert main(["check", str(file), "--certificate", str(file)]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("the family toy has no certificates\n") == 2
+    for words in (("opt", str(file), "--certificate", missing), ("check", str(file), "--certificate", str(file))):
+        assert refused(capsys, *words).endswith("the family toy has no certificates\n")
     assert not Path(missing).exists()
 
 
@@ -210,10 +201,8 @@ def test_an_instance_too_large_for_dual_prices_gives_its_interval_and_says_that_
 def test_check_takes_a_solution_or_a_certificate(capsys: pytest.CaptureFixture[str]) -> None:
     """One of the two, and standard input for one file at most."""
     file = str(path("tiny_vendors"))
-    for arguments in (["check", file], ["check", file, "a.json", "--certificate", "b.json"]):
-        assert main(arguments) == 2
-        assert capsys.readouterr().err.count("\n") == 1
-    assert main(["check", "-", "--certificate", "-"]) == 2
+    for words in ([file], [file, "a.json", "--certificate", "b.json"], ["-", "--certificate", "-"]):
+        assert refused(capsys, "check", *words)
 
 
 @pytest.mark.parametrize("family", ["lora", "eapm", "edgeflow", "tenants"])

@@ -12,7 +12,7 @@ import pytest
 from ratiobench.instances.cluster.format import content_hash, document, dumps, loads, parse
 from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.model import DAY, make_costs
-from ratiobench.instances.io.errors import InputError
+from tests.support.documents import refusal_of
 
 
 def small() -> dict[str, Any]:
@@ -93,9 +93,7 @@ def test_bad_input_is_named(change: Change, message: str) -> None:
     """One line with file, field and value."""
     data = small()
     change(data)
-    with pytest.raises(InputError) as error:
-        loads(json.dumps(data), "f.json")
-    assert str(error.value).startswith(f"f.json: {message}")
+    assert refusal_of(loads, json.dumps(data), "f.json").startswith(f"f.json: {message}")
 
 
 def test_costs_are_exact() -> None:

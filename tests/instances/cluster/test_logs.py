@@ -17,6 +17,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import make_rule
 from ratiobench.online.cluster.replay import replay
 from tests.instances.cluster.log_files import cluster_of, rows_of, sacct
+from tests.support.documents import refusal_of
 
 EPOCH = 1_772_323_200  # 2026-03-01T00:00:00Z
 HOUR = 3600
@@ -177,9 +178,8 @@ def test_a_name_that_matches_nothing_is_refused(given: dict[str, object], messag
     (tmp_path / "0.log").write_text(lines("1 100 0 50 COMPLETED 1"))
     cluster = {"pools": [{"name": "p", "nodes": 1, "gpus": 8}]} | given
     (tmp_path / "c.toml").write_text(_toml(cluster))
-    with pytest.raises(InputError) as error:
-        imported([str(tmp_path / "0.log")], cluster=tmp_path / "c.toml", out=tmp_path / "out.json")
-    assert str(error.value).startswith(f"{tmp_path}/{message}")
+    told = refusal_of(imported, [str(tmp_path / "0.log")], cluster=tmp_path / "c.toml", out=tmp_path / "out.json")
+    assert told.startswith(f"{tmp_path}/{message}")
     assert not (tmp_path / "out.json").exists()
 
 

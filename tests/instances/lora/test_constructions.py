@@ -11,8 +11,6 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.lora.theory.claims import audit
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
-from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash
 from ratiobench.instances.lora.constructions import FAMILIES
 from ratiobench.instances.lora.format import read
@@ -20,6 +18,9 @@ from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
+from tests.support.commands import printed, refused
+from tests.support.documents import refusal_of
+from tests.support.laboratory import report_of
 from tests.support.literal import in_gigabytes, run_pdftsp
 
 MEMBERS: dict[str, dict[str, Any]] = {
@@ -49,9 +50,7 @@ def everything(instance: Instance) -> int:
 
 def checks(instance: Instance, lower: int, upper: int) -> dict[str, Check]:
     """The audits of pdFTSP's run, with this interval on OPT."""
-    status = Status.OPTIMAL if lower == upper else Status.INTERVAL
-    report = SolveReport(status, lower, upper, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0)
-    return {check.name: check for check in audit(instance, run(instance, "pdftsp"), report)}
+    return {check.name: check for check in audit(instance, run(instance, "pdftsp"), report_of(lower, upper))}
 
 
 def almost_feasible(instance: Instance) -> tuple[int, int]:
@@ -186,9 +185,7 @@ def test_an_underbid_pays_less(bid: int, payment: int, utility: int) -> None:
     ],
 )
 def test_a_recipe_that_cannot_be_used_is_refused(recipe: dict[str, Any], where: str) -> None:
-    with pytest.raises(InputError) as caught:
-        generate({"kind": "family", **recipe})
-    assert (caught.value.source, caught.value.field) == ("recipe", where)
+    assert refusal_of(generate, {"kind": "family", **recipe}).startswith(f"recipe: {where}: ")
 
 
 def test_every_family_has_a_least_member() -> None:
@@ -212,8 +209,7 @@ def test_every_family_has_a_least_member() -> None:
 
 def test_members_are_made_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`list constructions` names them with their parameters; `generate lead:L=6` writes a member, `run` runs it."""
-    assert main(["list", "constructions"]) == 0
-    told = capsys.readouterr().out
+    told = printed(capsys, "list", "constructions")
     assert all(f"{name}:{','.join(key.name for key in each.keys)}" in told for name, each in FAMILIES.items())
     assert main(["generate", "lead:L=6,n=3", "--out", str(tmp_path)]) == 0
     [file] = tmp_path.iterdir()
@@ -237,6 +233,5 @@ def test_members_are_made_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_members_that_cannot_be_made_are_one_line(
     name: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["generate", name, "--out", str(tmp_path / "new")]) == 2
-    assert capsys.readouterr().err.startswith(f"ratiobench: {error}")
+    assert refused(capsys, "generate", name, "--out", str(tmp_path / "new")).startswith(f"ratiobench: {error}")
     assert not (tmp_path / "new").exists()

@@ -10,6 +10,7 @@ from ratiobench.instances.lora.format import document, parse
 from ratiobench.instances.lora.history import choose, is_earlier, join, split
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named
+from tests.support.documents import refusal_of
 
 
 def test_days_follow_one_another() -> None:
@@ -75,9 +76,7 @@ def _changed(**fields: object) -> Instance:
 )
 def test_history_of_another_cluster_is_one_line(fields: dict[str, object], field: str, piece: str) -> None:
     day = named("tiny_two_types")
-    with pytest.raises(InputError) as caught:
-        split(_changed(**fields), day)
-    assert (caught.value.source, caught.value.field, caught.value.problem) == ("other", field, piece)
+    assert refusal_of(split, _changed(**fields), day) == f"other: {field}: {piece}"
 
 
 def test_history_of_other_days_is_one_line() -> None:
@@ -138,8 +137,6 @@ def test_history_is_from_before_a_day_by_its_dates(history: Instance, tested: In
     if isinstance(expected, bool):
         assert is_earlier(history, tested) is expected
         return
-    with pytest.raises(InputError) as caught:
-        is_earlier(history, tested)
-    assert (caught.value.source, caught.value.field) == ("it", "start")
-    assert caught.value.problem.startswith(expected)
-    assert "instance under test, 'it', begins (" in caught.value.problem
+    told = refusal_of(is_earlier, history, tested)
+    assert told.startswith(f"it: start: {expected}")
+    assert "instance under test, 'it', begins (" in told

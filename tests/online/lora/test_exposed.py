@@ -8,12 +8,11 @@ import pytest
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora import FAMILY
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
-from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.protocol import Posted, exposed, posted
 from ratiobench.online.lora.run import run
-from tests.support.laboratory import guarantees
+from tests.support.laboratory import guarantees, report_of
 from tests.support.literal import schedules
 
 
@@ -21,10 +20,7 @@ def _check(instance: Instance, kind: str) -> Check | None:
     optimum, _ = enumerate_optimum(instance)
     result = run(instance, f"tests.support.contestants:Priced:kind={kind}")
     assert result.valid, result.violations
-    report = SolveReport(
-        Status.OPTIMAL, optimum, optimum, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0
-    )
-    return next(iter(guarantees(instance, result, report)), None)
+    return next(iter(guarantees(instance, result, report_of(optimum))), None)
 
 
 def _dual(instance: Instance) -> Fraction:
@@ -60,8 +56,7 @@ def test_the_certificate_is_a_measure_of_the_run() -> None:
     """It stands in the tables like that of our own mechanisms."""
     instance = named("tiny_contention")
     result = FAMILY.run(instance, "tests.support.contestants:Priced")
-    report = SolveReport(Status.INTERVAL, 0, 10**6, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
-    checks = FAMILY.audit(instance, result, report)
+    checks = FAMILY.audit(instance, result, report_of(0, 10**6))
     certificate = next(check for check in checks if check.name == "dual_certificate")
     measured = FAMILY.measures(instance, result, checks)["certificate"]
     assert measured == certificate.figures["d_tau_over_welfare"]

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli import main
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, write
 from ratiobench.online.lora.run import run
@@ -15,6 +14,7 @@ from ratiobench.online.modules import files_beside
 from ratiobench.online.referee import isolation, landlock, sandbox
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 from ratiobench.online.run_context import RunContext, run_context
+from tests.support.commands import refused
 from tests.support.contest import assert_sound
 
 
@@ -217,12 +217,9 @@ def test_where_there_can_be_no_sandbox_the_command_says_so(
         ["simulate", "no_such_file.json", "--algorithm", "mine:Mine"],
         ["run", "quick", "--out", "nowhere"],
     ):
-        assert main([*command, "--isolate"]) == 2
-        printed = capsys.readouterr()
-        assert printed.out == ""
-        assert printed.err.startswith("ratiobench: --isolate: ")
-        assert len(printed.err.splitlines()) == 1
-        assert ("No permissions" if script else "needs bubblewrap") in printed.err
+        line = refused(capsys, *command, "--isolate")
+        assert line.startswith("ratiobench: --isolate: ")
+        assert ("No permissions" if script else "needs bubblewrap") in line
     sandbox.probe.cache_clear()
 
 
