@@ -369,11 +369,13 @@ class _Run(SolveInterval[Fraction]):
         """Split starts so often, or until the bound meets the schedule's cost or the certificate is full."""
         elapsed, leaves = self.elapsed(0.8), len(tree.leaves)
         most = min(leaves + splits, MOST_BRANCHES, MOST_PRICES // max(1, len(tree.leaves[0].prices)))
-        while len(tree.leaves) < most and elapsed() < 1 and tree.bound < (1 - self.gap) * -float(self.lower):
+
+        def is_over() -> bool:
             left = self.left()
-            if (left is not None and left < 1.5 * tree.seconds * len(tree.leaves)) or not tree.split(
-                lambda: elapsed() >= 1
-            ):
+            return elapsed() >= 1 or (left is not None and left < 1.5 * tree.seconds * len(tree.leaves))
+
+        while len(tree.leaves) < most and not is_over() and tree.bound < (1 - self.gap) * -float(self.lower):
+            if not tree.split(is_over):
                 break
         self.count("branches", len(tree.leaves) - leaves)
         if len(tree.leaves) > leaves:
