@@ -83,7 +83,7 @@ SPARE = 7_200  # Seconds for which a job has prices beyond those that the plain 
 TRIAL, SPLITS = 2, 8  # Branches on starts before an ascent, and for a stage where these pay
 LEAST_LEAVES = 16  # None are tried where a certificate holds the prices of fewer leaves
 PAYS = 0.015  # A gain of the trial, in parts of the bound, beyond what finer segments gain
-FINEST = 4  # The stage from which on segments get no shorter
+FINEST = 4  # The stage from which on segments get shorter only where each job is a class
 LEAST_GAIN = 1e-4  # Of an ascent in parts of the bound; one that gains less is the last where search has two threads
 BITS = 14  # Of a mean price in the certificate
 
@@ -387,17 +387,8 @@ class _Run(SolveInterval[Fraction]):
         """Raise prices from the best so far, of smaller classes after each stage; return whether starts follow."""
         assert self.ascent is not None
         p = self.problem
-        begin, end = int(p.release.min()), int((plan.start + p.run).max())
-        seconds = max(1, (end - begin) // (self.segments * min(stage, FINEST)))
-        borders = make_borders(p, seconds, end, moments=len(p) <= 200)
         until = np.maximum(plan.start, self.latest + (self.latest - p.release) // 4) + p.run + SPARE
-        left = self.left()
-        most = min(MOST_PRICES, stage * PRICES_OF_STAGE, math.inf if left is None else left * PRICES_OF_SECOND)
-        for period in PERIODS:
-            classes = classify(p, period)
-            grid = class_grid(p, borders, classes, np.minimum(end, until))
-            if grid.offset[-1] <= most:
-                break
+        classes, grid = self.choose_grid(stage, int((plan.start + p.run).max()), until)
         if isinstance(self.ascent, ClassAscent) and grid.offset[-1] <= len(self.ascent.prices):
             grid, classes = self.ascent.grid, self.ascent.classes
         prices = carry_prices(self.ascent.grid, self.ascent.best, grid)
@@ -417,6 +408,27 @@ class _Run(SolveInterval[Fraction]):
         self.ascent = ascent
         self.certify_prices(grid, classes, [ascent.best])
         return True
+
+    def choose_grid(self, stage: int, end: int, until: IntArray) -> tuple[IntArray, Grid]:
+        """Segments of the stage, and the smallest classes for which there is room; shorter segments if it is enough."""
+        p, left = self.problem, self.left()
+        most = min(MOST_PRICES, stage * PRICES_OF_STAGE, math.inf if left is None else left * PRICES_OF_SECOND)
+
+        def make(parts: float, period: int) -> tuple[IntArray, Grid]:
+            seconds = max(1, int((end - int(p.release.min())) / (self.segments * parts)))
+            classes = classify(p, period)
+            borders = make_borders(p, seconds, end, moments=len(p) <= 200)
+            return classes, class_grid(p, borders, classes, np.minimum(end, until))
+
+        for period in PERIODS:
+            classes, grid = make(min(stage, FINEST), period)
+            if grid.offset[-1] <= most:
+                break
+        if stage > FINEST and period == 0:
+            finer = make(min(stage, 0.9 * FINEST * most / int(grid.offset[-1])), 0)
+            if grid.offset[-1] < finer[1].offset[-1] <= most:
+                return finer
+        return classes, grid
 
     def take_prices(self) -> None:
         """Offer the order of the starts that the prices like best."""
