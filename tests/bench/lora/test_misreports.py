@@ -423,8 +423,11 @@ def test_a_gain_that_a_process_of_its_own_does_not_confirm_is_none() -> None:
         assert "none gains" in checks[name].reason
 
 
-def test_charges_that_differ_from_run_to_run_are_no_gain_of_a_lie(tmp_path: Path) -> None:
+def test_charges_that_differ_from_run_to_run_are_no_gain_of_a_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No report moves them; the same report, heard again in processes of its own, is charged otherwise."""
+    monkeypatch.setattr("ratiobench.online.referee.user_run.usable_threads", lambda: 1)  # the class counts its runs
     instance = two_nodes(2, [(1, 1, [4, 4], 1, 20, [[2, 2], [9, 9]]), (2, 2, [4, 4], 1, 20, [[2, 2], [9, 9]])])
     played = run(instance, f"tests.support.auctioneers:Coin:tally={tmp_path / 'tally'}")
     assert played.valid, played.violations
