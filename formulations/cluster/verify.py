@@ -72,20 +72,23 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
 
 def bound(instance: Instance, certificate: Certificate) -> int:
     """What the prices prove, in 1/scale; CertificateError if they are no prices of this instance."""
-    borders, leaves = certificate.borders, _split_starts(instance, certificate)
-    require(all(a < b for a, b in pairwise(borders)), "borders: they do not ascend")
-    free = [_greatest_free(instance, certificate, q) for q in range(len(instance.pools))]
-    rows_of: list[list[PriceRow]] = [[] for _ in leaves]
+    leaves = _split_starts(instance, certificate)
+    require(all(a < b for a, b in pairwise(certificate.borders)), "borders: they do not ascend")
+    given: list[list[PriceRow]] = [[] for _ in leaves]
     for row in certificate.rows:
         require(row.leaf < len(leaves), f"prices of class {row.job_class}: there is no leaf {row.leaf}")
-        rows_of[row.leaf].append(row)
-    least = []
-    for starts, given in zip(leaves, rows_of, strict=True):
-        rows = _check_rows(instance, certificate, given)
-        tables = {key: _Prices(certificate, row) for key, row in rows.items() if row.prices}
-        costs = sum(_least_cost(instance, certificate, tables, j, starts.get(j)) for j in range(len(instance.jobs)))
-        least.append(costs - sum(_packings(instance, certificate, rows, q, free[q]) for q in range(len(free))))
-    total = min(least)
+        given[row.leaf].append(row)
+    rows = [_check_rows(instance, certificate, own) for own in given]
+    proved = []
+    for starts, own in zip(leaves, rows, strict=True):
+        tables = {key: _Prices(certificate, row) for key, row in own.items() if row.prices}
+        costs = (_least_cost(instance, certificate, tables, j, starts.get(j)) for j in range(len(instance.jobs)))
+        proved.append(sum(costs))
+    for q in range(len(instance.pools)):
+        free = _greatest_free(instance, certificate, q)
+        for leaf, own in enumerate(rows):
+            proved[leaf] -= _packings(instance, certificate, own, q, free)
+    total = min(proved)
     if certificate.cost != "slowdown":  # whole seconds, so that OPT is an integer
         total = -(-total // certificate.scale) * certificate.scale
     return total
