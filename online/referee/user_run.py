@@ -19,6 +19,7 @@ from ratiobench.online.referee.arrival_count import counted_arrivals
 from ratiobench.online.referee.bounds import shows_the_future
 from ratiobench.online.referee.isolation import Runner
 from ratiobench.online.referee.limits import Echo
+from ratiobench.online.referee.sandbox import choose_for
 from ratiobench.online.referee.simulator import (
     LogEntry,
     RuleViolation,
@@ -28,7 +29,7 @@ from ratiobench.online.referee.simulator import (
     simulate,
 )
 from ratiobench.online.registry import Instance, Registry
-from ratiobench.online.remarks import Remarks
+from ratiobench.online.remarks import NO_ISOLATION, Remarks
 from ratiobench.online.spec import Spec, version
 
 REPEATS = 6  # So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek
@@ -158,9 +159,11 @@ def run_user_algorithm(
             return repeat(Echo(spec.name, silent=True))
 
     context = run_context.current()
-    # Beside each other they take longer, which a limit of each run's own time must not see.
+    # Beside each other they take longer, which a limit of each run's own time must not see. Without isolation the
+    # second run follows the first one: it sees what that left behind, and answers otherwise if it learns from it.
     is_limited = context.limit is not None and context.left is None
     is_beside = not (once or is_limited) and context.alone and usable_threads() > 1
+    is_beside = is_beside and choose_for(registry.protocol, context.isolate) != NO_ISOLATION
     with ThreadPoolExecutor(1) as threads:
         second = threads.submit(contextvars.copy_context().run, repeat_unseen) if is_beside else None
         try:

@@ -1,4 +1,4 @@
-"""The second run of a user's algorithm goes on beside the first one, unless a clock or other runs forbid it."""
+"""The second run of an isolated algorithm goes on beside the first one, unless a clock or other runs forbid it."""
 
 import time
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from ratiobench.online.lora.run import run
 from ratiobench.online.referee import user_run
+from ratiobench.online.remarks import LANDLOCK
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.contest import small_contest
 
@@ -30,6 +31,8 @@ class Waits:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(user_run, "usable_threads", lambda: 2)
+    # The runs share a folder, in which they can meet, and are taken for isolated.
+    monkeypatch.setattr(user_run, "choose_for", lambda protocol, isolate: LANDLOCK)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
@@ -47,6 +50,14 @@ def test_both_runs_meet_unless_a_clock_or_another_run_forbids_it(
     with run_context(context):
         result = run(small_contest(8, vendors=[]), "waits:Waits")
     assert result.valid == is_beside, result.violations
+
+
+def test_without_isolation_the_second_run_follows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    (folder / "waits.py").write_text(WAITS.replace("SECONDS", ".2").replace("RUNS", "2"))
+    assert not run(small_contest(8, vendors=[]), "waits:Waits").valid
 
 
 def test_an_interrupt_does_not_wait_for_the_second_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
