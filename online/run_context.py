@@ -34,7 +34,7 @@ class RunContext:
     repetition: int = 1  # which run of an algorithm that draws this is, from 1 on: each has a seed of its own
     hidden: tuple[str, ...] = ()  # folders that no sandbox shows: those of the instance and of the results
     left: Callable[[], float] | None = None  # seconds that are left now for all runs of a user's algorithm
-    alone: bool = True  # whether no other runs go on beside: a user's algorithm may be repeated at the same time
+    alone: bool = True  # whether no other run uses the cores: both runs of a user's algorithm may go on at once
 
 
 def stop_message(seconds: float) -> str:

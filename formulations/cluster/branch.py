@@ -1,7 +1,7 @@
-"""Branches on starts: a job starts before a second or from it on, and either side has prices of its own.
+"""Branch and bound on starts: a job starts before a second, or at it or later; each leaf has its own prices.
 
-Prices alone let a wide job run half now and half later. Where its starts are split, they cannot: the bound is the least
-of all leaves'. Each leaf is the relaxation of `bound.py` with first and last seconds at which every job may start.
+The relaxation of `bound.py` may run half of a wide job now and half later; a branch on its start forbids that. A leaf
+is this relaxation with a first and a last start of every job. The bound is the least of all leaves.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ ROUNDS, FIRST_STEP, LAST_STEP = 200, 0.03, 0.1  # Of a leaf's ascent, which begi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaf:
-    """What is proved of the schedules in which every job starts within two seconds."""
+    """The schedules in which every job starts from `first` to `last`, and a bound on their cost."""
 
     first: IntArray  # (jobs,)
     last: IntArray  # (jobs,)
     prices: FloatArray
     bound: float
-    job: int  # which, and from which second on, to split next; -1 where all starts agree
-    second: int
+    job: int  # to split next; -1 if the starts of every job agree
+    second: int  # of the split
 
 
 class Tree:
-    """Leaves that together hold every schedule."""
+    """Leaves whose union is the set of all schedules."""
 
     def __init__(self, ascent: ClassAscent, threads: int) -> None:
-        """Begin with one leaf, where an ascent has ended."""
+        """Begin with one leaf, with the best prices of an ascent."""
         shared = {id(part): part for part in (ascent.problem, ascent.grid)}
         self._ascents = [copy.deepcopy(ascent, dict(shared)) for _ in range(2)]
         self._threads, self.grid, self.classes = threads, ascent.grid, ascent.classes
@@ -49,11 +49,11 @@ class Tree:
 
     @property
     def bound(self) -> float:
-        """What all leaves prove."""
+        """The least bound of the leaves."""
         return min(leaf.bound for leaf in self.leaves)
 
     def split(self, is_over: Callable[[], bool] = bool) -> bool:
-        """Split the leaf that proves least; return whether it could be."""
+        """Split the leaf of the least bound; return False if it has no job to split."""
         weakest = min(range(len(self.leaves)), key=lambda number: self.leaves[number].bound)
         leaf = self.leaves[weakest]
         if leaf.job < 0:
@@ -69,7 +69,7 @@ class Tree:
 
 
 def _climb(leaf: Leaf, is_over: Callable[[], bool], ascent: ClassAscent, starts: tuple[IntArray, IntArray]) -> Leaf:
-    """Raise the prices of a leaf where its jobs start within less."""
+    """Raise the prices of one side of a leaf that is split."""
     ascent.limit_starts(*starts, leaf.prices)
     ascent.evaluate()
     ascent.climb(ROUNDS, FIRST_STEP, LAST_STEP, lambda: float(is_over()))
@@ -77,7 +77,7 @@ def _climb(leaf: Leaf, is_over: Callable[[], bool], ascent: ClassAscent, starts:
 
 
 def _make_leaf(ascent: ClassAscent, first: IntArray, last: IntArray, bound: float) -> Leaf:
-    """Of the last climb, with the job to split next: the one whose starts disagree most, for its GPUs."""
+    """Make the leaf of the last climb; to split next: the job with the largest spread of starts times GPUs."""
     problem = ascent.problem
     weight = np.minimum(ascent.spread, problem.run) * problem.nodes * problem.gpus
     job = int(weight.argmax())

@@ -21,7 +21,7 @@ from ratiobench.instances.io.documents import Digest, Documents, convert
 from ratiobench.instances.io.files import sha256_of
 
 FORMAT: Literal["ratiobench/cluster-certificate/1"] = "ratiobench/cluster-certificate/1"
-MOST_BRANCHES = 1_000
+MOST_BRANCHES = 1_000  # So that the checker's time is bounded
 LARGEST = 2**24  # Most segments, and the largest number of a class, a pool or a node
 
 Place = Annotated[int, Meta(ge=0, le=LARGEST)]
@@ -42,9 +42,9 @@ class PriceRow(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=Tr
 
 
 class Branch(Struct, forbid_unknown_fields=True, frozen=True):
-    """A leaf is split: it keeps the schedules in which the job starts before the second; the next number has the rest.
+    """Splits a leaf: it keeps the schedules in which the job starts before the second; a new leaf has the others.
 
-    Leaf 0 holds all schedules at first.
+    Leaves are numbered as they arise; leaf 0 has all schedules at first.
     """
 
     leaf: Place

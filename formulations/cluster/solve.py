@@ -80,10 +80,10 @@ DECODED = 6_000_000  # Jobs decoded in windows, for a unit of effort
 ORDERS_OF_JOB, ORDER_WORK = 50, 4  # Orders for a job at most; what a job of a whole order costs in jobs of windows
 LEAST_ROUNDS, MOST_ROUNDS, LONGEST = 300, 3_000, 8  # Of a window in the first stage; most windows grow with stages
 SPARE = 7_200  # Seconds for which a job has prices beyond those that the plain relaxation needs
-TRIAL, SPLITS = 2, 8  # Branches on starts before an ascent, and for a stage where these pay
-LEAST_LEAVES = 16  # None are tried where a certificate holds the prices of fewer leaves
+TRIAL, SPLITS = 2, 8  # Branches on starts before an ascent, and for a stage if these pay
+LEAST_LEAVES = 16  # No branches are tried if a certificate has room for fewer leaves
 PAYS = 0.015  # A gain of the trial, in parts of the bound, beyond what finer segments gain
-FINEST = 4  # The stage from which on segments get shorter only where each job is a class
+FINEST = 4  # After this stage segments get shorter only if each job is its own class
 LEAST_GAIN = 1e-4  # Of an ascent in parts of the bound; one that gains less is the last where search has two threads
 BITS = 14  # Of a mean price in the certificate
 
@@ -156,7 +156,7 @@ class _Run(SolveInterval[Fraction]):
         self.problem = make_problem(instance, make_costs(instance.jobs, cost))
         self.search = Search(self.problem)
         self.ascent: Ascent | None = None
-        self.tree: Tree | None = None  # of branches, where they pay more than finer prices
+        self.tree: Tree | None = None  # of branches, if they pay more than finer prices
         self.queued = False  # whether the prices come from a schedule's queue
         self.orders_pay = True  # whether other orders of all jobs gain enough beside windows
         self.is_rounded = False  # whether the sizes of many GPUs are rounded so much that plain prices prove more
@@ -350,7 +350,7 @@ class _Run(SolveInterval[Fraction]):
         self.take("windows")
 
     def raise_bound(self, stage: int, plan: Plan) -> bool:
-        """Raise the bound by branches where a few of them pay, else by finer prices; return whether starts follow."""
+        """Raise the bound by branches if a few of them pay, else by finer prices; return whether starts follow."""
         if (
             self.tree is None
             and isinstance(self.ascent, ClassAscent)
@@ -410,7 +410,7 @@ class _Run(SolveInterval[Fraction]):
         return True
 
     def choose_grid(self, stage: int, end: int, until: IntArray) -> tuple[IntArray, Grid]:
-        """Segments of the stage, and the smallest classes for which there is room; shorter segments if it is enough."""
+        """Choose the smallest classes that fit, and shorter segments if each job is its own class."""
         p, left = self.problem, self.left()
         most = min(MOST_PRICES, stage * PRICES_OF_STAGE, math.inf if left is None else left * PRICES_OF_SECOND)
 
@@ -515,7 +515,7 @@ def warm(by_states: bool) -> None:
 def formulations() -> list[tuple[str, str]]:
     """Name and summary of every formulation, with the backend that it goes with."""
     summaries = {
-        PRICES: "prices of classes, pools and times from below, windows of decoded orders from above",
+        PRICES: "prices of classes, pools and times with branches from below, windows of decoded orders from above",
         CP_SAT: f"intervals on pools of one-GPU nodes and on nodes, up to {CP_SAT_JOBS} jobs",
         ENUMERATION: f"every order and all nodes, up to {WAYS_LIMIT} of them",
     }

@@ -127,7 +127,7 @@ def run_user_algorithm(
     *,
     once: bool = False,
 ) -> UserRun:
-    """Run anyone's algorithm by its import path, and again, beside it or after it, on the first half of the arrivals.
+    """Run a user's algorithm on all arrivals, and, at the same time or afterwards, on the first half of them.
 
     Up to half time the logs must be the same. If they are not, whole runs tell an algorithm that answers differently
     each time (it `draws`, or is `not reproducible` for another reason) from one that `peeks`. So they do where
@@ -159,11 +159,11 @@ def run_user_algorithm(
             return repeat(Echo(spec.name, silent=True))
 
     context = run_context.current()
-    # Beside each other they take longer, which a limit of each run's own time must not see. Without isolation the
-    # second run follows the first one: it sees what that left behind, and answers otherwise if it learns from it.
+    # Both runs at once are slower, which must not count against a limit of each run. Without isolation the second run
+    # follows the first one, so that an algorithm that learns from its own files answers otherwise and is found out.
     is_limited = context.limit is not None and context.left is None
-    is_beside = not (once or is_limited) and context.alone and usable_threads() > 1
-    is_beside = is_beside and choose_for(registry.protocol, context.isolate) != NO_ISOLATION
+    is_isolated = choose_for(registry.protocol, context.isolate) != NO_ISOLATION
+    is_beside = is_isolated and context.alone and usable_threads() > 1 and not (once or is_limited)
     with ThreadPoolExecutor(1) as threads:
         second = threads.submit(contextvars.copy_context().run, repeat_unseen) if is_beside else None
         try:

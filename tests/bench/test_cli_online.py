@@ -10,7 +10,7 @@ import pytest
 from ratiobench.bench.arguments import split_names
 from ratiobench.bench.cli import main
 from ratiobench.instances.lora.named import path
-from tests.support.commands import printed, refused, told
+from tests.support.commands import json_of, printed, refused
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
 
@@ -83,18 +83,18 @@ def test_one_algorithm_is_told_in_full_with_its_ratio(file: str, capsys: pytest.
     assert lines[1].startswith("at list prices (the bids) revenue ")
     assert "profit" in lines[1]
     assert lines[-1].startswith("arithmetic integer, ")
-    assert {"welfare", "decisions", "label", "instance"} <= set(told(capsys, "simulate", file, "-a", "first"))
+    assert {"welfare", "decisions", "label", "instance"} <= set(json_of(capsys, "simulate", file, "-a", "first"))
 
 
 def test_json_has_every_run_with_its_exact_ratio(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The same document as of each alone, and both ends of OPT; none with --no-opt."""
-    document = told(capsys, "simulate", file, "--algorithm", "first", "one")
+    document = json_of(capsys, "simulate", file, "--algorithm", "first", "one")
     for run in document["runs"]:
-        alone = told(capsys, "simulate", file, "--algorithm", run["algorithm"])
+        alone = json_of(capsys, "simulate", file, "--algorithm", run["algorithm"])
         assert alone == {key: value for key, value in run.items() if key != "ratio"}
         for end in ("lower", "upper"):
             assert Fraction(run["ratio"][end]) == Fraction(document["opt"][end], run["welfare"])
-    document = told(capsys, "simulate", file, "--algorithm", "first", "one", "--no-opt")
+    document = json_of(capsys, "simulate", file, "--algorithm", "first", "one", "--no-opt")
     assert document["opt"] is None
     assert [run["ratio"] for run in document["runs"]] == [None, None]
 

@@ -16,7 +16,7 @@ from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import NO_ISOLATION
 from ratiobench.testing import assert_bound
 from tests.bench.test_family_template import family as family
-from tests.support.commands import printed, refused, told
+from tests.support.commands import json_of, printed, refused
 
 MARKS = """
 from pathlib import Path
@@ -70,8 +70,8 @@ def test_commands_isolate_by_default(mark: Path, capsys: pytest.CaptureFixture[s
 
 def test_json_of_a_search_names_the_isolation(mark: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where a user's algorithm ran, and nowhere else."""
-    assert told(capsys, *WORDS["search"])["isolation"] == sandbox.choose(None)
-    assert "isolation" not in told(capsys, "search", "--algorithm", "greedy", "--tries", "4")
+    assert json_of(capsys, *WORDS["search"])["isolation"] == sandbox.choose(None)
+    assert "isolation" not in json_of(capsys, "search", "--algorithm", "greedy", "--tries", "4")
 
 
 FUNCTIONS: dict[str, Callable[..., str]] = {

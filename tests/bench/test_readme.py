@@ -36,7 +36,7 @@ from ratiobench.instances.lora.named import path
 from ratiobench.online.eapm.run import run as run_eapm
 from ratiobench.online.lora.run import run as run_lora
 from ratiobench.online.spec import HANDED_OVER
-from tests.support.commands import python, told
+from tests.support.commands import json_of, python
 from tools import (
     forecast_ideas,
     learned_lies,
@@ -290,7 +290,7 @@ def test_every_command_in_the_tables_exists(capsys: pytest.CaptureFixture[str]) 
 def test_the_algorithm_runs_as_it_stands(file: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Put into mine.py, it is run by its import path, breaks no rule, and serves somebody."""
     (here / "mine.py").write_text(_code(file)[0])
-    run = told(capsys, "simulate", str(path("tiny_contention")), "--algorithm", "mine:Earliest")
+    run = json_of(capsys, "simulate", str(path("tiny_contention")), "--algorithm", "mine:Earliest")
     assert run["valid"], run["violations"]
     assert run["admitted"] > 0
 
@@ -310,7 +310,7 @@ def test_the_readmes_algorithm_has_ten_lines() -> None:
 def test_the_example_of_an_instance_is_written_and_read(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [code] = _code(INSTANCES)
     exec(code, {})
-    assert told(capsys, "simulate", "day.json.gz", "--algorithm", "greedy")["admitted"] > 0
+    assert json_of(capsys, "simulate", "day.json.gz", "--algorithm", "greedy")["admitted"] > 0
 
 
 def _blocks(text: str) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from ratiobench.bench.results import means
 from ratiobench.bench.running.runner import generate_suite, require_shown
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.paper import read_recipe
-from tests.support.commands import printed, refused, told
+from tests.support.commands import json_of, printed, refused
 from tests.support.samples import of_sample, samples
 from tests.support.suite_documents import document_of, plain
 from tests.support.toy_runs import toy  # noqa: F401
@@ -402,7 +402,7 @@ def test_a_recipe_on_the_command_line_is_an_instance(tmp_path: Path, capsys: pyt
     """`day` is the generator `paper` under short names; lists are A-B and A+B."""
     out = tmp_path / "out"
     words = "day:trace=philly,tasks=9,a100=1,slots=6,start=60,deadlines=100-200,batch=2+4,seed=x"
-    [made] = told(capsys, "generate", words, "--out", str(out))
+    [made] = json_of(capsys, "generate", words, "--out", str(out))
     family = families()["lora"]
     recipe = {
         "kind": "paper", "arrivals": {"trace": "philly"}, "tasks": 9, "nodes": {"a100": 1}, "slots": 6, "start": 60,
@@ -434,7 +434,7 @@ def test_a_warning_stands_where_prices_begin_again(tmp_path: Path, capsys: pytes
 def test_list_recipes_has_every_key(capsys: pytest.CaptureFixture[str]) -> None:
     """Unit, range, default and meaning; as JSON as well."""
     text = printed(capsys, "list", "recipes")
-    found = {(each["family"], each["name"]): each for each in told(capsys, "list", "recipes")}
+    found = {(each["family"], each["name"]): each for each in json_of(capsys, "list", "recipes")}
     for family in families().values():
         for form in family.recipes().values():
             assert [row["name"] for row in found[family.name, form.name]["keys"]] == [key.name for key in form.keys]
@@ -447,7 +447,7 @@ def test_list_with_a_name_has_it_alone(capsys: pytest.CaptureFixture[str]) -> No
     assert text.startswith("lora:\n\n  lead: ")
     assert "day: " not in text
     assert printed(capsys, "list", "recipes", "file").count("  file: ") == len(families())
-    assert [each["name"] for each in told(capsys, "list", "algorithms", "greedy")] == ["greedy"] * 3
+    assert [each["name"] for each in json_of(capsys, "list", "algorithms", "greedy")] == ["greedy"] * 3
     line = refused(capsys, "list", "recipes", "leed")
     assert line.startswith("ratiobench: list recipes: 'leed' is not known; did you mean 'lead'? `list recipes` ")
 

@@ -32,7 +32,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+def json_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     """The one JSON document that such a command prints with `--json`."""
     return json.loads(printed(capsys, *arguments, "--json"))
 

@@ -20,7 +20,7 @@ from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.model import Instance, make_costs
 from ratiobench.online.cluster.algorithms import run_policy
 from tests.instances.cluster import log_files
-from tests.support.commands import printed, refused, told
+from tests.support.commands import json_of, printed, refused
 
 RULES = ("easy:candidates=shortest", "easy:order=shortest", "fcfs")
 
@@ -163,7 +163,7 @@ def test_from_a_log_to_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Replay matches" in out
     assert "page: page.html" in out
     assert Path("page.html").read_text(encoding="utf-8").count("<svg") == 4
-    found = msgspec.convert(told(capsys, *words[:-2]), Backtest)
+    found = msgspec.convert(json_of(capsys, *words[:-2]), Backtest)
     assert found.policies[0].name == "easy"
     assert np.isclose(found.policies[0].figures.wait, (starts - instance.jobs.submit)[instance.judged_jobs].mean())
 

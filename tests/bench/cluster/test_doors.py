@@ -19,7 +19,7 @@ from ratiobench.instances.cluster.waits import PARTS, blocked
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import run_policy
 from tests.support.cluster_policies import Eager, Fifo, Idle
-from tests.support.commands import printed, refused, told
+from tests.support.commands import json_of, printed, refused
 
 GUIDE = Path(ratiobench.__file__).parents[1] / "docs" / "guide" / "backtest.md"
 EAGER = """
@@ -145,7 +145,7 @@ def test_a_suite_runs_own_policies_beside_listed_ones(folder: Path) -> None:
 
 def test_explain_splits_the_waits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The causes add up to the mean wait; the jobs that wait longer are those of the schedules."""
-    tables = told(capsys, "explain", "log.json", "--algorithm", "fcfs", "--html", "explained.html")["tables"]
+    tables = json_of(capsys, "explain", "log.json", "--algorithm", "fcfs", "--html", "explained.html")["tables"]
     run, best = run_policy(log(), "fcfs").schedule, FAMILY.solve(log(), _settings()).solution
     waits, least = blocked(log(), run), blocked(log(), best)
     for row, part in zip(tables[0]["rows"], PARTS, strict=False):
@@ -165,7 +165,7 @@ def test_explain_names_no_schedule_the_best_known_that_is_worse_than_the_run(
     """However little time there is for OPT: the search begins from the run."""
     (folder / "long.json").write_text(FAMILY.dumps(log(jobs=300, days=2, load=1000)))
     words = ("explain", "long.json", "--algorithm", "easy:order=shortest", "--seconds", "0.01")
-    together = told(capsys, *words)["tables"][0]["rows"][-1]
+    together = json_of(capsys, *words)["tables"][0]["rows"][-1]
     assert _number(together[1]) >= _number(together[2])
 
 

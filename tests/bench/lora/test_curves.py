@@ -21,7 +21,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import expected, named, path
 from ratiobench.online.lora.run import run
-from tests.support.commands import printed, refused, told
+from tests.support.commands import json_of, printed, refused
 from tests.support.laboratory import breakpoints, check_claim
 from tests.support.literal import in_gigabytes
 from tests.support.literal_claims import Menu, algorithm1, constants, lie_pays, paid, utility
@@ -364,7 +364,7 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
     """CSV with exact fractions, the same rows as JSON; the checks can be named."""
     file, out = str(path("truth_alpha_underbid")), tmp_path / "curve.csv"
     command = ["audit", file, "--algorithm", "pdftsp", "--task", "1", "--curve", str(out)]
-    found = told(capsys, *command)
+    found = json_of(capsys, *command)
     pieces = found["pieces"]
     assert {"theorem3": "violated"}.items() <= {check["name"]: check["status"] for check in found["checks"]}.items()
     with out.open(newline="") as lines:
@@ -382,7 +382,7 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main([*command[:-1], "-"]) == 0
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == (whole, "-: 3 pieces\n")
-    [check] = told(capsys, "audit", file, "--algorithm", "pdftsp", "--claim", "theorem3")["checks"]
+    [check] = json_of(capsys, "audit", file, "--algorithm", "pdftsp", "--claim", "theorem3")["checks"]
     assert (check["name"], check["status"], check["left"]) == ("theorem3", "violated", "3")
 
 

@@ -34,7 +34,7 @@ from ratiobench.bench.theory.search import Found, LocalSearch
 from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora import content_hash, read
 from ratiobench.instances.lora.named import named
-from tests.support.commands import printed, refused, told
+from tests.support.commands import json_of, printed, refused
 from tests.support.documents import refusal_of
 from tests.support.literal import in_gigabytes, run_pdftsp
 from tests.support.nightly import one_in
@@ -338,11 +338,11 @@ def test_the_command_writes_a_witness_that_audit_confirms(tmp_path: Path, capsys
     """A file of the instance format, beside the search's state; JSON on standard output, progress elsewhere."""
     folder = tmp_path / "found"
     arguments = ["search", "lemma3", "--tries", "5000", "--seed", "2", "--out", str(folder)]
-    found = told(capsys, *arguments)
+    found = json_of(capsys, *arguments)
     assert (found["violated"], found["check"]["status"]) == (True, "violated")
     witness = folder / "lemma3.json"
     assert content_hash(read(witness)) == content_hash(instance(tiny_instance_of(read(witness))))
-    checks = told(capsys, "audit", str(witness), "--algorithm", "pdftsp")["checks"]
+    checks = json_of(capsys, "audit", str(witness), "--algorithm", "pdftsp")["checks"]
     assert {check["name"]: check["status"] for check in checks}["lemma3"] == "violated"
     assert "--resume goes on with it" in refused(capsys, *arguments)
     assert "VIOLATED" in printed(capsys, *arguments, "--resume")

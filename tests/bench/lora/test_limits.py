@@ -28,7 +28,7 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.registry import entries
 from ratiobench.online.lora.run import ENVIRONMENT
 from ratiobench.online.lora.run import run as run_algorithm
-from tests.support.commands import printed, refused, told
+from tests.support.commands import json_of, printed, refused
 from tests.support.contestants import Declares, Honest, HonestBatch
 from tests.support.nightly import one_in
 
@@ -264,7 +264,7 @@ def test_users_algorithms_run_as_in_simulate() -> None:
 
 def test_the_mean_over_draws_is_taken_before_the_largest_ratio(capsys: pytest.CaptureFixture[str]) -> None:
     """Of ntm three runs; of a random family all orders, or as many as are asked for, which is said."""
-    [run] = told(capsys, "limit", "rising:theta=4,delta=1,n=2", "-a", "ntm", "--repeat", "3")["runs"]
+    [run] = json_of(capsys, "limit", "rising:theta=4,delta=1,n=2", "-a", "ntm", "--repeat", "3")["runs"]
     assert run["runs"] == 3
     case = make_case("choice:G=3", 1)
     assert len(case.instances(False)) == 6

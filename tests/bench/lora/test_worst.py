@@ -18,7 +18,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.repeated_runs import RepeatedRuns
-from tests.support.commands import printed, refused, told
+from tests.support.commands import json_of, printed, refused
 
 TINY = SearchSettings(tasks=3, slots=2, largest=20, tries=60)
 MINE = """
@@ -118,7 +118,7 @@ def test_the_command_writes_the_instance_its_proof_and_its_story(
     assert {each.name for each in out.iterdir()} == {
         "worst.json", "worst.certificate.json", "worst.html", "worst.state.json",
     }  # fmt: skip
-    verdict = told(capsys, "check", str(out / "worst.json"), "--certificate", str(out / "worst.certificate.json"))
+    verdict = json_of(capsys, "check", str(out / "worst.json"), "--certificate", str(out / "worst.certificate.json"))
     assert verdict["valid"]
     assert verdict["lower"] == verdict["upper"]
 
@@ -141,7 +141,7 @@ def test_a_search_that_cannot_begin_says_why(
 def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     """Exact figures; the limits of the search are said."""
     limits = ["--tries", "10", "--tasks", "2", "--slots", "1", "--largest", "9"]
-    document = told(capsys, "search", "--algorithm", "eft", *limits)
+    document = json_of(capsys, "search", "--algorithm", "eft", *limits)
     assert Fraction(document["left"]) >= Fraction(document["right"])
     assert "larger ones may be worse" in document["notes"][0]
 

@@ -25,7 +25,7 @@ from ratiobench.instances.lora.format import document as instance_document
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named, names, path
 from tests.support.certificates import Document, claimed
-from tests.support.commands import printed, refused, told
+from tests.support.commands import json_of, printed, refused
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
 
@@ -117,7 +117,7 @@ def test_opt_writes_a_certificate_that_check_accepts_and_refuses_once_changed(
     recipe = {"kind": "paper", "name": "part", "seed": ["certificate"], "arrivals": {"trace": "helios"}}
     instance = generate(recipe | {"tasks": 40, "start": 60, "slots": 24, "quiet": 4, "nodes": {"a100": 1, "a40": 1}})
     file.write_text(json.dumps(instance_document(instance)))
-    opt = told(capsys, "opt", str(file), "--backend", "none", "--certificate", str(proof))
+    opt = json_of(capsys, "opt", str(file), "--backend", "none", "--certificate", str(proof))
     assert opt["certified"] == {"lower": opt["lower"], "upper": opt["upper"]}
     assert 0 < opt["lower"] < opt["upper"]
 
@@ -175,7 +175,7 @@ def test_a_family_without_certificates_works_and_says_so_when_one_is_asked_for(
     file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 8, "room": 3})))
     assert not families()["toy"].has_certificates
     assert families()["lora"].has_certificates
-    assert "certified" not in told(capsys, "opt", str(file))
+    assert "certified" not in json_of(capsys, "opt", str(file))
     missing = str(tmp_path / "certificate.json")
     for words in (("opt", str(file), "--certificate", missing), ("check", str(file), "--certificate", str(file))):
         assert refused(capsys, *words).endswith("the family toy has no certificates\n")
