@@ -186,7 +186,7 @@ def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
     name_rows(axes, [f"{row.name}{' *' * row.oracle}" for row in firsts], list(map(is_user_algorithm, order)))
     is_loss = any(shares["reached"].dropna() < 0)
     axes.set(xlim=(LOSS if is_loss else 0, 101), xlabel="share of OPT, percent (100 is optimal)")
-    axes.axvline(100, color=OPT, linewidth=1)
+    axes.axvline(100, color=INK, linewidth=1)
     if len(groups) > GROUPS:
         for name, line in place.items():
             values = sorted(shares[shares["algorithm"] == name]["reached"].dropna())
