@@ -13,9 +13,10 @@ from typing import Generic
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.outcome import Violation
+from ratiobench.online.referee.arrival_count import start_counting
 from ratiobench.online.referee.isolation import Runner
 from ratiobench.online.referee.limits import Echo
-from ratiobench.online.referee.simulator import Log, RuleViolation, Simulator, simulate
+from ratiobench.online.referee.simulator import Log, RuleViolation, Simulator, complete
 from ratiobench.online.registry import Instance
 from ratiobench.online.run import Environment, run
 from ratiobench.online.spec import Spec
@@ -24,6 +25,15 @@ from ratiobench.online.spec import Spec
 def _nothing(path: str) -> bool:
     """The instances here lie in no file that could be read."""
     return False
+
+
+def _build(runner: Runner) -> Runner:
+    try:
+        complete(runner.build())
+    except BaseException:
+        runner.close()
+        raise
+    return runner
 
 
 class _OneProcess:
@@ -50,9 +60,8 @@ class TrialRuns(_OneProcess):
         try:
             if self._player is None:
                 self.processes += 1
-                self._player = Runner(self._spec, self._protocol, _nothing, self._echo)
-            self._player.start(table.public, constants)
-            transcript = simulate(table, self._player.ask, batch=self._player.batch)
+                self._player = _build(Runner(self._spec, self._protocol, _nothing, self._echo))
+            transcript = complete(self._player.play(table, constants, start_counting(table.arrivals)))
             if not transcript.violations:
                 return transcript.log
         except (RuleViolation, InputError):
@@ -83,12 +92,12 @@ class RepeatedRuns(_OneProcess, Generic[Instance]):
         table = self._game.table(instance, registry.content_hash(instance))
         try:
             if self._player is None:
-                self._player = Runner(self._spec, registry.protocol, _nothing)
+                self._player = _build(Runner(self._spec, registry.protocol, _nothing))
             else:
-                self._player.rebuild()
+                complete(self._player.rebuild())
             constants = registry.settle_constants(self._spec, self._player.constants, instance)
-            self._player.start(table.public, {constant.name: constant.value for constant in constants})
-            transcript = simulate(table, self._player.ask, batch=self._player.batch)
+            values = {constant.name: constant.value for constant in constants}
+            transcript = complete(self._player.play(table, values, start_counting(table.arrivals)))
             log, violations = transcript.log, transcript.violations
         except RuleViolation as error:
             log, violations = [], [error.violation(table)]

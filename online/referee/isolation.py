@@ -22,12 +22,22 @@ from ratiobench.online import run_context
 from ratiobench.online.answers import read_whole, shorten
 from ratiobench.online.modules import class_names
 from ratiobench.online.referee import limits, sandbox
+from ratiobench.online.referee.arrival_count import Counter
 from ratiobench.online.referee.bounds import list_barred
 from ratiobench.online.referee.limits import COMPILING_SECONDS, Echo, cpu_seconds
 from ratiobench.online.referee.messages import Sender
 from ratiobench.online.referee.process import ServedProcess, start_process
 from ratiobench.online.referee.runner import COMPILING, REFUSED
-from ratiobench.online.referee.simulator import ARRIVAL, Question, RefusedAnswer, RuleViolation
+from ratiobench.online.referee.simulator import (
+    ARRIVAL,
+    Question,
+    RefusedAnswer,
+    RuleViolation,
+    Simulator,
+    Steps,
+    Transcript,
+    converse,
+)
 from ratiobench.online.remarks import LANDLOCK, NO_ISOLATION
 from ratiobench.online.spec import Spec, suggest_commas
 
@@ -55,7 +65,7 @@ class Runner:
     ) -> None:
         # `betrays`: whether a file that the algorithm read shows what it must not know; `seed`: name of the stream of
         # an algorithm that draws; `number`: of the run, two in a row share no hash seed.
-        self._betrays, self._path = betrays, spec.path
+        self._betrays, self._spec = betrays, spec
         self._sender = Sender(getattr(importlib.import_module(protocol), "sent_once", ()))
         context = run_context.current()
         own = context.own.get(spec.path)
@@ -84,43 +94,43 @@ class Runner:
         self._echo = (echo or Echo(spec.name)).follow(self._process.stderr)
         self._guard = limits.Guard(self._process, isolated=self._isolated, folder=self._folder)
         self._closed = False
-        try:
-            drawn = Stream("algorithm", seed).integer(0, 2**60)
-            options = dict(spec.options)
-            if "seed" in options and context.repetition > 1:
-                options["seed"] = str(drawn)
-            given = None if own is None else own.pickled
-            reply = self._exchange(("build", spec.path, options, list_barred(), drawn, given), None, _built)
-            if isinstance(reply, str):
-                raise InputError("algorithm", spec.path, f"cannot be built: {reply}{_how_built(spec, reply)}")
-            self.constants, self.batch, self.events, self.randomised = reply
-            for name in spec.given:
-                if name not in self.constants:
-                    raise InputError("algorithm", f"{spec.path}:{name}", f"{spec.path} declares no such constant")
-        except BaseException:
-            self.close()
-            raise
+        drawn = Stream("algorithm", seed).integer(0, 2**60)
+        options = dict(spec.options)
+        if "seed" in options and context.repetition > 1:
+            options["seed"] = str(drawn)
+        self._what = ("build", spec.path, options, list_barred(), drawn, None if own is None else own.pickled)
 
-    def rebuild(self) -> None:
+    def build(self) -> Steps[None]:
+        """Build the algorithm in the process."""
+        spec = self._spec
+        reply = yield from self._exchange(self._what, None, _built)
+        if isinstance(reply, str):
+            raise InputError("algorithm", spec.path, f"cannot be built: {reply}{_how_built(spec, reply)}")
+        self.constants, self.batch, self.events, self.randomised = reply
+        for name in spec.given:
+            if name not in self.constants:
+                raise InputError("algorithm", f"{spec.path}:{name}", f"{spec.path} declares no such constant")
+
+    def rebuild(self) -> Steps[None]:
         """Build the algorithm anew in the same process, for another instance."""
-        reply = self._exchange(("renew",), None, _built)
+        reply = yield from self._exchange(("renew",), None, _built)
         if isinstance(reply, str):
             raise RuleViolation("error", None, reply)
 
-    def start(self, public: Any, constants: Mapping[str, Fraction]) -> None:
-        """Hand over the public part and the constants."""
+    def _start(self, public: Any, constants: Mapping[str, Fraction]) -> Steps[None]:
         self._guard.begin()
-        unread = self._exchange(("start", public, dict(constants)), None, lambda reply: list(reply["unread"]))
+        message = ("start", public, dict(constants))
+        unread = yield from self._exchange(message, None, lambda reply: list(reply["unread"]))
         if unread:
-            where = f"{self._path}:{shorten(unread[0])}"
+            where = f"{self._spec.path}:{shorten(unread[0])}"
             raise InputError("algorithm", where, "neither the constructor nor `start` reads this option: misspelt?")
 
-    def ask(self, question: Question) -> Sequence[Any]:
+    def _ask(self, question: Question) -> Steps[Sequence[Any]]:
         """The answers to one question; None, unasked, at events that the algorithm has no method for."""
         if question.event != ARRIVAL and question.event not in self.events:
             return [None] * len(question.indices)
         listed = question._replace(indices=list(question.indices), arrivals=list(question.arrivals))
-        answers = self._exchange(("ask", listed), question.indices[0], lambda reply: reply["answers"])
+        answers = yield from self._exchange(("ask", listed), question.indices[0], lambda reply: reply["answers"])
         if not isinstance(answers, list):
             return [answers]
         return [
@@ -128,11 +138,16 @@ class Runner:
             for answer in answers
         ]
 
-    def end(self) -> tuple[list[int | None], dict[str, int], str | None, Any]:
-        """Arrivals whose answers were altered later, counts, label, and what it shows of itself."""
-        return self._exchange(("end",), None, _last_words)
+    def play(self, table: Simulator, constants: Mapping[str, Fraction], counter: Counter | None) -> Steps[Transcript]:
+        """A whole run."""
+        yield from self._start(table.public, constants)
+        return (yield from converse(table, self._ask, counter, batch=self.batch))
 
-    def _exchange(self, message: tuple[Any, ...], index: int | None, take: Callable[[dict[str, Any]], T]) -> T:
+    def end(self) -> Steps[tuple[list[int | None], dict[str, int], str | None, Any]]:
+        """Arrivals whose answers were altered later, counts, label, and what it shows of itself."""
+        return (yield from self._exchange(("end",), None, _last_words))
+
+    def _exchange(self, message: tuple[Any, ...], index: int | None, take: Callable[[dict[str, Any]], T]) -> Steps[T]:
         """Send a message and take what is wanted from the reply, which may be anything at all."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -143,6 +158,7 @@ class Runner:
             self._process.stdin.write(data)
             self._process.stdin.flush()
         sent, compiling = time.perf_counter(), self._compiling
+        yield self._process.stdout.fileno()
         line = self._process.stdout.readline(_LINE_LIMIT)
         while line in COMPILING:
             self._compiles(line == COMPILING[0])
@@ -208,10 +224,6 @@ class Runner:
             self._compiled[0] += spent
             self._compiles_since = None
             self._ready.close()
-
-    def stop(self) -> None:
-        """End the process while another thread waits for its answer."""
-        end_keeper(self._process)
 
     def close(self) -> None:
         """End the process with whatever it started."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -13,9 +13,10 @@ from ratiobench.instances.io.errors import make_printable
 from ratiobench.online import run_context
 from ratiobench.online.answers import refusal, shorten
 from ratiobench.online.outcome import Violation
-from ratiobench.online.referee.arrival_count import start_counting
+from ratiobench.online.referee.arrival_count import Counter, start_counting
 
 Answer = TypeVar("Answer")
+T = TypeVar("T")
 ARRIVAL = "arrival"  # The event that every family has: something arrives, and `decide` says what is done with it
 # An algorithm answers another event by its method of this name with the event behind it: `at_change`, `at_tick`
 HANDLER = "at_"
@@ -92,7 +93,19 @@ def copy_answer(plain: Callable[[Any], Answer], kind: str, index: int | None, an
         raise RuleViolation("protocol", index, refusal(answer, kind, error)) from None
 
 
+# What is done by steps: each yields the descriptor of a process that is to answer before the next one
+Steps = Generator[int, None, T]
 Ask = Callable[[Question], Sequence[Any]]  # Put a question to the algorithm; answers in the order of its indices
+
+
+def complete(steps: Steps[T]) -> T:
+    """Go through all steps; the reading of an answer waits for it."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 class Transcript(NamedTuple):
@@ -103,16 +116,30 @@ class Transcript(NamedTuple):
     mutable_answers: list[tuple[int, Any]]  # (place in the log, answer) of those that can be altered afterwards
 
 
-def simulate(
-    table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | None] = (0, None), is_repeated: bool = False
-) -> Transcript:
+def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | None] = (0, None)) -> Transcript:
     """Put every question to the algorithm and book the answers; stops at the first violation."""
+
+    def answer_at_once(question: Question) -> Steps[Sequence[Any]]:
+        return ask(question)
+        yield
+
+    return complete(converse(table, answer_at_once, start_counting(table.arrivals), batch=batch, span=span))
+
+
+def converse(
+    table: Simulator,
+    ask: Callable[[Question], Steps[Sequence[Any]]],
+    counter: Counter | None,
+    *,
+    batch: bool,
+    span: tuple[int, int | None] = (0, None),
+) -> Steps[Transcript]:
+    """As `simulate`, with an algorithm that answers by steps."""
     transcript = Transcript([], [], [])
-    counter = start_counting(table.arrivals, is_repeated)
     try:
         for question in islice(table.questions(batch), *span):
             event, indices = question.event, question.indices
-            answers = ask(question)
+            answers = yield from ask(question)
             if not isinstance(answers, list | tuple) or len(answers) != len(indices):
                 asked = f"{len(indices)} {table.noun}s asked" if event == ARRIVAL else f"asked at a {event}"
                 raise RuleViolation("protocol", indices[0], f"{asked}, answer {shorten(answers)!r}")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import contextvars
-import threading
+import select
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,7 +13,7 @@ from ratiobench.formulations.processes import usable_threads
 from ratiobench.formulations.timing import excluded_from_timing
 from ratiobench.online import run_context
 from ratiobench.online.outcome import Constant, Violation
-from ratiobench.online.referee.arrival_count import counted_arrivals
+from ratiobench.online.referee.arrival_count import Counter, start_counting
 from ratiobench.online.referee.bounds import shows_the_future
 from ratiobench.online.referee.isolation import Runner
 from ratiobench.online.referee.limits import Echo
@@ -24,9 +22,10 @@ from ratiobench.online.referee.simulator import (
     LogEntry,
     RuleViolation,
     Simulator,
+    Steps,
+    complete,
     first_difference,
     make_altered_violation,
-    simulate,
 )
 from ratiobench.online.registry import Instance, Registry
 from ratiobench.online.remarks import NO_ISOLATION, Remarks
@@ -64,8 +63,8 @@ def _try_to_build(spec: Spec, protocol: str, code: str) -> tuple[bool, tuple[str
     if key not in _TRIED:
         found: tuple[bool, tuple[str, ...]] = False, ()
         with contextlib.suppress(RuleViolation), excluded_from_timing():
-            runner = Runner(spec, protocol, lambda path: False)
-            runner.close()
+            with contextlib.closing(Runner(spec, protocol, lambda path: False)) as runner:
+                complete(runner.build())
             found = runner.randomised, runner.constants
         _TRIED[key] = found
     return _TRIED[key]
@@ -86,22 +85,25 @@ class UserRun:
     batch: bool = False  # it answers all arrivals of a moment together
 
 
-def _perform(table: Simulator, spec: Spec, make: Callable[[], Runner], settle: Settle, *, is_repeated: bool) -> UserRun:
+def _perform(
+    table: Simulator, spec: Spec, make: Callable[[], Runner], settle: Settle, counter: Counter | None
+) -> Steps[UserRun]:
     """One run in the process that `make` starts; `settle` gives the constants that the algorithm declares."""
     played = UserRun([], [], remarks=Remarks(spec.name))
     try:
         with excluded_from_timing():
             runner = make()
         with contextlib.closing(runner):
-            played.constants = settle(runner.constants)
-            runner.start(table.public, {constant.name: constant.value for constant in played.constants})
-            played.batch = runner.batch
-            transcript = simulate(table, runner.ask, batch=runner.batch, is_repeated=is_repeated)
+            with excluded_from_timing():
+                yield from runner.build()
+            played.constants, played.batch = settle(runner.constants), runner.batch
+            values = {constant.name: constant.value for constant in played.constants}
+            transcript = yield from runner.play(table, values, counter)
             played.seconds = runner.seconds
             played.log = transcript.log
             played.violations = transcript.violations  # answers that came as texts were altered by nobody since
             if not played.violations:
-                changed, counts, label, played.exposed = runner.end()
+                changed, counts, label, played.exposed = yield from runner.end()
                 played.violations = [make_altered_violation(table, i) for i in changed]
                 played.counts, played.drew = counts, runner.drew
                 notes = (None if spec.plugin is None else spec.plugin.origin, label)
@@ -114,6 +116,25 @@ def _perform(table: Simulator, spec: Spec, make: Callable[[], Runner], settle: S
     except RuleViolation as error:
         played.violations = [error.violation(table)]
     return played
+
+
+def _perform_both(first: Steps[UserRun], second: Steps[UserRun]) -> tuple[UserRun, UserRun | None]:
+    """Two runs at the same time, in this thread; None for the second one if the first one has ended by a violation."""
+    ended, waiting = dict[Steps[UserRun], UserRun](), dict[int, Steps[UserRun]]()
+    ready = [first, second]
+    with contextlib.closing(first), contextlib.closing(second):
+        while True:
+            for run in ready:
+                try:
+                    waiting[next(run)] = run
+                except StopIteration as end:
+                    ended[run] = end.value
+            if first in ended and (second in ended or ended[first].violations):
+                return ended[first], ended.get(second)
+            poll = select.poll()
+            for descriptor in waiting:
+                poll.register(descriptor, select.POLLIN)
+            ready = [waiting.pop(descriptor) for descriptor, _ in poll.poll()]
 
 
 def run_user_algorithm(
@@ -136,46 +157,30 @@ def run_user_algorithm(
     # `once`: the first run alone, where nothing was drawn, for a caller that has seen all that.
     shown, compiled = Echo(spec.name), [0.0]
     betrays = partial(shows_the_future, registry=registry, instance=instance)
-    runners, ended = list[Runner](), threading.Event()
 
-    def perform(part: Instance, number: int, echo: Echo = shown) -> UserRun:
-        def start() -> Runner:
-            runners.append(Runner(spec, registry.protocol, betrays, echo, seed, number, compiled))
-            if ended.is_set():
-                runners[-1].stop()
-            return runners[-1]
-
-        return _perform(table(part), spec, start, settle, is_repeated=number > 0)
+    def perform(part: Instance, number: int, *, is_seen: bool = True) -> Steps[UserRun]:
+        at = table(part)
+        echo = shown if is_seen else Echo(spec.name, silent=True)
+        counter = start_counting(at.arrivals, number > 0) if is_seen else None
+        start = partial(Runner, spec, registry.protocol, betrays, echo, seed, number, compiled)
+        return _perform(at, spec, start, settle, counter)
 
     def settle(names: tuple[str, ...]) -> tuple[Constant, ...]:
         return registry.settle_constants(spec, names, instance, prior)
 
-    def repeat(echo: Echo = shown) -> tuple[Instance, UserRun]:
-        half = first_half(instance)
-        return half, perform(half, 1, echo)
-
-    def repeat_unseen() -> tuple[Instance, UserRun]:
-        with counted_arrivals(None):
-            return repeat(Echo(spec.name, silent=True))
-
-    context = run_context.current()
+    context, half = run_context.current(), first_half(instance)
     # Both runs at once are slower, which must not count against a limit of each run. Without isolation the second run
     # follows the first one, so that an algorithm that learns from its own files answers otherwise and is found out.
     is_limited = context.limit is not None and context.left is None
     is_isolated = choose_for(registry.protocol, context.isolate) != NO_ISOLATION
-    is_beside = is_isolated and context.alone and usable_threads() > 1 and not (once or is_limited)
-    with ThreadPoolExecutor(1) as threads:
-        second = threads.submit(contextvars.copy_context().run, repeat_unseen) if is_beside else None
-        try:
-            played = perform(instance, 0)
-        except BaseException:
-            ended.set()
-            for runner in runners:
-                runner.stop()
-            raise
+    if is_isolated and context.alone and usable_threads() > 1 and not (once or is_limited):
+        played, again = _perform_both(perform(instance, 0), perform(half, 1, is_seen=False))
+    else:
+        played, again = complete(perform(instance, 0)), None
     if (once and not played.drew) or played.violations or not played.log:
         return played
-    half, again = repeat() if second is None else second.result()
+    if again is None:
+        again = complete(perform(half, 1))
     if again.violations and again.violations[0].rule == "timeout":
         played.violations = again.violations
         return played
@@ -189,7 +194,7 @@ def run_user_algorithm(
         return played
 
     for number in range(REPEATS if drew or suspect else 0):
-        repeated = perform(instance, number + 1)
+        repeated = complete(perform(instance, number + 1))
         if repeated.violations or repeated.log != played.log:
             where = different or first_difference(played.log, repeated.log, len(played.log))
             detail = "a second run answers differently"
