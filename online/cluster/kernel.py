@@ -18,21 +18,15 @@ from ratiobench.online.cluster.plan import (
     shift,
     try_start,
 )
-from ratiobench.online.cluster.replan import replan
+from ratiobench.online.cluster.replan import ROUNDS, replan
 
 FADING = 0.999  # Weight of a job's share of its limit after another one has ended
 
 
 @inner
-def _is_before(s, a, b):  # type: ignore[no-untyped-def]
-    """Whether a job stands before another one: by keys, submit, place in the file."""
-    if s.job[S.BAND, a] != s.job[S.BAND, b]:
-        return s.job[S.BAND, a] < s.job[S.BAND, b]
-    if s.key[a] != s.key[b]:
-        return s.key[a] < s.key[b]
-    if s.job[S.SUBMIT, a] != s.job[S.SUBMIT, b]:
-        return s.job[S.SUBMIT, a] < s.job[S.SUBMIT, b]
-    return a < b
+def _rank(s, j):  # type: ignore[no-untyped-def]
+    """What orders the queue: keys, submit, place in the file."""
+    return s.job[S.BAND, j], s.key[j], s.job[S.SUBMIT, j], j
 
 
 @inner
@@ -84,24 +78,13 @@ def _sort_queue(s):  # type: ignore[no-untyped-def]
     for x in range(1, s.clock[S.WAITING]):
         j = queue[x]
         y = x
-        while y > 0 and _is_before(s, j, queue[y - 1]):
+        while y > 0 and _rank(s, j) < _rank(s, queue[y - 1]):
             queue[y] = queue[y - 1]
             y -= 1
         queue[y] = j
 
 
 # ---- the pass ----
-
-
-@inner
-def _find_known(s):  # type: ignore[no-untyped-def]
-    """List the closures that policies know of."""
-    n = 0
-    for c in range(s.closures.shape[1]):
-        if s.closures[3, c] <= s.clock[S.NOW] < s.closures[2, c]:
-            s.closures[S.KNOWN_LIST, n] = c
-            n += 1
-    s.clock[S.KNOWN] = n
 
 
 @inner
@@ -175,11 +158,15 @@ def _backfill(s, head, last, most):  # type: ignore[no-untyped-def]
 
 @inner
 def _begin_pass(s):  # type: ignore[no-untyped-def]
-    """Forget the plan of the pass before, and put the waiting jobs into their order."""
+    """Forget the plan of the pass before, list the closures that policies know of, and order the waiting jobs."""
     s.clock[S.PLANNED] = 0
     s.clock[S.RESERVED] = 0
+    s.clock[S.KNOWN] = 0
     s.clock[S.STAMP] += 1
-    _find_known(s)
+    for c in range(s.closures.shape[1]):
+        if s.closures[3, c] <= s.clock[S.NOW] < s.closures[2, c]:
+            s.closures[S.KNOWN_LIST, s.clock[S.KNOWN]] = c
+            s.clock[S.KNOWN] += 1
     if s.rule[S.BACKFILL] != S.REPLAN:
         _sort_queue(s)
 
@@ -200,7 +187,9 @@ def _make_pass(s):  # type: ignore[no-untyped-def]
     if backfill == S.CONSERVATIVE:
         _plan_all(s, last)
     elif backfill == S.REPLAN:
-        replan(s)
+        for _ in range(ROUNDS):
+            if replan(s) == 0:
+                break
     else:
         head = 0
         while head < last:
@@ -230,14 +219,6 @@ def _fade(s, seconds):  # type: ignore[no-untyped-def]
         return 1.0, float(seconds)
     weight = 2.0 ** -(seconds / half)
     return weight, (1.0 - weight) * half / math.log(2.0)
-
-
-@inner
-def _age_usage(s, now):  # type: ignore[no-untyped-def]
-    """Decay the GPU-seconds of accounts to a second; those since the last event are added."""
-    decay, grown = _fade(s, now - s.clock[S.NOW])
-    for a in range(len(s.account)):
-        s.real[2, a] = s.real[2, a] * decay + s.account[a, 2] * grown
 
 
 @inner
@@ -293,10 +274,10 @@ def _end_jobs(s):  # type: ignore[no-untyped-def]
                 ):
                     s.job[S.PLANNED_END, j] = min(s.job[S.PLANNED_END, j] + S.EXTENSIONS[s.job[S.EXTENDED, j]], limit)
                     s.job[S.EXTENDED, j] += 1
-            continue
-        S.hold(s, j, -1)
-        s.job[S.ORDER, ended] = j
-        ended += 1
+        else:
+            S.hold(s, j, -1)
+            s.job[S.ORDER, ended] = j
+            ended += 1
     s.clock[S.RUNNING] = kept
     S.sort_by(s.job[S.ORDER], ended, s.job[S.OFFSET])  # offsets grow with the place in the file
     for x in range(ended):
@@ -350,7 +331,9 @@ def _step(s, until):  # type: ignore[no-untyped-def]
     if now >= S.NEVER:
         return False
     if s.rule[S.ORDER_RULE] == S.MULTIFACTOR:
-        _age_usage(s, now)
+        decay, grown = _fade(s, now - s.clock[S.NOW])
+        for a in range(len(s.account)):
+            s.real[2, a] = s.real[2, a] * decay + s.account[a, 2] * grown
     s.clock[S.NOW] = now
     _end_jobs(s)
     _turn_nodes(s)
@@ -371,13 +354,6 @@ def advance(s, until):  # type: ignore[no-untyped-def]
         if s.clock[S.NOW] >= until:
             until = S.NEVER
     return False
-
-
-@compiled
-def has_events(s):  # type: ignore[no-untyped-def]
-    """Whether a job runs or comes, or a node closes or opens: whether there are events but those of a clock."""
-    turns = s.clock[S.TURNED] < s.closures.shape[1]
-    return s.clock[S.RUNNING] > 0 or s.clock[S.RELEASED] < s.rule[S.JOBS] or turns
 
 
 @compiled

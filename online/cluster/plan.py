@@ -183,17 +183,12 @@ def make_plan(s):  # type: ignore[no-untyped-def]
 @inner
 def recall(s, j, q, length):  # type: ignore[no-untyped-def]
     """The slot of State.memo of jobs of this shape and length in a pool; its SECOND is now if nothing is known."""
-    nodes = s.job[S.NODES, j]
-    gpus = s.job[S.GPUS, j]
-    slot = (((q * 31 + nodes) * 31 + gpus) * 31 + length) % len(s.memo)
-    row = s.memo[slot]
-    if row[0] != q or row[1] != nodes or row[2] != gpus or row[3] != length or row[4] != s.clock[S.STAMP]:
-        row[0] = q
-        row[1] = nodes
-        row[2] = gpus
-        row[3] = length
-        row[4] = s.clock[S.STAMP]
-        row[S.SECOND] = s.clock[S.NOW]
+    key = q, s.job[S.NODES, j], s.job[S.GPUS, j], length, s.clock[S.STAMP]
+    slot = (((key[0] * 31 + key[1]) * 31 + key[2]) * 31 + length) % len(s.memo)
+    for x in range(len(key)):
+        if s.memo[slot, x] != key[x]:
+            s.memo[slot, x] = key[x]
+            s.memo[slot, S.SECOND] = s.clock[S.NOW]
     return slot
 
 

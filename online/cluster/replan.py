@@ -231,10 +231,10 @@ def _improve(s, n):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _replan_once(s):  # type: ignore[no-untyped-def]
+def replan(s):  # type: ignore[no-untyped-def]
     """Plan the waiting jobs anew and start what the best plan starts now; return how many of these did not fit.
 
-    The queue is left in the plan's order.
+    The queue is left in the plan's order. A job that did not fit is not planned again in this pass.
     """
     now = s.clock[S.NOW]
     make_plan(s)
@@ -257,7 +257,7 @@ def _replan_once(s):  # type: ignore[no-untyped-def]
             if S.is_considered(s, z) and S.fits_quota(s, j, q) and choose(s, j, q, False):
                 begin_job(s, j, q)
             else:
-                s.job[S.HOLDS, j] = now + 1  # not planned again in this pass
+                s.job[S.HOLDS, j] = now + 1
                 failed += 1
     for x in range(s.clock[S.WAITING]):
         if s.search[TRIAL, x] >= 0:
@@ -265,11 +265,3 @@ def _replan_once(s):  # type: ignore[no-untyped-def]
             n += 1
     s.clock[S.ORDERED] = s.clock[S.WAITING]
     return failed
-
-
-@inner
-def replan(s):  # type: ignore[no-untyped-def]
-    """Plan the waiting jobs anew, and again without those that did not fit, up to a few times."""
-    for _ in range(ROUNDS):
-        if _replan_once(s) == 0:
-            break

@@ -121,7 +121,9 @@ class Simulator:
             now = int(state.clock[rows.NOW])
             while self._asked and self._asked[0] <= now:
                 heapq.heappop(self._asked)
-            idle = 0 if self._asked or kernel.has_events(state) else idle + 1
+            turns = state.clock[rows.TURNED] < state.closures.shape[1]
+            comes = turns or state.clock[rows.RUNNING] or state.clock[rows.RELEASED] < self.arrivals
+            idle = 0 if self._asked or comes else idle + 1
             if idle > MOST_IDLE:
                 break
             released = state.job[rows.ARRIVALS, told : state.clock[rows.RELEASED]].tolist()
