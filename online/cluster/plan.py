@@ -257,17 +257,15 @@ def _keep_seconds(s, q, end):  # type: ignore[no-untyped-def]
         if s.reserved[x, 0] == q:
             last = x
             matters = matters or s.reserved[x, 1] < end
-    kept = True
     x = 0
-    while matters and kept and x <= last:
-        kept = s.reserved[x, 0] != q or _choose_reserved(s, s.reserved[x])
-        if kept and s.reserved[x, 0] == q and x < last:
+    while matters and x <= last and (s.reserved[x, 0] != q or _choose_reserved(s, s.reserved[x])):
+        if s.reserved[x, 0] == q and x < last:
             shift(s, s.reserved[x], -1)
-        x += kept
+        x += 1
     for y in range(min(x, last)):
         if s.reserved[y, 0] == q:
             shift(s, s.reserved[y], 1)
-    return kept
+    return not matters or x > last
 
 
 @inner

@@ -42,17 +42,9 @@ class Replay:
 
 def replay(instance: Instance, rule: Rule) -> Replay:
     """Replay an instance under a rule; InputError names a job that never starts."""
-    nodes = sum(pool.nodes for pool in instance.pools)
-    room = max(64, 2**16 // nodes)
-    while True:
-        state = make_state(instance, rule, room)
-        if kernel.replay(state):
-            return read_result(instance, state)
+    room = max(64, 2**16 // len(instance.node_gpus))
+    while not kernel.replay(state := make_state(instance, rule, room)):
         room *= 2
-
-
-def read_result(instance: Instance, state: State) -> Replay:
-    """The schedule in a state in which all jobs have started."""
     schedule = read_schedule(instance, state)
     late = np.flatnonzero(schedule.start < 0)
     if len(late):
@@ -132,17 +124,10 @@ def _make_jobs(instance: Instance) -> tuple[IntArray, IntArray, int]:
     """The table of jobs, those that run at the beginning behind the others; their nodes; the greatest limit."""
     jobs, running, n = instance.jobs, instance.running, len(instance.jobs)
     job = np.zeros((rows.JOB_ROWS, n + len(running)), dtype=np.int64)
-    for row, name in (
-        (rows.LIMIT, "limit"),
-        (rows.NODES, "nodes"),
-        (rows.GPUS, "gpus"),
-        (rows.ACCOUNT, "account"),
-        (rows.USER, "user"),
-        (rows.PARTITION, "partition"),
-    ):
+    for row, name in enumerate(("limit", "nodes", "gpus", "account", "user", "partition"), start=rows.LIMIT):
         job[row, :n], job[row, n:] = getattr(jobs, name), getattr(running, name)
-    for row, values in ((rows.SUBMIT, jobs.submit), (rows.RELEASE, jobs.release)):
-        job[row, :n], job[row, n:] = values, running.start
+    job[rows.SUBMIT, :n], job[rows.SUBMIT, n:] = jobs.submit, running.start
+    job[rows.RELEASE, :n], job[rows.RELEASE, n:] = jobs.release, running.start
     job[rows.RUN, :n], job[rows.RUN, n:] = jobs.run, running.end - running.start
     job[rows.QOS, :n], job[rows.QOS, n:] = jobs.qos, NONE
     job[rows.ALLOWED, :n] = jobs.allowed @ (1 << np.arange(len(instance.pools)))
