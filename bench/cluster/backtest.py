@@ -22,7 +22,6 @@ from ratiobench.instances.cluster.model import Instance, Schedule, make_costs
 from ratiobench.instances.cluster.waits import PARTS, blocked, group_jobs
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import knows_lengths
-from ratiobench.online.cluster.registry import REGISTRY
 from ratiobench.online.run_context import RunContext, current, run_context
 
 FORMAT = "ratiobench/cluster-backtest/1"
@@ -106,8 +105,7 @@ def run_backtest(
     """Replay the jobs under every policy, and enclose OPT of each cost for so many `seconds` (0: not at all)."""
     changes = {text: change(instance, text) for word in what_if for text in list_changes(instance, word)}
     pays = seconds or len(instance.jobs) > LARGE
-    pool = SpawnPool(min(len(JUDGED_BY), usable_cores()) if pays else 0)
-    try:
+    with SpawnPool(min(len(JUDGED_BY), usable_cores()) if pays else 0) as pool:
         here = _Replays(instance, [today, *policies], pool, seconds)
         rows = [here.judge(name) for name in here.schedules]
         rows.sort(key=lambda row: (row.name != today, row.figures.wait))
@@ -120,8 +118,6 @@ def run_backtest(
         set_current("looking for OPT")
         optima = here.optima()
         what_ifs = [replays.what_if(text) for text, replays in changed.items()]
-    finally:
-        pool.stop()
     starts = {} if log is None else {LOG: logged}
     starts |= {name: here.schedules[name].start for name in (today, best)}
     if optima and not np.array_equal(least := here.searches["wait"].result()[-1], starts[best]):
@@ -196,7 +192,7 @@ class _Replays:
             accounts=accounts,
             widths=widths,
             utilisation=measures.utilisation(instance, start),
-            oracle=logged is None and REGISTRY.parse(name).entry is not None and knows_lengths(name),
+            oracle=logged is None and knows_lengths(name),
         )
 
     def optima(self) -> dict[str, Optimum]:

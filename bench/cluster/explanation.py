@@ -63,8 +63,7 @@ def _groups(instance: Instance, waits: Waits, best: Waits) -> Iterator[Listing]:
 def _jobs(instance: Instance, waits: Waits, best: Waits) -> Listing:
     """The jobs that wait longest beyond the best known schedule."""
     jobs, later = instance.jobs, waits.total - best.total
-    users, partitions = [*instance.users, ""], [part.name for part in instance.partitions]
-    partitions.append("")  # -1 is the empty name
+    users, partitions = [*instance.users, ""], [*(part.name for part in instance.partitions), ""]  # "" for -1
     rows: list[list[Figure]] = []
     for j in np.argsort(-later, kind="stable")[:ROWS].tolist():
         names = [users[jobs.user[j]], partitions[jobs.partition[j]]]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NAMES = {"wait": "a job", "wait-gpu-hours": "a GPU-hour"}
 SHORT = {"wait": "job", "wait-gpu-hours": "GPU-h"}
 MOST_DAYS = 60  # Longer logs are drawn by weeks
-COLORS = ("#4d4d4d", "#0072b2", "#b84a00", "#00795a")
+COLORS = ("#4d4d4d", "#0072b2", "#b84a00", "#00795a")  # Of `Days`: of the log, if there is one, today's policy, ...
 Table = list[dict[str, str]]  # Rows with the same keys, which are the headings
 
 
@@ -171,7 +171,7 @@ def _draw_accounts(axes: Axes, result: Backtest) -> None:
     waits = {row.name: [figures.wait / 3600 for figures in getattr(row, groups).values()] for row in shown}
     names = [make_printable(name, 30) for name in getattr(shown[-1], groups)]
     frame = pd.DataFrame(waits, index=names)
-    frame.plot.bar(ax=axes, width=0.8, rot=30, color=[_color(result, row.name) for row in shown])
+    frame.plot.bar(ax=axes, width=0.8, rot=30, color=COLORS)
     axes.set_xlabel("account" if groups == "accounts" else "GPUs of the job")
     axes.set_ylabel("mean wait of a job, hours")
     axes.legend(fontsize="small")
@@ -185,11 +185,6 @@ def _draw_gain(axes: Axes, result: Backtest) -> None:
     axes.set_yticks(range(len(rows)), [row[0] for row in rows])
     axes.set_xlim(0, 100)
     axes.set_xlabel(f"share of the possible gain over {result.today}, percent ({NAMES['wait']}); *: knows all lengths")
-
-
-def _color(result: Backtest, name: str) -> str:
-    names = list(result.days.waits)
-    return COLORS[names.index(name) % len(COLORS)] if name in names else COLORS[-1]
 
 
 def _draw_days(axes: Axes, lines: Mapping[str, Sequence[float | None]], unit: float, label: str) -> None:

@@ -50,10 +50,10 @@ def _refuse(field: str, bad: Any, column: Any, problem: str) -> None:
 def parse(data: Any, source: str = "<document>") -> Instance:
     top = convert(data, InstanceDocument, source)
     with name_source(source):
-        tables = {"accounts": top.accounts, "users": top.users, "qos": top.qos}
+        partitions = tuple(part.name for part in top.partitions)
+        tables = {"accounts": top.accounts, "users": top.users, "qos": top.qos, "partitions": partitions}
         for field, names in tables.items():
             require_different(f"{field}[]", names)
-        tables["partitions"] = tuple(part.name for part in top.partitions)
         for i, quota in enumerate(top.quotas):
             find_name(f"quotas[{i}].account", quota.account, top.accounts)
         priority = {}

@@ -13,7 +13,6 @@ from ratiobench.online.cluster.replay import Replay, Rule, replay
 from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS, REPLAN
 from ratiobench.online.spec import Entry, Option
 
-ORACLE = "true"  # The belief that knows every length
 DEFAULTS = (  # Policies that a table compares; the last one is an oracle
     "fcfs",
     "firstfit",
@@ -106,5 +105,6 @@ def run_policy(instance: Instance, name: str) -> Replay:
 
 
 def knows_lengths(name: str) -> bool:
-    """Whether a listed policy is an oracle, which knows every length."""
-    return make_rule(name).belief == ORACLE
+    """Whether a policy is a listed oracle, which knows every length."""
+    spec = REGISTRY.parse(name)
+    return spec.entry is not None and spec.options.get("belief") == "true"

@@ -281,8 +281,7 @@ def choose(s, j, q, guarded):  # type: ignore[no-untyped-def]
     for g in range(gpus, most + 1):
         v = s.pool[S.FIRST, q]
         while v < s.pool[S.FIRST, q + 1] and found < need and s.pool[S.COUNT + g, q] > 0:
-            fits = s.node[S.FREE, v] == g and not s.node[S.IS_CLOSED, v]
-            fits = fits and not (s.clock[S.KNOWN] > 0 and S.is_blocked(s, v, now, now + length))
+            fits = s.node[S.FREE, v] == g and not s.node[S.IS_CLOSED, v] and not S.is_blocked(s, v, now, now + length)
             if fits and guarded and changed < planned:
                 p = s.node[S.PLAN_OF, v]
                 change(s, p, now, end, -amount)

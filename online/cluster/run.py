@@ -30,14 +30,12 @@ from ratiobench.online.outcome import OnlineRun, Violation
 from ratiobench.online.referee.simulator import ARRIVAL, Log, Question, RuleViolation
 from ratiobench.online.remarks import Remarks
 from ratiobench.online.run import Environment, Judgement
-from ratiobench.online.spec import Spec, version
+from ratiobench.online.spec import version
 
 PASS = "pass"  # The event at which policies decide
 MOST_ASKED = 100_000  # Seconds that a policy may name, and ten more for each job
 LATEST = 2**39  # No policy names a later second
 MOST_IDLE = 10_000  # Passes in a row, of periodic backfilling, at which nothing starts and nothing else will happen
-
-
 _PLACES = np.array([[rows.START], [rows.POOL], [rows.OFFSET]])
 _SHAPES = [rows.SUBMIT, rows.NODES, rows.GPUS, rows.LIMIT, rows.ALLOWED, rows.POOL]
 _LABELS = [rows.ACCOUNT, rows.USER, rows.PARTITION, rows.QOS]
@@ -48,8 +46,7 @@ def _show_jobs(instance: Instance, state: rows.State) -> tuple[Job, ...]:
     partitions = [partition.name for partition in instance.partitions]
     names = [[*table, ""] for table in (instance.accounts, instance.users, partitions, instance.qos)]
     jobs: list[Job] = []
-    for row in state.job[_SHAPES + _LABELS].T.tolist():
-        submit, nodes, gpus, limit, allowed, pool, *codes = row
+    for submit, nodes, gpus, limit, allowed, pool, *codes in state.job[_SHAPES + _LABELS].T.tolist():
         pools = tuple(q for q in range(len(instance.pools)) if allowed >> q & 1) or (pool,)
         labels = (table[code] for table, code in zip(names, codes, strict=True))
         jobs.append(Job(len(jobs), submit, nodes, gpus, limit if limit < rows.NEVER else None, pools, *labels))
@@ -191,9 +188,7 @@ class ClusterEnvironment(Environment[Instance]):
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the jobs (whole seconds of submit, at least one), as an instance of its own."""
         jobs, n = instance.jobs, len(instance.jobs)
-        half = (n + 1) // 2
-        while 0 < half < n and jobs.submit[half] == jobs.submit[half - 1]:
-            half += 1
+        half = int((jobs.submit <= jobs.submit[(n - 1) // 2]).sum()) if n else 0
         columns: dict[str, Any] = {name: getattr(jobs, name)[:half] for name in Jobs.__dataclass_fields__}
         return replace(instance, jobs=Jobs(**columns), cache={})
 
@@ -238,21 +233,6 @@ def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineR
     if spec.entry is None:
         _compile()
         return runs.run(ENVIRONMENT, instance, text, prior=prior)
-    return _run_rule(instance, spec)
-
-
-@cache
-def _compile() -> None:
-    """Compile what the referee needs before any clock runs, by starting each job of a small instance in turn."""
-    table = Simulator(ENVIRONMENT.small())
-    with excluded_from_timing(), contextlib.suppress(RuleViolation):
-        for question in table.questions(batch=True):
-            if question.event == PASS:
-                table.take(PASS, None, ([question.arrivals[0][1][0].index], ()))
-
-
-def _run_rule(instance: Instance, spec: Spec) -> OnlineRun:
-    assert spec.entry is not None
     rule = spec.entry.make(spec.options)
     began, before = time.perf_counter(), excluded_seconds()
     done = replay(instance, rule)
@@ -276,6 +256,16 @@ def _run_rule(instance: Instance, spec: Spec) -> OnlineRun:
         seconds=max(0.0, seconds),
         batch=True,
     )
+
+
+@cache
+def _compile() -> None:
+    """Compile what the referee needs before any clock runs, by starting each job of a small instance in turn."""
+    table = Simulator(ENVIRONMENT.small())
+    with excluded_from_timing(), contextlib.suppress(RuleViolation):
+        for question in table.questions(batch=True):
+            if question.event == PASS:
+                table.take(PASS, None, ([question.arrivals[0][1][0].index], ()))
 
 
 def _judge(instance: Instance, schedule: Schedule, violations: Sequence[Violation]) -> Judgement:

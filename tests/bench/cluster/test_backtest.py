@@ -106,9 +106,6 @@ class InProcess(Executor):
         future.set_result(fn(*args, **kwargs))
         return future
 
-    def stop(self) -> None:
-        """Nothing runs any more."""
-
 
 def test_opt_lies_below_every_policy_and_gives_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backtests, "SpawnPool", InProcess)
