@@ -38,6 +38,10 @@ FAMILY = Family(
     places={
         "identity": "instances.format:identity",
         "describe": "instances.model:describe",
+        "solution_document": "instances.format:solution_document",
+        "parse_solution": "instances.format:parse_solution",
+        "solution_formats": "instances.format:SOLUTION_FORMATS",
+        "sources": "bench.suites:SOURCES",
         "generate": "instances.generate:make",
         "recipe_forms": "instances.generate:forms",
         "log_formats": "instances.logs:FORMATS",

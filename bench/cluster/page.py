@@ -171,7 +171,7 @@ def _draw_accounts(axes: Axes, result: Backtest) -> None:
     waits = {row.name: [figures.wait / 3600 for figures in getattr(row, groups).values()] for row in shown}
     names = [make_printable(name, 30) for name in getattr(shown[-1], groups)]
     frame = pd.DataFrame(waits, index=names)
-    frame.plot.bar(ax=axes, width=0.8, rot=30, color=COLORS)
+    frame.plot.bar(ax=axes, width=0.8, rot=30, color=[*COLORS])
     axes.set_xlabel("account" if groups == "accounts" else "GPUs of the job")
     axes.set_ylabel("mean wait of a job, hours")
     axes.legend(fontsize="small")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import product
+from pathlib import Path
 
+from ratiobench.bench.family.source import read_sources
 from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
 
+SOURCES = read_sources(Path(__file__).with_name("sources.toml"))  # Of the rules and public figures
 RULES = (
     "fcfs", "easy", "easy:candidates=shortest", "easy:order=shortest", "easy:order=smallest", "easy:order=f1",
     "easy:order=wfp3", "easy:order=unicep", "easy:belief=last2,candidates=shortest", "firstfit", "conservative",

@@ -5,19 +5,8 @@ from __future__ import annotations
 import math
 
 from ratiobench.formulations.kernels import compiled, inner
+from ratiobench.online.cluster import plan as P
 from ratiobench.online.cluster import state as S
-from ratiobench.online.cluster.plan import (
-    begin_job,
-    change,
-    choose,
-    choose_planned,
-    demand,
-    find_earliest,
-    make_plan,
-    reserve,
-    shift,
-    try_start,
-)
 from ratiobench.online.cluster.replan import ROUNDS, replan
 
 FADING = 0.999  # Weight of a job's share of its limit after another one has ended
@@ -99,7 +88,7 @@ def _trim(s, first, last):  # type: ignore[no-untyped-def]
 def _plan_all(s, last):  # type: ignore[no-untyped-def]
     """Conservative: plan the first jobs of the queue one after another, and start those that are planned for now."""
     now = s.clock[S.NOW]
-    make_plan(s)
+    P.make_plan(s)
     x = 0
     while x < _trim(s, x, last):
         j = s.job[S.QUEUE, x]
@@ -107,39 +96,39 @@ def _plan_all(s, last):  # type: ignore[no-untyped-def]
         if not S.is_considered(s, x - 1):
             continue
         length = S.believe(s, j)
-        at, q = find_earliest(s, j, length)
+        at, q = P.find_earliest(s, j, length)
         if q < 0:
             continue
-        nodes, gpus = demand(s, j, q)
+        nodes, gpus = P.demand(s, j, q)
         if at == now and s.pool[S.BY_COUNT, q]:
-            if choose(s, j, q, False):
-                begin_job(s, j, q)
+            if P.choose(s, j, q, False):
+                P.begin_job(s, j, q)
         else:
-            choose_planned(s, q, nodes, gpus, at, length, s.node[S.CHOSEN])
+            P.choose_planned(s, q, nodes, gpus, at, length, s.node[S.CHOSEN])
             if at == now:
                 for y in range(nodes):
                     s.node[S.CHOSEN, y] += s.pool[S.FIRST, q] - s.pool[S.FIRST_PLAN, q]
-                begin_job(s, j, q)
+                P.begin_job(s, j, q)
             else:
                 for y in range(nodes):
-                    change(s, s.node[S.CHOSEN, y], at, at + length, -gpus)
+                    P.change(s, s.node[S.CHOSEN, y], at, at + length, -gpus)
 
 
 @inner
 def _backfill(s, head, last, most):  # type: ignore[no-untyped-def]
     """EASY: reservations from the head of the queue on, then the candidates behind it, which stand before `last`."""
-    make_plan(s)
+    P.make_plan(s)
     given = 0
     for x in range(head, most):
         j = s.job[S.QUEUE, x]
         s.job[S.HOLDS, j] = 0
         if given == s.rule[S.RESERVATIONS] and x >= last:
             break
-        if given < s.rule[S.RESERVATIONS] and S.is_considered(s, x) and not try_start(s, j, False, False):
-            reserve(s, j)
+        if given < s.rule[S.RESERVATIONS] and S.is_considered(s, x) and not P.try_start(s, j, False, False):
+            P.reserve(s, j)
             given += 1
     for x in range(s.clock[S.RESERVED]):
-        shift(s, s.reserved[x], 1)
+        P.shift(s, s.reserved[x], 1)
     s.clock[S.STAMP] += 1
     n = 0
     for x in range(head + 1, last):
@@ -153,7 +142,7 @@ def _backfill(s, head, last, most):  # type: ignore[no-untyped-def]
     for x in range(n):
         j = s.job[S.QUEUE, s.job[S.ORDER, x]]
         if not s.job[S.HOLDS, j] and S.has_room(s, j) and S.is_considered(s, s.job[S.ORDER, x]):
-            try_start(s, j, True, True)
+            P.try_start(s, j, True, True)
 
 
 @inner
@@ -193,7 +182,7 @@ def _make_pass(s):  # type: ignore[no-untyped-def]
     else:
         head = 0
         while head < last:
-            waits = S.is_considered(s, head) and not try_start(s, s.job[S.QUEUE, head], False, True)
+            waits = S.is_considered(s, head) and not P.try_start(s, s.job[S.QUEUE, head], False, True)
             if waits and backfill != S.FIRST_FIT:
                 break
             head += 1
@@ -359,7 +348,7 @@ def advance(s, until):  # type: ignore[no-untyped-def]
 @compiled
 def can_start(s, place):  # type: ignore[no-untyped-def]
     """Whether the job at this place of the queue may start now, and fits."""
-    return S.is_considered(s, place) and try_start(s, s.job[S.QUEUE, place], False, False)
+    return S.is_considered(s, place) and P.try_start(s, s.job[S.QUEUE, place], False, False)
 
 
 @compiled
@@ -371,10 +360,10 @@ def start_waiting(s, j, q):  # type: ignore[no-untyped-def]
     if not S.is_considered(s, place):
         return False
     if q < 0:
-        if not try_start(s, j, False, True):
+        if not P.try_start(s, j, False, True):
             return False
     elif S.fits_quota(s, j, q):
-        begin_job(s, j, q)
+        P.begin_job(s, j, q)
     else:
         return False
     s.clock[S.WAITING] -= 1
