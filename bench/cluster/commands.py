@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,8 +123,9 @@ def backtest(
 
     from ratiobench.bench.cluster import FAMILY
     from ratiobench.bench.cluster.backtest import run_backtest
-    from ratiobench.bench.cluster.page import render_page
+    from ratiobench.bench.cluster.page import list_answers, list_basis, list_tables, render_page
     from ratiobench.bench.family.registry import require_algorithms
+    from ratiobench.bench.show import align_columns
     from ratiobench.instances.cluster.format import read
     from ratiobench.instances.cluster.model import Instance
     from ratiobench.online.cluster.algorithms import DEFAULTS
@@ -141,21 +142,14 @@ def backtest(
     if out is not None:
         write_text(out, render_page(result))
     yield Outcome(lambda: Backtested(result, out), lambda: dict(msgspec.to_builtins(result)))
-    yield from _backtest_lines(result)
-    if out is not None:
-        yield f"page: {out}"
-
-
-def _backtest_lines(result: Backtest) -> Iterator[str]:
-    from ratiobench.bench.cluster.page import list_answers, list_basis, list_tables
-    from ratiobench.bench.show import align_columns
-
     yield from list_answers(result)
     for title, rows in list_tables(result).items():
         yield f"\n{title}"
         yield align_columns(rows).removesuffix("\n")
     yield ""
     yield from list_basis(result)
+    if out is not None:
+        yield f"page: {out}"
 
 
 COMMANDS = {"import": import_logs, "backtest": backtest}

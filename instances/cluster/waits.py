@@ -65,14 +65,15 @@ def blocked(
     since = np.maximum(jobs.submit, instance.begin)
     until = np.where(known, start, since)
     release, end = np.minimum(jobs.release, until), until + np.where(known, jobs.run, 0)
-    held = np.array([(other.start, other.end) for other in others], dtype=np.int64).reshape(-1)
-    times = (since, release, until, end, running.start, running.end, held, closed[:, 1], closed[:, 2])
-    grid = np.unique(np.concatenate(times))
-    length = np.diff(grid, append=grid[-1:])
+    held = np.array([(other.start, other.end, other.gpus) for other in others], dtype=np.int64).reshape(-1, 3)
+    begins = np.concatenate([until, running.start, closed[:, 1], held[:, 0]])
+    ends = np.concatenate([end, running.end, closed[:, 2], held[:, 1]])
+    grid = np.unique(np.concatenate([since, release, begins, ends]))
+    length, spans = np.diff(grid, append=grid[-1:]), np.searchsorted(grid, [begins, ends])
     if isinstance(starts, Schedule):
-        lacks, overfull, exact = _watch_nodes(instance, starts, grid), np.zeros(len(grid), dtype=bool), True
+        lacks, overfull, exact = _watch_nodes(instance, starts, spans, len(grid)), np.zeros(len(grid), dtype=bool), True
     else:
-        lacks, overfull = _watch_pools(instance, until, end, pools, others, grid)
+        lacks, overfull = _watch_pools(instance, pools, others, spans, len(grid))
         exact = [pool.gpus for pool in instance.pools] == [1]
     shapes, shape = np.unique(np.column_stack([jobs.nodes, jobs.gpus, jobs.allowed]), axis=0, return_inverse=True)
     first, at, last = (np.searchsorted(grid, column) for column in (since, release, until))
@@ -107,33 +108,31 @@ def blocked(
 Lacks = Callable[[int, int, tuple[int, ...]], Flags]
 
 
-def _sum_changes(place: IntArray, change: IntArray, grid: IntArray) -> IntArray:
-    return np.cumsum(np.bincount(place, change, len(grid))).astype(np.int64)
+def _sum_changes(place: IntArray, change: IntArray, size: int) -> IntArray:
+    return np.cumsum(np.bincount(place, change, size)).astype(np.int64)
 
 
 def _watch_pools(
-    instance: Instance, start: IntArray, end: IntArray, pools: IntArray | None, others: Sequence[Holder], grid: IntArray
+    instance: Instance, pools: IntArray | None, others: Sequence[Holder], spans: IntArray, size: int
 ) -> tuple[Lacks, Flags]:
     """Free GPUs of pools, without nodes; those of a job that may have run in several pools are in none."""
-    jobs, running, closed, everywhere = instance.jobs, instance.running, instance.closures, len(instance.pools)
+    jobs, running, node, everywhere = instance.jobs, instance.running, instance.closures[:, 0], len(instance.pools)
     one, ran = np.eye(everywhere, dtype=bool), np.full(len(jobs), NONE) if pools is None else pools
-    held = np.array([(h.start, h.end, h.gpus) for h in others], dtype=np.int64).reshape(-1, 3)
-    anywhere = [one[list(h.pools or range(everywhere))].any(axis=0) for h in others]
     rows = (
-        (np.where((ran == NONE)[:, None], jobs.allowed, one[ran]), start, end, jobs.width),
-        (one[running.pool], running.start, running.end, running.nodes * running.gpus),
-        (one[instance.node_pool[closed[:, 0]]], closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]]),
-        (np.array(anywhere, dtype=bool).reshape(-1, everywhere), *held.T),
+        (np.where((ran == NONE)[:, None], jobs.allowed, one[ran]), jobs.width),
+        (one[running.pool], running.nodes * running.gpus),
+        (one[instance.node_pool[node]], instance.node_gpus[node]),
+        *((one[list(h.pools or range(everywhere))].any(axis=0)[None], np.array([h.gpus])) for h in others),
     )
-    places, begins, ends, width = (np.concatenate(column) for column in zip(*rows, strict=True))
-    place, change = np.searchsorted(grid, np.concatenate([begins, ends])), np.concatenate([-width, width])
+    places, width = (np.concatenate(column) for column in zip(*rows, strict=True))
+    place, change = spans.ravel(), np.concatenate([-width, width])
 
     @cache
     def free(group: tuple[int, ...]) -> IntArray:
         """GPUs of these pools less those of jobs that can only have run in them."""
         mine = np.tile(~np.delete(places, group, axis=1).any(axis=1), 2)
         capacity = sum(instance.pools[q].nodes * instance.pools[q].gpus for q in group)
-        return capacity + _sum_changes(place[mine], change[mine], grid)
+        return capacity + _sum_changes(place[mine], change[mine], size)
 
     def lacks(nodes: int, gpus: int, group: tuple[int, ...]) -> Flags:
         """Whether no pool has the GPUs of the whole job free, wherever the others run."""
@@ -144,17 +143,13 @@ def _watch_pools(
     return lacks, np.any([free(group) < 0 for group in (whole, *((q,) for q in whole))], axis=0)
 
 
-def _watch_nodes(instance: Instance, schedule: Schedule, grid: IntArray) -> Lacks:
+def _watch_nodes(instance: Instance, schedule: Schedule, spans: IntArray, size: int) -> Lacks:
     """Free GPUs of every node."""
-    jobs, running, closed = instance.jobs, instance.running, instance.closures
-    spans = (
-        (jobs.nodes, schedule.start, schedule.start + jobs.run, jobs.gpus),
-        (running.nodes, running.start, running.end, running.gpus),
-        (np.ones(len(closed), dtype=np.int64), closed[:, 1], closed[:, 2], instance.node_gpus[closed[:, 0]]),
-    )
-    begins, ends, taken = (np.concatenate([np.repeat(row[k], row[0]) for row in spans]) for k in (1, 2, 3))
-    node = np.tile(np.concatenate([schedule.node, running.node, closed[:, 0]]), 2)
-    time, change = np.searchsorted(grid, np.concatenate([begins, ends])), np.concatenate([-taken, taken])
+    jobs, running, closed = instance.jobs, instance.running, instance.closures[:, 0]
+    count = np.concatenate([jobs.nodes, running.nodes, np.ones_like(closed)])
+    taken = np.repeat(np.concatenate([jobs.gpus, running.gpus, instance.node_gpus[closed]]), count)
+    node = np.tile(np.concatenate([schedule.node, running.node, closed]), 2)
+    time, change = np.repeat(spans, count, axis=1).ravel(), np.concatenate([-taken, taken])
     order = np.lexsort((time, node))  # the changes of a node add up to 0, so one sum serves all nodes
     time, node, change = time[order], node[order], change[order]
     after = instance.node_gpus[node] + np.cumsum(change)
@@ -164,7 +159,7 @@ def _watch_nodes(instance: Instance, schedule: Schedule, grid: IntArray) -> Lack
         """Nodes of the pool with so many free GPUs, in each segment."""
         mine, pool = instance.node_pool[node] == q, instance.pools[q]
         more = (after[mine] >= gpus).astype(np.int64) - (after[mine] - change[mine] >= gpus)
-        return pool.nodes * (pool.gpus >= gpus) + _sum_changes(time[mine], more, grid)
+        return pool.nodes * (pool.gpus >= gpus) + _sum_changes(time[mine], more, size)
 
     return lambda nodes, gpus, pools: np.asarray(np.all([count(gpus, q) < nodes for q in pools], axis=0))
 

@@ -357,14 +357,11 @@ def start_waiting(s, j, q):  # type: ignore[no-untyped-def]
     place = 0
     while s.job[S.QUEUE, place] != j:
         place += 1
-    if not S.is_considered(s, place):
+    if not S.is_considered(s, place) or (q >= 0 and not S.fits_quota(s, j, q)):
         return False
-    if q < 0:
-        if not P.try_start(s, j, False, True):
-            return False
-    elif S.fits_quota(s, j, q):
+    if q >= 0:
         P.begin_job(s, j, q)
-    else:
+    elif not P.try_start(s, j, False, True):
         return False
     s.clock[S.WAITING] -= 1
     for x in range(place, s.clock[S.WAITING]):

@@ -108,15 +108,11 @@ def fits_quota(s, j, q):  # type: ignore[no-untyped-def]
     a = s.job[ACCOUNT, j]
     if a < 0 or s.account[a, 3 + 2 * q] < 0:
         return True
-    width = s.job[NODES, j] * s.job[GPUS, j]
-    if s.account[a, 4 + 2 * q] + width <= s.account[a, 3 + 2 * q]:
-        return True
-    if s.account[a, 0] < 0:
-        return False
-    spare = -width
-    for b in range(len(s.account)):
-        if s.account[b, 0] == s.account[a, 0]:
-            spare += s.account[b, 3 + 2 * q] - s.account[b, 4 + 2 * q]
+    spare = s.account[a, 3 + 2 * q] - s.account[a, 4 + 2 * q] - s.job[NODES, j] * s.job[GPUS, j]
+    if spare < 0 and s.account[a, 0] >= 0:
+        for b in range(len(s.account)):
+            if b != a and s.account[b, 0] == s.account[a, 0]:
+                spare += s.account[b, 3 + 2 * q] - s.account[b, 4 + 2 * q]
     return spare >= 0
 
 
