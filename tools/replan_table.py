@@ -16,7 +16,7 @@ from ratiobench.bench.cluster.measures import compare
 from ratiobench.instances.cluster.generate import make
 from ratiobench.instances.cluster.logs import ClusterFile, LogPool, import_logs
 from ratiobench.instances.cluster.model import DAY, Instance
-from ratiobench.online.cluster.algorithms import run_policy
+from ratiobench.online.cluster.run import run
 
 RIVAL = "easy:order=shortest"
 POLICIES = ("easy", RIVAL, "replan", "replan:gpu_hours=100", "replan:guard=0,slowdown=36000,spare=1000")
@@ -38,7 +38,7 @@ def main() -> None:
     print("|---" * 2 + "|---:" * 6 + "|")
     for name, instance in windows():
         jobs, judged = instance.jobs, instance.judged_jobs
-        starts = {policy: run_policy(instance, policy).schedule.start for policy in POLICIES}
+        starts = {policy: run(instance, policy).decisions.start for policy in POLICIES}
         one, area = np.ones(len(jobs), dtype=np.int64), jobs.width * jobs.run
         bound = np.maximum(jobs.run, 10)
         slowdowns = {

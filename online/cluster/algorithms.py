@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.cluster.registry import REGISTRY
-from ratiobench.online.cluster.replay import Replay, Rule, replay
+from ratiobench.online.cluster.replay import Rule
 from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS, REPLAN
 from ratiobench.online.spec import Entry, Option
 
@@ -88,20 +87,6 @@ for _name, _backfill, _keys, _summary in _POLICIES:
             make=partial(_make, _name, _backfill),
         )
     )
-
-
-def make_rule(text: str) -> Rule:
-    """Return the listed policy of a name with options such as ``easy:order=shortest``."""
-    spec = REGISTRY.parse(text)
-    if spec.entry is None:
-        raise InputError("algorithm", text, f"is not a listed policy; these are {', '.join(REGISTRY.entries())}")
-    rule: Rule = spec.entry.make(spec.options)
-    return rule
-
-
-def run_policy(instance: Instance, name: str) -> Replay:
-    """Replay an instance under a listed policy."""
-    return replay(instance, make_rule(name))
 
 
 def knows_lengths(name: str) -> bool:

@@ -29,11 +29,9 @@ RESUMED = 12  # Whether the jobs that run at the beginning hold their nodes
 # is that of its nodes in State.place; PLANNED_END is by what is believed, EFFECTIVE as of this pass; HOLDS: reserved.
 # Lists of jobs: QUEUE (waiting, in the order of the last pass), LIVE (running), ORDER (candidates), ARRIVALS
 (SUBMIT, RELEASE, RUN, LIMIT, NODES, GPUS, ACCOUNT, USER, PARTITION, QOS, ALLOWED, START, POOL, OFFSET) = range(14)
-PLANNED_END, EXTENDED, REQUEUED, EFFECTIVE, HOLDS, BAND, QUEUE, LIVE, ORDER, BELIEF, ARRIVALS = range(14, 25)
-JOB_ROWS = 25
+PLANNED_END, EXTENDED, REQUEUED, EFFECTIVE, HOLDS, BAND, QUEUE, LIVE, ORDER, BELIEF, ARRIVALS, JOB_ROWS = range(14, 26)
 # Rows of State.node; STEPS and FIT (when a node fits, or its free GPUs if it does) are of planned nodes; CHOSEN: a list
-POOL_OF, PLAN_OF, FREE, IS_CLOSED, FIT, CHOSEN, STEPS = range(7)
-NODE_ROWS = 7
+POOL_OF, PLAN_OF, FREE, IS_CLOSED, FIT, CHOSEN, STEPS, NODE_ROWS = range(8)
 # Rows of State.pool; COUNT + g: open nodes with g free GPUs
 FIRST, FIRST_PLAN, POOL_GPUS, BY_COUNT, TRIAL_STEPS, BASE_STEPS, COUNT = range(7)
 # Entries of row 0 of State.real behind the weights: share of limits that jobs ran, and jobs, both fading

@@ -18,8 +18,8 @@ from ratiobench.instances.arrays import IntArray, freeze
 from ratiobench.instances.cluster.format import read, write
 from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.model import Instance, make_costs
-from ratiobench.online.cluster.algorithms import run_policy
 from tests.instances.cluster import log_files
+from tests.support.cluster_rules import run_policy
 from tests.support.commands import json_of, printed, refused
 
 RULES = ("easy:candidates=shortest", "easy:order=shortest", "fcfs")

@@ -17,8 +17,8 @@ from ratiobench.instances.cluster.logs import import_logs
 from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.cluster.waits import PARTS, blocked
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.cluster.algorithms import run_policy
 from tests.support.cluster_policies import Eager, Fifo, Idle
+from tests.support.cluster_rules import run_policy
 from tests.support.commands import json_of, printed, refused
 
 GUIDE = Path(ratiobench.__file__).parents[1] / "docs" / "guide" / "backtest.md"

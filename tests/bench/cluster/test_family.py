@@ -15,9 +15,9 @@ from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.instances.cluster.logs import READERS
 from ratiobench.instances.cluster.model import COSTS, Instance
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.cluster.algorithms import run_policy
 from tests.online.cluster.random_logs import draw_log
 from tests.support.cluster_policies import Eager, Fifo, Idle, Reads, Sleepless, Wrong
+from tests.support.cluster_rules import run_policy
 
 
 def log(**keys: Any) -> Instance:

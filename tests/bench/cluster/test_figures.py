@@ -14,8 +14,8 @@ from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.model import DAY, Instance
 from ratiobench.instances.cluster.waits import group_jobs
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.cluster.algorithms import run_policy
 from tests.online.cluster.random_logs import draw_log
+from tests.support.cluster_rules import run_policy
 from tests.support.documents import refusal_of
 
 

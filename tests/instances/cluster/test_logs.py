@@ -14,9 +14,9 @@ from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.logs import ClusterFile, LogPool, Report, import_logs
 from ratiobench.instances.cluster.model import Instance, Partition, Quota
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.cluster.algorithms import make_rule
 from ratiobench.online.cluster.replay import replay
 from tests.instances.cluster.log_files import cluster_of, rows_of, sacct
+from tests.support.cluster_rules import make_rule
 from tests.support.documents import refusal_of
 
 EPOCH = 1_772_323_200  # 2026-03-01T00:00:00Z

@@ -13,11 +13,11 @@ from ratiobench.instances.cluster.generate import generate
 from ratiobench.instances.cluster.log_lines import Reason
 from ratiobench.instances.cluster.logs import NO_ZONE, import_logs
 from ratiobench.instances.cluster.model import DAY, Instance, Schedule
-from ratiobench.online.cluster.algorithms import make_rule
 from ratiobench.online.cluster.replay import replay
 from tests.instances.cluster import log_files
 from tests.instances.cluster.log_files import cluster_of, rows_of
 from tests.oracles.cluster import Simulation
+from tests.support.cluster_rules import make_rule
 
 EASY = make_rule("easy")
 EPOCH = 1_772_409_600  # 2026-03-02T00:00:00Z, a Monday

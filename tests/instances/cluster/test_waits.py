@@ -8,11 +8,11 @@ import pytest
 from ratiobench.instances.cluster.format import parse
 from ratiobench.instances.cluster.model import Instance, Schedule
 from ratiobench.instances.cluster.waits import PARTS, Holder, blocked
-from ratiobench.online.cluster.algorithms import make_rule
 from ratiobench.online.cluster.replay import replay
 from tests.instances.cluster.test_format import small
 from tests.online.cluster.random_logs import draw_log
 from tests.online.cluster.test_kth import kth
+from tests.support.cluster_rules import make_rule
 
 
 def count_seconds(x: Instance, schedule: Schedule, by_nodes: bool, others: list[Holder]) -> list[list[int]]:

@@ -11,8 +11,8 @@ import pytest
 
 from ratiobench.instances.cluster.logs import ClusterFile, LogPool, import_logs
 from ratiobench.instances.cluster.model import Instance, make_costs
-from ratiobench.online.cluster.algorithms import make_rule
 from ratiobench.online.cluster.replay import replay
+from tests.support.cluster_rules import make_rule
 
 # Mean bounded slowdown and mean flow time in seconds, with requested widths and one pass a second
 FIGURES = {

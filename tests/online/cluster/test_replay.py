@@ -12,7 +12,7 @@ import pytest
 from ratiobench.formulations.cluster.check import check
 from ratiobench.instances.cluster.format import FORMAT, parse
 from ratiobench.instances.cluster.model import Instance, Schedule
-from ratiobench.online.cluster.algorithms import DEFAULTS, knows_lengths, make_rule, run_policy
+from ratiobench.online.cluster.algorithms import DEFAULTS, knows_lengths
 from ratiobench.online.cluster.protocol import Cluster, Job, adapt
 from ratiobench.online.cluster.registry import REGISTRY
 from ratiobench.online.cluster.replay import Replay, Rule, replay
@@ -21,6 +21,7 @@ from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_F
 from ratiobench.online.referee.simulator import run_in_process
 from tests.online.cluster.random_logs import draw_log
 from tests.oracles.cluster import Simulation
+from tests.support.cluster_rules import make_rule, run_policy
 from tests.support.documents import refusal_of
 
 
