@@ -122,7 +122,7 @@ def _watch_pools(
         (np.where((ran == NONE)[:, None], jobs.allowed, one[ran]), jobs.width),
         (one[running.pool], running.nodes * running.gpus),
         (one[instance.node_pool[node]], instance.node_gpus[node]),
-        *((one[list(h.pools or range(everywhere))].any(axis=0)[None], np.array([h.gpus])) for h in others),
+        *((one[list(h.pools or range(everywhere))].any(axis=0, keepdims=True), np.array([h.gpus])) for h in others),
     )
     places, width = (np.concatenate(column) for column in zip(*rows, strict=True))
     place, change = spans.ravel(), np.concatenate([-width, width])
@@ -144,12 +144,11 @@ def _watch_pools(
 
 
 def _watch_nodes(instance: Instance, schedule: Schedule, spans: IntArray, size: int) -> Lacks:
-    """Free GPUs of every node."""
     jobs, running, closed = instance.jobs, instance.running, instance.closures[:, 0]
-    count = np.concatenate([jobs.nodes, running.nodes, np.ones_like(closed)])
-    taken = np.repeat(np.concatenate([jobs.gpus, running.gpus, instance.node_gpus[closed]]), count)
+    width = np.concatenate([jobs.nodes, running.nodes, np.ones_like(closed)])
+    taken = np.repeat(np.concatenate([jobs.gpus, running.gpus, instance.node_gpus[closed]]), width)
     node = np.tile(np.concatenate([schedule.node, running.node, closed]), 2)
-    time, change = np.repeat(spans, count, axis=1).ravel(), np.concatenate([-taken, taken])
+    time, change = np.repeat(spans, width, axis=1).ravel(), np.concatenate([-taken, taken])
     order = np.lexsort((time, node))  # the changes of a node add up to 0, so one sum serves all nodes
     time, node, change = time[order], node[order], change[order]
     after = instance.node_gpus[node] + np.cumsum(change)

@@ -162,7 +162,6 @@ def _begin_pass(s):  # type: ignore[no-untyped-def]
 
 @inner
 def _make_pass(s):  # type: ignore[no-untyped-def]
-    """One pass over the waiting jobs by the rule."""
     backfill = s.rule[S.BACKFILL]
     last = s.clock[S.WAITING]
     if s.rule[S.CYCLE] > 0 and (s.clock[S.NOW] - s.rule[S.BEGIN]) % s.rule[S.CYCLE] != 0:

@@ -167,7 +167,6 @@ class Simulator:
         return booked
 
     def schedule(self) -> Schedule:
-        """The starts and places so far; -1 for a job that has not started."""
         return read_schedule(self._instance, self.state)
 
 
@@ -178,7 +177,6 @@ class ClusterEnvironment(Environment[Instance]):
     secret = (Jobs, Schedule)
 
     def arrivals(self, instance: Instance) -> int:
-        """Jobs."""
         return len(instance.jobs)
 
     def table(self, instance: Instance, seed: str) -> Simulator:
