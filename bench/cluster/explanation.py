@@ -40,7 +40,7 @@ def _causes(instance: Instance, run: OnlineRun, waits: Waits, best: Waits) -> Li
     columns = {run.label: waits, "best known schedule": best}
     if (instance.jobs.logged >= 0).any():
         columns["log"] = blocked(instance, instance.jobs.logged)
-    means = [each.means() for each in columns.values()]
+    means = [column.means() for column in columns.values()]
     causes = PARTS | {"wait": "together"}
     rows: list[list[Figure]] = [[text, *(_minutes(mean[part]) for mean in means)] for part, text in causes.items()]
     return Listing("Mean wait of a job by cause", ["cause", *columns], rows)

@@ -30,8 +30,6 @@ from ratiobench.instances.io.files import sha256_of
 FORMAT: Literal["ratiobench/cluster/1"] = "ratiobench/cluster/1"
 WEIGHT_LIMIT = 2**36  # GPU-seconds of a job: its cost over four years of waiting stays below 2^63
 LABELS = {"account": "accounts", "user": "users", "partition": "partitions", "qos": "qos"}  # column -> its table
-
-
 # Fields that are the same in the file and in `Instance`
 _SAME = ("pools", "begin", "partitions", "quotas", "cycle", "depth", "judged", "accounts", "users", "qos")
 _RUNNING = RunningDocument.__struct_fields__[2:]  # Columns that are the same in the file and in `Running`

@@ -255,11 +255,7 @@ def _end_jobs(s):  # type: ignore[no-untyped-def]
             kept += 1
             limit = min(s.job[S.START, j] + s.job[S.LIMIT, j], S.NEVER)
             if s.rule[S.BELIEF_RULE] == S.LAST2:
-                while (
-                    s.job[S.PLANNED_END, j] <= now
-                    and s.job[S.PLANNED_END, j] < limit
-                    and s.job[S.EXTENDED, j] < len(S.EXTENSIONS)
-                ):
+                while s.job[S.PLANNED_END, j] < min(now + 1, limit) and s.job[S.EXTENDED, j] < len(S.EXTENSIONS):
                     s.job[S.PLANNED_END, j] = min(s.job[S.PLANNED_END, j] + S.EXTENSIONS[s.job[S.EXTENDED, j]], limit)
                     s.job[S.EXTENDED, j] += 1
         else:

@@ -29,7 +29,6 @@ from ratiobench.online.cluster.replay import Rule, make_state, read_schedule, re
 from ratiobench.online.outcome import OnlineRun, Violation
 from ratiobench.online.referee.simulator import ARRIVAL, Log, Question, RuleViolation
 from ratiobench.online.remarks import Remarks
-from ratiobench.online.run import Environment, Judgement
 from ratiobench.online.spec import version
 
 PASS = "pass"  # The event at which policies decide
@@ -170,7 +169,7 @@ class Simulator:
         return read_schedule(self._instance, self.state)
 
 
-class ClusterEnvironment(Environment[Instance]):
+class ClusterEnvironment(runs.Environment[Instance]):
     """A batch cluster, event by event."""
 
     registry = REGISTRY
@@ -190,7 +189,7 @@ class ClusterEnvironment(Environment[Instance]):
         columns: dict[str, Any] = {name: getattr(jobs, name)[:half] for name in Jobs.__dataclass_fields__}
         return replace(instance, jobs=Jobs(**columns), cache={})
 
-    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> runs.Judgement:
         """Replay the answers, then let the exact check judge the schedule."""
         table, done = Simulator(instance), 0
         with contextlib.suppress(RuleViolation):  # the referee has named it
@@ -266,7 +265,7 @@ def _compile() -> None:
                 table.take(PASS, None, ([question.arrivals[0][1][0].index], ()))
 
 
-def _judge(instance: Instance, schedule: Schedule, violations: Sequence[Violation]) -> Judgement:
+def _judge(instance: Instance, schedule: Schedule, violations: Sequence[Violation]) -> runs.Judgement:
     """Check a schedule of a run with these violations; its value is the cost, 0 of one that is not valid.
 
     A slowdown, whose denominator has thousands of digits, is rounded up as `solve` rounds it.
@@ -279,4 +278,4 @@ def _judge(instance: Instance, schedule: Schedule, violations: Sequence[Violatio
     if instance.cost == "slowdown":
         scale = 2**40 // max(1, len(instance.jobs))
         value = Fraction(math.ceil(value * scale), scale)
-    return Judgement(schedule, violations, value, int((schedule.start >= 0).sum()))
+    return runs.Judgement(schedule, violations, value, int((schedule.start >= 0).sum()))
