@@ -98,15 +98,21 @@ def change(s, p, begin, end, amount):  # type: ignore[no-untyped-def]
 @inner
 def find_in_pool(s, q, nodes, gpus, at, length):  # type: ignore[no-untyped-def]
     """Earliest second from `at` on at which a pool has the nodes by plan."""
+    first = s.pool[S.FIRST_PLAN, q]
+    count = s.pool[S.FIRST_PLAN, q + 1] - first
+    for x in range(count):
+        s.node[S.FIT, x] = -1
     while at < S.NEVER:
         fitting = 0
         following = S.NEVER
-        for p in range(s.pool[S.FIRST_PLAN, q], s.pool[S.FIRST_PLAN, q + 1]):
-            fit = find_fit(s.step[p], s.node[S.STEPS, p], at, length, 1, gpus, S.NEVER)[1]
-            if fit == at:
+        for x in range(count):
+            if s.node[S.FIT, x] < at:
+                steps = s.node[S.STEPS, first + x]
+                s.node[S.FIT, x] = find_fit(s.step[first + x], steps, at, length, 1, gpus, S.NEVER)[1]
+            if s.node[S.FIT, x] == at:
                 fitting += 1
             else:
-                following = min(following, fit)
+                following = min(following, s.node[S.FIT, x])
         if fitting >= nodes:
             break
         at = following
