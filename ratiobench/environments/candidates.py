@@ -52,31 +52,23 @@ def decision_of(vendor: int | None, cells: Any) -> Decision:
 
 
 @compiled
-def _add(found, count, most, gain, option, nodes, slots, length):  # type: ignore[no-untyped-def]
+def _add(found, count, most, gain, option, nodes, slots):  # type: ignore[no-untyped-def]
     """Put a schedule among the best ones, by gain; one that is there already is left out."""
     gains, options, cells, lengths = found
+    length = len(nodes)
     for j in range(count):
-        if gains[j] == gain and lengths[j] == length:
-            same = True
-            for x in range(length):
-                same = same and cells[j, x, 0] == nodes[x] and cells[j, x, 1] == slots[x]
-            if same:
-                return count
+        is_like = gains[j] == gain and lengths[j] == length
+        if is_like and (cells[j, :length, 0] == nodes).all() and (cells[j, :length, 1] == slots).all():
+            return count
     if count == most and gain <= gains[most - 1]:
         return count
     place = count if count < most else most - 1
     while place > 0 and gains[place - 1] < gain:
-        gains[place] = gains[place - 1]
-        options[place] = options[place - 1]
-        lengths[place] = lengths[place - 1]
+        gains[place], options[place], lengths[place] = gains[place - 1], options[place - 1], lengths[place - 1]
         cells[place, : lengths[place]] = cells[place - 1, : lengths[place]]
         place -= 1
-    gains[place] = gain
-    options[place] = option
-    lengths[place] = length
-    for x in range(length):
-        cells[place, x, 0] = nodes[x]
-        cells[place, x, 1] = slots[x]
+    gains[place], options[place], lengths[place] = gain, option, length
+    cells[place, :length, 0], cells[place, :length, 1] = nodes, slots
     return min(count + 1, most)
 
 
@@ -106,9 +98,9 @@ def find_candidates(i, task, vendors, free, cluster, limit, found):  # type: ign
         firsts[i, :number].copy(), prices[i, :number].copy(), limit,
     )  # fmt: skip
     if option >= 0 and bid > total:
-        for x in range(len(cells)):
-            nodes[x], slots[x] = cells[x, 0], cells[x, 1]
-        count = _add(found, count, most, bid - np.int64(total), option, nodes, slots, len(cells))
+        length = len(cells)
+        nodes[:length], slots[:length] = cells[:, 0], cells[:, 1]
+        count = _add(found, count, most, bid - np.int64(total), option, nodes[:length], slots[:length])
     for n in range(len(kind)):
         g = kind[n]
         rate = rates[i, g]
@@ -128,16 +120,12 @@ def find_candidates(i, task, vendors, free, cluster, limit, found):  # type: ign
             nodes[:needed] = n
             spent = prices[i, o] + price[:needed].sum()
             if bid > spent:
-                count = _add(found, count, most, bid - spent, o, nodes, open_[:needed], needed)
+                count = _add(found, count, most, bid - spent, o, nodes[:needed], open_[:needed])
             if there > needed:
-                order = np.argsort(price[:there], kind="mergesort")[:needed]
-                chosen = np.sort(order)
-                spent = prices[i, o]
-                for x in range(needed):
-                    slots[x] = open_[chosen[x]]
-                    spent += price[chosen[x]]
+                chosen = np.sort(np.argsort(price[:there], kind="mergesort")[:needed])
+                spent = prices[i, o] + price[chosen].sum()
                 if bid > spent:
-                    count = _add(found, count, most, bid - spent, o, nodes, slots[:needed], needed)
+                    count = _add(found, count, most, bid - spent, o, nodes[:needed], open_[chosen])
     return count
 
 
@@ -187,11 +175,7 @@ def observe(i, slot, count, task, free, cluster, found, types, width, scale, see
             seen[at + 5] = min(1.0, gains[j] / max(1, works[i]) / scale)
         at += CANDIDATE_FEATURES
     for g in range(len(first_node) - 1):
-        nodes = first_node[g + 1] - first_node[g]
+        first, end = first_node[g], first_node[g + 1]
         for t in range(slots_of):
-            samples, megabytes = 0.0, 0.0
-            for n in range(first_node[g], first_node[g + 1]):
-                samples += compute[n, t]
-                megabytes += memory[n, t]
-            seen[at + g * width + t] = samples / max(1, nodes * capacity[0, g])
-            seen[at + (types + g) * width + t] = megabytes / max(1, nodes * capacity[1, g])
+            seen[at + g * width + t] = compute[first:end, t].sum() / max(1, (end - first) * capacity[0, g])
+            seen[at + (types + g) * width + t] = memory[first:end, t].sum() / max(1, (end - first) * capacity[1, g])
