@@ -36,27 +36,9 @@ if TYPE_CHECKING:
     from ratiobench.online.outcome import OnlineRun
 
 __all__ = [
-    "InputError",
-    "OnlineRun",
-    "Results",
-    "SolveReport",
-    "audit",
-    "backtest",
-    "check",
-    "compare",
-    "crosscheck",
-    "evaluate",
-    "generate",
-    "imported",
-    "instance",
-    "limit",
-    "opt",
-    "play",
-    "results",
-    "run",
-    "search",
-    "simulate",
-]
+    "InputError", "OnlineRun", "Results", "SolveReport", "audit", "backtest", "check", "compare", "crosscheck",
+    "evaluate", "generate", "imported", "instance", "limit", "opt", "play", "results", "run", "search", "simulate",
+]  # fmt: skip
 
 _MODULES = {
     "bench.cluster.commands": ("backtest", "imported"),
