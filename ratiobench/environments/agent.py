@@ -36,8 +36,7 @@ class AgentView:
     def __init__(self, public: Public, k: int, types: int, width: int, scale: float) -> None:
         if len(public.node_types) > types or public.slots > width:
             raise ValueError(f"the agent sees {types} node types and {width} slots")
-        self._types, self._width, self._scale = types, width, scale
-        self._size = candidates.observation_size(k, types, width)
+        self._shape = types, width, scale
         self._cluster = candidates.cluster_arrays(public)
         self._found = candidates.empty_candidates(k, width)
         self._count = 0
@@ -58,11 +57,8 @@ class AgentView:
         free = (np.array(view.compute), np.array(view.memory_mb))
         self._count = candidates.find_candidates(0, arrays, vendors, free, self._cluster, STATE_LIMIT, self._found)
         self._vendors = tuple(option.vendor for option in task.options)
-        seen = np.empty(self._size, np.float32)
-        candidates.observe(
-            0, task.arrival, self._count, arrays, free, self._cluster, self._found, self._types, self._width,
-            self._scale, seen,
-        )  # fmt: skip
+        state = self._count, arrays, free, self._cluster, self._found
+        seen = candidates.observe(0, task.arrival, *state, *self._shape)
         mask = np.arange(len(self._found[0]) + 1) <= self._count
         return np.clip(seen, 0.0, 1.0, out=seen), mask
 

@@ -19,7 +19,8 @@ CANDIDATE_FEATURES = 6
 TASK_FEATURES = 4
 
 
-def observation_size(k: int, types: int, width: int) -> int:
+@compiled
+def observation_size(k: int, types: int, width: int) -> Any:
     """Numbers in an observation of so many candidates, node types and slots."""
     return TASK_FEATURES + CANDIDATE_FEATURES * k + 2 * types * width
 
@@ -141,8 +142,8 @@ def book(i, cells, length, task, free, kind):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def observe(i, slot, count, task, free, cluster, found, types, width, scale, seen):  # type: ignore[no-untyped-def]
-    """Write what the agent sees, all of it in [0, 1].
+def observe(i, slot, count, task, free, cluster, found, types, width, scale):  # type: ignore[no-untyped-def]
+    """What the agent sees, which the caller cuts to [0, 1].
 
     In order: clock, window, work, bid of the task; of each candidate whether it exists, gain / bid, first and last slot
     after the arrival, free part of its cells, gain per sample over `scale`; of each node type and slot the free part of
@@ -152,14 +153,14 @@ def observe(i, slot, count, task, free, cluster, found, types, width, scale, see
     compute, memory = free
     kind, first_node, capacity = cluster
     gains, _, cells, lengths = found
-    seen[:] = 0.0
+    seen = np.zeros(observation_size(len(gains), types, width), np.float32)
     slots_of = compute.shape[1]
     seen[0] = slot / slots_of
     if i >= 0:
         seen[1] = (deadlines[i] - slot) / slots_of
         seen[2] = np.log1p(works[i]) / 32.0
         seen[3] = np.log1p(bids[i]) / 32.0
-    at = 4
+    at = TASK_FEATURES
     for j in range(len(gains)):
         if j < count:
             length = lengths[j]
@@ -179,3 +180,4 @@ def observe(i, slot, count, task, free, cluster, found, types, width, scale, see
         for t in range(slots_of):
             seen[at + g * width + t] = compute[first:end, t].sum() / max(1, (end - first) * capacity[0, g])
             seen[at + (types + g) * width + t] = memory[first:end, t].sum() / max(1, (end - first) * capacity[1, g])
+    return seen

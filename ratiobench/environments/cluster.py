@@ -83,7 +83,6 @@ class ClusterEnvironment(FamilyEnvironment):
         return question.event == PASS
 
     def _find_candidates(self, question: Question) -> list[Job]:
-        """The jobs that wait."""
         return list(question.arrivals[0][1])
 
     def _answer(self, question: Question) -> None:

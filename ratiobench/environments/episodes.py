@@ -138,7 +138,6 @@ class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
         return number
 
     def _start(self, chosen: int, actions: Iterable[Any] = ()) -> None:
-        """Begin an episode, and take these actions."""
         self._chosen, self._actions = chosen, []
         lasting = self.__dict__.keys() - self._of_episode
         self._instance, self._ends = self._episodes[chosen]

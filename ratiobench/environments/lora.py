@@ -74,7 +74,7 @@ class LoraEnvironment(FamilyEnvironment):
         self.width = max(int(instance.slots) for instance in instances)
         densities = [bid / np.maximum(work, 1) for (_, _, work, bid, _, _), _ in self._arrays]
         self.price_scale = max(float(each.max()) if len(each) else 1.0 for each in densities)
-        return candidates.observation_size(self._k, self.types, self.width)
+        return int(candidates.observation_size(self._k, self.types, self.width))
 
     def _begin(self) -> None:
         assert self._chosen is not None
@@ -112,11 +112,8 @@ class LoraEnvironment(FamilyEnvironment):
         i, slot = -1, self._instance.slots
         if self._question is not None:
             i, slot = self._question, int(self._instance.arrival[self._question])
-        seen = np.empty(self._length, np.float32)
-        candidates.observe(
-            i, slot, len(self._candidates), self._tasks, self._free, self._cluster, self._found, self.types,
-            self.width, self.price_scale, seen,
-        )  # fmt: skip
+        state = len(self._candidates), self._tasks, self._free, self._cluster, self._found
+        seen = candidates.observe(i, slot, *state, self.types, self.width, self.price_scale)
         return np.clip(seen, 0.0, 1.0, out=seen)
 
     def _priced(self, action: Any) -> int:
