@@ -77,16 +77,8 @@ def evaluate(
     True
     """
     policy = os.fspath(policy)
-    settings = EvaluationSettings(
-        seed=seed,
-        count=tiny,
-        stages=tuple(each for each in STAGES if each in stage) or STAGES,
-        threshold=threshold,
-        budget=float(budget),
-        isolate=isolate,
-        only=only,
-        last=last or "",
-    )
+    stages = tuple(each for each in STAGES if each in stage) or STAGES
+    settings = EvaluationSettings(seed, tiny, stages, threshold, float(budget), isolate, only, last or "")
     owner = _family_of(policy, family)
     evaluation = evaluate_policy(policy, owner, set_of(owner.name) if set is None else read_set(set), settings)
     yield Outcome(lambda: evaluation, evaluation.document)
@@ -99,9 +91,8 @@ def _family_of(policy: str, name: str | None) -> Family:
         return find_family(name)
     head = policy.partition(":")[0]
     known = sorted(families().values(), key=lambda each: each.name != default_family())
-    able = [each for each in known if each.evaluation is not None]
-    owners = [each for each in able if head in {entry.name for entry in each.algorithms()}]
-    return owners[0] if owners else find_family()
+    owners = (each for each in known if each.evaluation is not None and head in dict(each.algorithms()))
+    return next(owners, None) or find_family()
 
 
 def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
@@ -190,14 +181,14 @@ def play(instances: Iterable[Any], policy: object, *, trusted: bool = True) -> p
     import numpy as np
     import pandas as pd
 
-    from ratiobench.bench.evaluation.play import COLUMNS, play_rows
+    from ratiobench.bench.evaluation.play import play_rows
 
     listed = [instances] if isinstance(instances, str | os.PathLike) else list(instances)
     if not listed:
         raise InputError("instances", "", "none is given")
     read = {id(item): read_given(item) for item in {id(item): item for item in listed}.values()}
-    rows = play_rows([read[id(item)] for item in listed], policy, trusted)
-    columns: dict[str, Any] = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+    rows = list(play_rows([read[id(item)] for item in listed], policy, trusted))
+    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
     # Arrays of the final types: a column that is converted costs more than a run.
     for name in ("value", "lower", "upper"):
         exact = columns[name]

@@ -49,7 +49,6 @@ class EvaluationCase:
 
     @property
     def arrivals(self) -> int:
-        """How many arrive."""
         assert self.family.environment is not None
         return self.family.environment.arrivals(self.instance)
 
@@ -195,7 +194,6 @@ def _known_intervals(name: str) -> dict[str, tuple[Exact, Exact]]:
 
 
 def require_support(family: Family) -> Any:
-    """What the family adds to evaluations; InputError where it adds nothing."""
     if family.evaluation is None:
         raise InputError("--family", "", f"the family {family.name} has no instances for `evaluate`")
     return family.evaluation

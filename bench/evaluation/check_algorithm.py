@@ -40,17 +40,13 @@ REQUIREMENTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One requirement: whether it is met, and what failed."""
-
     name: str
     state: str
-    detail: str = ""
+    detail: str = ""  # what failed
 
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmCheck:
-    """What came of the checks of an algorithm."""
-
     algorithm: str
     family: Family
     requirements: Sequence[Requirement]
@@ -58,7 +54,6 @@ class AlgorithmCheck:
 
     @property
     def ready(self) -> bool:
-        """No requirement failed."""
         return all(requirement.state != FAILED for requirement in self.requirements)
 
 

@@ -46,7 +46,6 @@ MOST_WORKERS = 4  # Runs that go on at once, at most: the referee of all of them
 
 
 def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: EvaluationSettings) -> Evaluation:
-    """Evaluate a policy."""
     require_support(family)
     policy, refused = Policy(text, text), ""
     is_file = is_policy_file(text)
@@ -86,26 +85,14 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     arrivals = sum(each.arrivals for each in cases)
     worst = max((each for each in ran if each.headroom), key=lambda result: result.headroom or 0, default=None)
     found = Evaluation(
-        policy=policy.shown,
-        family=family,
-        set_name=chosen.name,
-        settings=settings,
-        valid=not reason,
-        reason=make_printable(reason, 500),
-        combined_score=round_down(score),
-        headroom=round_down(_mean(missed)) if missed else None,
-        stages=graded,
-        results=results,
-        shipped=_best_shipped(family, chosen, cases),
-        stopped=stopped,
-        time_limited=runner.ended,
-        isolation=isolation,
-        seconds=seconds,
-        seconds_per_decision=seconds / arrivals if arrivals else None,
-        loss=None if worst is None else worst.explain(),
-        worst="" if worst is None else worst.name,
+        policy=policy.shown, family=family, set_name=chosen.name, settings=settings, valid=not reason,
+        reason=make_printable(reason, 500), combined_score=round_down(score),
+        headroom=round_down(_mean(missed)) if missed else None, stages=graded, results=results,
+        shipped=_best_shipped(family, chosen, cases), stopped=stopped, time_limited=runner.ended, isolation=isolation,
+        seconds=seconds, seconds_per_decision=seconds / arrivals if arrivals else None,
+        loss=None if worst is None else worst.explain(), worst="" if worst is None else worst.name,
         notes=tuple(runner.notes),
-    )
+    )  # fmt: skip
     return replace(found, feedback=tuple(feedback_lines(found, worst)))
 
 
@@ -148,23 +135,23 @@ class _Clock:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._active, self._since, self._total = 0, 0.0, 0.0
+        self._active, self._total = 0, 0.0  # runs that go on; while there are any, the total lacks the present time
+
+    def _add(self, runs: int) -> None:
+        with self._lock:
+            if 0 in (self._active, self._active + runs):
+                self._total -= runs * time.perf_counter()
+            self._active += runs
 
     def __enter__(self) -> None:
-        with self._lock:
-            if self._active == 0:
-                self._since = time.perf_counter()
-            self._active += 1
+        self._add(1)
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._active -= 1
-            if self._active == 0:
-                self._total += time.perf_counter() - self._since
+        self._add(-1)
 
     def seconds(self) -> float:
         with self._lock:
-            return self._total + (time.perf_counter() - self._since if self._active else 0.0)
+            return self._total + (time.perf_counter() if self._active else 0.0)
 
 
 @dataclass
@@ -187,18 +174,16 @@ class _Runner:
             yield from (self.run(make()) for make in makers)
             return
         workers = min(MOST_WORKERS, 2 * usable_cores())
-        with ThreadPoolExecutor(workers) as pool:
-            waiting: deque[Future[CaseResult]] = deque()
-            try:
-                for make in makers:
-                    waiting.append(pool.submit(self.run, make()))
-                    if len(waiting) > workers:
-                        yield waiting.popleft().result()
-                while waiting:
+        pool, waiting = ThreadPoolExecutor(workers), deque[Future[CaseResult]]()
+        try:
+            for make in makers:
+                waiting.append(pool.submit(self.run, make()))
+                if len(waiting) > workers:
                     yield waiting.popleft().result()
-            finally:
-                for each in waiting:
-                    each.cancel()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def run(self, case: EvaluationCase) -> CaseResult:
         if self.refused:
@@ -286,15 +271,13 @@ def _stored_values(family: Family, chosen: StandardSet) -> dict[str, dict[str, S
 
 def _mean_share(family: Family, chosen: StandardSet, runs: Mapping[str, StoredRun]) -> Fraction:
     """The mean share of OPT over the set's instances that an evaluation takes; 0 for those without a stored run."""
+    entries = [entry for stage in STAGES[1:] for entry in entries_of(family, chosen, stage)]
     shares = [
         grade(family.sense, read_exact(runs[entry.name].run["welfare"]), *interval_of(entry.best))[0]
-        if entry.name in runs
-        else Fraction(0)
-        for stage in STAGES[1:]
-        for entry in entries_of(family, chosen, stage)
-        if entry.best
+        for entry in entries
+        if entry.best and entry.name in runs
     ]
-    return _mean(shares)
+    return sum(shares, Fraction(0)) / max(1, len(entries))
 
 
 def _shipped_value(name: str, case: EvaluationCase, stored: StoredRun | None) -> Exact | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ratiobench.bench.evaluation.cases import known_interval
 from ratiobench.bench.evaluation.isolation import share_sandboxes
@@ -22,25 +22,18 @@ from ratiobench.online.run_context import RunContext, run_context
 from ratiobench.online.spec import Spec
 from ratiobench.online.user_algorithm import name_algorithms
 
-COLUMNS = (
-    "instance", "valid", "value", "lower", "upper", "share", "admitted", "arrivals", "seconds", "violation",
-)  # fmt: skip
+_Played = tuple[Exact, int, Sequence[Violation], int, float]  # value, admitted, violations, arrivals, seconds
 
 
-class _Played(NamedTuple):
-    value: Exact
-    admitted: int
-    violations: Sequence[Violation]
-    arrivals: int
-    seconds: float
-
-
-def play_rows(pairs: Sequence[tuple[Family, Any]], policy: object, trusted: bool) -> Iterator[tuple[Any, ...]]:
-    """The values of `COLUMNS` of each instance, in the order of the instances."""
+def play_rows(pairs: Sequence[tuple[Family, Any]], policy: object, trusted: bool) -> Iterator[dict[str, Any]]:
+    """The figures of each instance by column, in the order of the instances."""
     plays: dict[str, Callable[[Any], _Played]] = {}
     intervals: dict[int, tuple[Exact, Exact] | None] = {}  # by instances, which are told apart by `id`
     with contextlib.ExitStack() as stack:
-        name = "" if trusted else _isolate(stack, pairs, policy)
+        if not trusted:  # processes of their own, each repeated on the first half of the arrivals
+            (name,), own = name_algorithms([policy], {kind for family, _ in pairs for kind in family.secret_types()})
+            stack.enter_context(run_context(RunContext(isolate=None, own=own)))
+            share_sandboxes(stack, (family for family, _ in pairs), None)
         for family, instance in pairs:
             if family.name not in plays:
                 plays[family.name] = _play_of(family, policy) if trusted else partial(_run, family, name)
@@ -50,21 +43,14 @@ def play_rows(pairs: Sequence[tuple[Family, Any]], policy: object, trusted: bool
             ends = intervals[id(instance)]
             share = None if ends is None or violations else float(grade(family.sense, value, *ends)[0])
             lower, upper = ends or (None, None)
-            figures = (instance.name, not violations, value, lower, upper, share, admitted, arrivals, seconds)
-            yield (*figures, str(violations[0]) if violations else "")
-
-
-def _isolate(stack: contextlib.ExitStack, pairs: Sequence[tuple[Family, Any]], policy: object) -> str:
-    """Have all runs in processes of their own, each repeated on the first half of the arrivals; the policy's name."""
-    (name,), own = name_algorithms([policy], {kind for family, _ in pairs for kind in family.secret_types()})
-    stack.enter_context(run_context(RunContext(isolate=None, own=own)))
-    share_sandboxes(stack, (family for family, _ in pairs), None)
-    return name
+            row = {"instance": instance.name, "valid": not violations, "value": value, "lower": lower, "upper": upper}
+            row |= {"share": share, "admitted": admitted, "arrivals": arrivals, "seconds": seconds}
+            yield row | {"violation": str(violations[0]) if violations else ""}
 
 
 def _run(family: Family, name: str, instance: Any) -> _Played:
     run = family.run(instance, name)
-    return _Played(run.welfare, run.admitted, run.violations, run.arrivals, run.seconds)
+    return run.welfare, run.admitted, run.violations, run.arrivals, run.seconds
 
 
 def _play_of(family: Family, policy: object) -> Callable[[Any], _Played]:
@@ -98,8 +84,8 @@ def _run_object(environment: Environment[Any], spec: Spec, policy: Any, instance
         values = {constant.name: constant.value for constant in constants}
         log, violations, seconds = run_in_process(table, algorithm, values)
         judged = environment.judge(instance, log, violations)
-        return _Played(judged.value, judged.admitted, judged.violations, table.arrivals, seconds)
+        return judged.value, judged.admitted, judged.violations, table.arrivals, seconds
     except InputError:
         raise
     except Exception as error:
-        return _Played(0, 0, [Violation("error", None, locate_error(error), table.noun)], table.arrivals, 0.0)
+        return 0, 0, [Violation("error", None, locate_error(error), table.noun)], table.arrivals, 0.0

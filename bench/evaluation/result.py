@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.bench.evaluation.cases import STAGES, EvaluationCase, require_support
+from ratiobench.bench.evaluation.cases import EvaluationCase, require_support
 from ratiobench.bench.family.capabilities import LossReport
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.show import format_number
+from ratiobench.bench.show import count_text, format_number
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import make_printable
@@ -25,16 +25,14 @@ LOSSES = 50  # Arrivals of the worst instance that a document has
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSettings:
-    """How a policy is evaluated."""
-
-    seed: int = 1  # of the tiny instances; another one than 1 draws those of `parts` and `days`, too
-    count: int = 10  # how many tiny instances are drawn
-    stages: tuple[str, ...] = STAGES  # those that may be run, in this order
-    threshold: float = 0.3  # a stage is followed by the next one only if the mean share on it is at least this
-    budget: float = 60.0  # seconds that the policy's runs may take in all; what does not fit counts as a share of 0
-    isolate: bool | None = None  # in a sandbox; None: where there can be one
-    only: tuple[str, ...] = ()  # patterns of names (* ? [...]) of the instances that are run; empty for all
-    last: str = ""  # the stage after which the evaluation ends; instances of later ones count as 0. Empty for none
+    seed: int  # of the tiny instances; another one than 1 draws those of `parts` and `days`, too
+    count: int  # how many tiny instances are drawn
+    stages: tuple[str, ...]  # those that may be run, in this order
+    threshold: float  # a stage is followed by the next one only if the mean share on it is at least this
+    budget: float  # seconds that the policy's runs may take in all; what does not fit counts as a share of 0
+    isolate: bool | None  # in a sandbox; None: where there can be one
+    only: tuple[str, ...]  # patterns of names (* ? [...]) of the instances that are run; empty for all
+    last: str  # the stage after which the evaluation ends; instances of later ones count as 0. Empty for none
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ class Evaluation:
     feedback: Sequence[str] = ()  # sentences for whoever writes the next version of the policy
     loss: LossReport | None = None
     worst: str = ""
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = ()
 
     def __repr__(self) -> str:
         verdict = "valid" if self.valid else f"INVALID ({make_printable(self.reason, 80)})"
@@ -128,10 +126,8 @@ class Evaluation:
 
     def document(self) -> dict[str, Any]:
         """The evaluation as JSON values (`docs/reference/json.md`)."""
-        settings, best = self.settings, None
-        if (shipped := self.shipped) is not None:
-            share, headroom = round_down(shipped.share), round_down(shipped.headroom)
-            best = {"algorithm": shipped.name, "share": share, "headroom": headroom}
+        settings, best = self.settings, self.shipped
+        shares = {} if best is None else {"share": round_down(best.share), "headroom": round_down(best.headroom)}
         return {
             "format": FORMAT,
             "policy": make_printable(self.policy, 300),
@@ -143,12 +139,8 @@ class Evaluation:
             "reason": self.reason or None,
             "combined_score": self.combined_score,
             "headroom": self.headroom,
-            "best_shipped": best,
-            "stages": [
-                {"name": stage.name, "instances": stage.instances, "run": stage.run}
-                | {"share": round_down(stage.share), "passed": stage.passed}
-                for stage in self.stages
-            ],
+            "best_shipped": best and {"algorithm": best.name, **shares},
+            "stages": [asdict(stage) | {"share": round_down(stage.share)} for stage in self.stages],
             "threshold": settings.threshold,
             "stopped": self.stopped or None,
             "time_limited": self.time_limited,
@@ -234,9 +226,8 @@ def feedback_lines(found: Evaluation, worst: CaseResult | None) -> Iterator[str]
     """Where the policy loses against the best known solution; `worst`: the instance on which it loses most."""
     if not found.valid:
         yield f"The policy is not valid, so its score is 0. {found.reason}"
-        ran = [each for each in found.results if each.state == "ok"]
-        if ran:
-            yield f"Before that it ran on {len(ran)} instance{'s' * (len(ran) != 1)} without breaking a rule."
+        if ran := sum(each.state == "ok" for each in found.results):
+            yield f"Before that it ran on {count_text(ran, 'instance')} without breaking a rule."
     for stage in found.stages if found.valid else ():
         count = f"{stage.run} of {stage.instances}" if stage.run < stage.instances else str(stage.run)
         yield f"Stage {stage.name}: {percent(stage.share)} of OPT on average, {count} instances."
@@ -251,8 +242,7 @@ def feedback_lines(found: Evaluation, worst: CaseResult | None) -> Iterator[str]
         yield from found.loss.summary
         for each in found.loss.losses[:SHOWN]:
             yield f"- {each.text}"
-        rest = found.loss.losses[SHOWN:]
-        if rest:
+        if rest := found.loss.losses[SHOWN:]:
             amount = sum(each.amount for each in rest)
             yield f"- {len(rest)} more such arrivals cost {amount:,} together (unit: {found.family.unit})."
 
