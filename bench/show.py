@@ -153,14 +153,11 @@ def align_columns(lines: Sequence[Mapping[str, str]], indent: str = "", width: i
 
 
 def pad_cells(rows: Sequence[Sequence[str]], words: Sequence[bool]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if is_left else cell.rjust(width)
-            for cell, width, is_left in zip(row, widths, words, strict=True)
-        )
-        for row in rows
-    ]
+    columns = []
+    for column, is_left in zip(zip(*rows, strict=True), words, strict=True):
+        width = max(map(len, column))
+        columns.append([cell.ljust(width) if is_left else cell.rjust(width) for cell in column])
+    return ["  ".join(row) for row in zip(*columns, strict=True)]
 
 
 def is_words(heading: str) -> bool:
@@ -243,14 +240,13 @@ def figure_text(value: Figure) -> str:
 
 def sentence_text(sentence: Sentence) -> str:
     """A sentence with its figures; numbers that differ and would read alike are given exactly."""
-    texts = [part if isinstance(part, str) else figure_text(part) for part in sentence]
     values: dict[str, set[Fraction]] = {}
-    for part, text in zip(sentence, texts, strict=True):
+    for part in sentence:
         if not isinstance(part, str):
-            values.setdefault(text, set()).add(Fraction(part))
+            values.setdefault(figure_text(part), set()).add(Fraction(part))
     shown = [
-        text if isinstance(part, str) or len(values[text]) == 1 else str(part)
-        for part, text in zip(sentence, texts, strict=True)
+        part if isinstance(part, str) else text if len(values[text := figure_text(part)]) == 1 else str(part)
+        for part in sentence
     ]
     return "".join(" ".join(text.split("\n")) for text in shown).replace("....", "...")
 
@@ -293,7 +289,5 @@ def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
     asked = dict.fromkeys(row.answer.backend for result in solvers.values() for row in result.rows)
     named = " and ".join(SOLVERS.get(name, name) for name in asked)
     proved = sum(result.optimal() == len(result.rows) for result in solvers.values())
-    text = (
-        f"P as printed, built with PuLP: {named} agree on {agree} of {len(solvers)} cases, and with the interval on OPT"
-    )
-    return f"{text}; on {proved} both end as optimal."
+    text = f"{named} agree on {agree} of {len(solvers)} cases, and with the interval on OPT"
+    return f"P as printed, built with PuLP: {text}; on {proved} both end as optimal."

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from ratiobench.bench.arguments import Choice, Option, Outcome, Steps, Text, command
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import require_known
 from ratiobench.instances.io.plugins import BACKENDS, find_plugins
-
-if TYPE_CHECKING:
-    from ratiobench.bench.family.contract import Family
 
 _KINDS: Mapping[str, Callable[[Family], Iterable[tuple[str, str]]]] = {
     "suites": lambda family: [(suite.name, suite.summary) for suite in family.suites()],
@@ -67,9 +66,9 @@ def list_names(
 def _lines(what: str, rows: Sequence[dict[str, Any]], is_named: bool) -> Iterator[str]:
     details = "keys" if what == "recipes" else "options" if what == "algorithms" and is_named else ""
     width = max((len(row["name"]) for row in rows), default=0)
-    for family in dict.fromkeys(row["family"] for row in rows):
+    for family, group in itertools.groupby(rows, lambda row: row["family"]):
         yield f"{family}:"
-        for row in (row for row in rows if row["family"] == family):
+        for row in group:
             if details:
                 yield from _detail_lines(row, details)
             else:

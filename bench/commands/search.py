@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from ratiobench.bench import arguments as arg
 from ratiobench.bench.arguments import Outcome, Steps, command
 from ratiobench.bench.commands.shared import folders_of, user_context
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_search, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.results import ratios
@@ -23,9 +24,6 @@ from ratiobench.instances.io.files import check_writable, load_json, make_folder
 from ratiobench.online.remarks import isolation_text
 from ratiobench.online.run_context import run_context
 from ratiobench.online.user_algorithm import name_algorithms
-
-if TYPE_CHECKING:
-    from ratiobench.bench.family.contract import Family
 
 TRIES = 100_000  # Instances tried on the command line where neither --tries nor --seconds is given
 RUNS = 3000  # The same where an algorithm runs on each, or in Python
@@ -162,11 +160,9 @@ def search(
 
 
 def _document(family: Family, found: SearchResult, time_limited: bool) -> dict[str, Any]:
-    """The result as JSON values."""
     document = {name: getattr(found, name) for name in ("claim", "statement", "algorithm", "violated", "tries")}
-    for side in ("left", "right", "score"):
-        value = getattr(found, side)
-        document[side] = None if value is None else str(value)
+    sides = {"left": found.left, "right": found.right, "score": found.score}
+    document |= {side: None if value is None else str(value) for side, value in sides.items()}
     document |= {"time_limited": time_limited, "seconds": found.seconds}
     document["instance"] = None if found.instance is None else json.loads(family.dumps(found.instance))
     document["check"] = None if found.check is None else found.check.document()

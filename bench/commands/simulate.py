@@ -108,6 +108,7 @@ def simulate(
             if value is not None:
                 raise InputError(name, "", f"is of one run; {len(files) * len(names)} are asked for")
     wanted, hidden = sandbox.requested(isolate), shared.folders_of(prior, certificate, solution, timeline, csv)
+    is_table = len(set(names)) > 1 or bool(certificate or csv)
     made = []
     with contextlib.ExitStack() as stack:
         if len(files) * len(own) > 1:
@@ -116,10 +117,8 @@ def simulate(
             share_sandboxes(stack, (family for family, _ in pairs), wanted)
         for each, (family, given) in zip(files, pairs, strict=True):
             context = RunContext(limit, wanted, own, hidden=(*shared.folders_of(each), *hidden))
-            table = len(set(names)) > 1 or bool(certificate or csv)
-            simulation = _Simulation(each, family, given, context, no_migration, no_opt, certificate, table)
-            simulation.run(names, prior, solution, timeline)
-            made.append(simulation)
+            made.append(_Simulation(each, family, given, context, no_migration, no_opt, certificate, is_table))
+            made[-1].run(names, prior, solution, timeline)
 
     def result() -> Any:
         rows = [[each.finished(name) for name in names] for each in made]
@@ -130,11 +129,10 @@ def simulate(
         yield Outcome(result)
         return
     (one,) = made
-    shows = yield Outcome(result, one.document, lambda: int(len(one.ended) < len(one.runs)))
-    if shows:
+    if shows := (yield Outcome(result, one.document, lambda: int(len(one.ended) < len(one.runs)))):
         yield from one.lines()
     yield from one.files(solution, csv, timeline)
-    if shows and not one.table:
+    if shows and not is_table:
         yield from one.opt_lines()  # at last, since OPT may take long
 
 
@@ -154,7 +152,6 @@ class _Simulation:
     opt: SolveReport | None = None
 
     def run(self, algorithms: Sequence[str], prior: Any, solution: Path | None, timeline: Path | None) -> None:
-        """Run the algorithms."""
         family, names = self.family, list(dict.fromkeys(algorithms))
         if self.no_migration:
             self.instance = family.without_migration(self.instance)
@@ -163,9 +160,8 @@ class _Simulation:
         if timeline and timeline.suffix.lower() == shared.PICTURE:
             shared.require_gantt(family, "; name a page, FILE.html")
             if len(names) != 1:
-                raise InputError(
-                    "--timeline", "", f"{shared.PICTURE} is the chart of one algorithm, not of {len(names)}"
-                )
+                problem = f"{shared.PICTURE} is the chart of one algorithm, not of {len(names)}"
+                raise InputError("--timeline", "", problem)
         if solution is not None and len(names) > 1:
             raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
         if not self.table and not self.context.own:
@@ -191,7 +187,6 @@ class _Simulation:
             self.opt = self._tightened(enclosed)
 
     def finished(self, name: str) -> OnlineRun:
-        """The run of this algorithm, or its error."""
         run = self.runs[name]
         if isinstance(run, Exception):
             raise run
@@ -222,9 +217,10 @@ class _Simulation:
         """A valid run is a verified solution: the best one may move the end of the interval that it can."""
         sense, best = self.family.sense, opt
         for run in self.ended:
-            if run.valid:
-                ratios.require_bound(opt.lower, opt.upper, run.welfare, sense, run.label)
-            if run.valid and ratios.is_better(run.welfare, getattr(best, sense.verified), sense):
+            if not run.valid:
+                continue
+            ratios.require_bound(opt.lower, opt.upper, run.welfare, sense, run.label)
+            if ratios.is_better(run.welfare, getattr(best, sense.verified), sense):
                 ends: dict[str, Any] = {"lower": opt.lower, "upper": opt.upper, sense.verified: run.welfare}
                 status = Status.OPTIMAL if ends["lower"] == ends["upper"] else Status.INTERVAL
                 best = replace(best, solution=run.decisions, status=status, **ends)
@@ -238,8 +234,7 @@ class _Simulation:
 
     def lines(self) -> Iterator[str]:
         if not self.table:
-            (run,) = self.ended
-            yield from _run_lines(self.family, self.instance, run)
+            yield from _run_lines(self.family, self.instance, self.ended[0])
             return
         yield from self.opt_lines()
         if self.opt is None and not self.no_opt:
@@ -257,8 +252,7 @@ class _Simulation:
 
     def opt_lines(self) -> Iterator[str]:
         """OPT, and the ratio of one run."""
-        opt = self.find_opt()
-        if opt is None:
+        if (opt := self.find_opt()) is None:
             return
         yield shared.interval_text(opt.lower, opt.upper, self.family.unit, " without migration" * self.no_migration)
         found = f"proof: {opt.proof}, {opt.formulation} / {opt.backend}"
@@ -274,9 +268,8 @@ class _Simulation:
             line[family.sense.ratio] = ratio_text(row, family.sense) if "ratio_kind" in cells else "-"
         if family.accounts is not None:
             line["profit"] = cells.get("profit", "-")
-        line["admitted"] = str(cells.get("admitted", "-"))
-        line["seconds"] = f"{cells['seconds']:.3f}" if "seconds" in cells else "-"
-        return line | {"state": cells["state"]}
+        seconds = f"{cells['seconds']:.3f}" if "seconds" in cells else "-"
+        return line | {"admitted": str(cells.get("admitted", "-")), "seconds": seconds, "state": cells["state"]}
 
     def _cells(self, name: str, run: OnlineRun | Exception) -> dict[str, Any]:
         """The cells of a run by column of a CSV file, as in `results.csv`."""
@@ -286,8 +279,7 @@ class _Simulation:
         cells: dict[str, Any] = {"label": run.label + " *" * (Source.ORACLE in run.sources)}
         cells["state"] = "ok" if run.valid else "invalid"
         cells |= {"welfare": Fraction(run.welfare), "admitted": run.admitted, "seconds": run.seconds}
-        account = account_of(family, self.instance, run)
-        if account is not None:
+        if (account := account_of(family, self.instance, run)) is not None:
             # What list prices, the bids, would bring, if nobody pays
             cells["profit"] = value_text(account["profit"], family) + " (list prices)" * (run.revenue is None)
         if self.opt is not None and run.valid:
@@ -335,8 +327,7 @@ def _run_lines(family: Family, instance: Any, run: OnlineRun) -> Iterator[str]:
     yield f"{run.label}: {earned}, admitted {run.admitted} of {tasks}"
     if standing := proof_status_text(family, run):
         yield standing
-    account = account_of(family, instance, run)
-    if account is not None:
+    if (account := account_of(family, instance, run)) is not None:
         revenue = value_text(account["bids"] if run.revenue is None else run.revenue, family)
         costs = value_text(account["vendors"] + account["energy"], family)
         paid = "at list prices (the bids) " if run.revenue is None else ""
@@ -514,33 +505,33 @@ def _check_lines(checks: Sequence[Check], signs: Sequence[tuple[str, str]], *, g
     if len(checks) > 1:
         yield _summary(checks)
     values: dict[str, list[Any]] = {}
-    for check in checks:
-        for name, value in check.figures.items() if not check.reason.startswith(ANOTHER) else ():
-            values.setdefault(name, []).append(value)
-    shared = {name: found[0] for name, found in values.items() if len(found) > 1 and len(set(found)) == 1}
     elsewhere: dict[str, list[str]] = {}
     for check in checks:
-        reason = f"  ({check.reason})" if check.reason else ""
         if check.reason.startswith(ANOTHER):
-            if gathered:
-                elsewhere.setdefault(check.reason, []).append(check.name)
-            else:
+            elsewhere.setdefault(check.reason, []).append(check.name)
+            continue
+        for name, value in check.figures.items():
+            values.setdefault(name, []).append(value)
+    shared = {name: found[0] for name, found in values.items() if len(found) > 1 and len(set(found)) == 1}
+    for check in checks:
+        if check.reason in elsewhere:
+            if not gathered:
                 yield f"{check.name}: {check.status} ({check.reason})"
             continue
+        reason = f"  ({check.reason})" if check.reason else ""
         yield f"{check.name}: {check.status}" + (f"  {_sides(check)}" if _sides(check) else "") + reason
         for name, value in check.figures.items():
             if shared.get(name, ...) != value:
                 yield f"    {name} = {_readable(value)}"
         if check.witness:
             yield f"    witness: {json.dumps(check.witness)}"
-    for reason, claims in elsewhere.items():
+    for reason, claims in elsewhere.items() if gathered else ():
         yield f"not applicable ({reason}): {', '.join(claims)}"
     if shared:
         yield "figures of several claims:"
         for name, value in shared.items():
             yield f"    {name} = {_readable(value)}"
-        named = find_used_signs(" ".join(shared), signs)
-        if named:
+        if named := find_used_signs(" ".join(shared), signs):
             yield "symbols:"
             yield from (f"    {sign}: {meaning}" for sign, meaning in named)
 
@@ -556,10 +547,9 @@ def _summary(checks: Sequence[Check]) -> str:
     for verdict in (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE):
         found = [check for check in checks if check.status is verdict]
         message = f"{len(found)} {'hold' if verdict is Verdict.HOLDS and len(found) != 1 else verdict.value}"
-        if verdict is Verdict.VIOLATED and found:
-            message += ": " + ", ".join(f"{check.name} {_sides(check)}".rstrip() for check in found)
-        elif verdict is Verdict.UNDECIDED and found:
-            message += f": {', '.join(check.name for check in found)}"
+        if verdict in (Verdict.VIOLATED, Verdict.UNDECIDED) and found:
+            sides = _sides if verdict is Verdict.VIOLATED else lambda check: ""
+            message += ": " + ", ".join(f"{check.name} {sides(check)}".rstrip() for check in found)
         if found or verdict is Verdict.VIOLATED:
             parts.append(message)
     return "; ".join(parts)

@@ -40,19 +40,15 @@ def choose(
 ) -> tuple[StandardSet, list[Entry]]:
     """The set, and those of its entries that are chosen."""
     chosen = read_known(set)
+    entries = list(chosen.entries)
     for key, words in (("tier", tier), ("family", family)):
         for word in words:
             require_known(word, dict.fromkeys(getattr(each, key) for each in chosen.entries), f"--{key}")
+        entries = [each for each in entries if not words or getattr(each, key) in words]
     for pattern in names:
         if not any(fnmatchcase(each.name, pattern) for each in chosen.entries):
             chosen.find(pattern)
-    entries = [
-        each
-        for each in chosen.entries
-        if (not tier or each.tier in tier)
-        and (not family or each.family in family)
-        and (not names or any(fnmatchcase(each.name, pattern) for pattern in names))
-    ]
+    entries = [each for each in entries if not names or any(fnmatchcase(each.name, pattern) for pattern in names)]
     if not entries:
         raise InputError("NAME", "", f"no entry of {chosen.name} is all of that")
     return chosen, entries
@@ -174,10 +170,8 @@ def table(*, set: Set = MAIN, write: Annotated[Path | None, arg.Option(arg.File(
     if write is None:
         yield text.removesuffix("\n")
         return
-    from ratiobench.bench.report.standard import draw_growth
-
     tables.write_table(chosen, families(), write)
-    for picture in draw_growth(chosen, families()):
+    for picture in tables.draw_growth(chosen, families()):
         picture.save(write.parent / f"{picture.name}.svg")
 
 
