@@ -54,10 +54,8 @@ def evaluate(program_path: str, **options: Any) -> Any:
         metrics["ms_per_decision"] = 1000 * result.seconds_per_decision
     metrics |= {f"share_{stage.name}": round_down(stage.share) for stage in result.stages}
     artifacts = {"feedback": result.text, "shares": json.dumps(result.shares)}
-    if result.reason:
-        artifacts["invalid_reason"] = result.reason
-    if result.stopped:
-        artifacts["stopped"] = result.stopped
+    reasons = {"invalid_reason": result.reason, "stopped": result.stopped}
+    artifacts |= {name: text for name, text in reasons.items() if text}
     return EvaluationResult(metrics=metrics, artifacts=artifacts)
 
 

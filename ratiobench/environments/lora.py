@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 
 from ratiobench.bench.evaluation.cases import TINY
-from ratiobench.environments import candidates
+from ratiobench.environments import agent
 from ratiobench.environments.episodes import FamilyEnvironment
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT
 from ratiobench.instances.io.errors import InputError
@@ -69,26 +69,26 @@ class LoraEnvironment(FamilyEnvironment):
             if instance.schedules is not ScheduleKind.ANY:
                 kind = instance.schedules.value
                 raise InputError(instance.name, "tasks[0].run", f"{kind}; only tasks that are `any`")
-        self._arrays = [candidates.task_arrays(list(map(each.task, range(each.tasks)))) for each in instances]
+        self._arrays = [agent.task_arrays(list(map(each.task, range(each.tasks)))) for each in instances]
         self.types = max(len(instance.node_types) for instance in instances)
         self.width = max(int(instance.slots) for instance in instances)
         densities = [bid / np.maximum(work, 1) for (_, _, work, bid, _, _), _ in self._arrays]
         self.price_scale = max(float(each.max()) if len(each) else 1.0 for each in densities)
-        return int(candidates.observation_size(self._k, self.types, self.width))
+        return int(agent.observation_size(self._k, self.types, self.width))
 
     def _begin(self) -> None:
         assert self._chosen is not None
         self._tasks, self._vendors = self._arrays[self._chosen]
-        self._cluster = kind, _, capacity = candidates.cluster_arrays(self._instance.public(""))
+        self._cluster = kind, _, capacity = agent.cluster_arrays(self._instance.public(""))
         compute, memory = (np.repeat(row[kind][:, None], self._instance.slots, axis=1) for row in capacity)
         self._free = compute, memory
-        self._found = candidates.empty_candidates(self._k, self.width)
+        self._found = agent.empty_candidates(self._k, self.width)
         self._questions = iter(range(self._instance.tasks))
 
     def _find_candidates(self, i: int) -> range:
         """The numbers of the actions that take a candidate."""
         state = self._tasks, self._vendors, self._free, self._cluster
-        return range(1, candidates.find_candidates(i, *state, STATE_LIMIT, self._found) + 1)
+        return range(1, agent.find_candidates(i, *state, STATE_LIMIT, self._found) + 1)
 
     def _number(self, action: Any) -> int:
         return self._priced(action) if self._continuous else super()._number(action)
@@ -99,10 +99,10 @@ class LoraEnvironment(FamilyEnvironment):
             gains, options, cells, lengths = self._found
             j = action - 1
             gain = int(gains[j])
-            candidates.book(i, cells[j], lengths[j], self._tasks, self._free, self._cluster[0])
+            agent.book(i, cells[j], lengths[j], self._tasks, self._free, self._cluster[0])
             if self._verify:
                 vendor = int(options[j]) if self._instance.vendors(i) else None
-                decision = candidates.decision_of(vendor, cells[j, : lengths[j]])
+                decision = agent.decision_of(vendor, cells[j, : lengths[j]])
         self._log.append(LogEntry(ARRIVAL, i, decision))
         self._value += gain
         self._ask()
@@ -113,7 +113,7 @@ class LoraEnvironment(FamilyEnvironment):
         if self._question is not None:
             i, slot = self._question, int(self._instance.arrival[self._question])
         state = len(self._candidates), self._tasks, self._free, self._cluster, self._found
-        seen = candidates.observe(i, slot, *state, self.types, self.width, self.price_scale)
+        seen = agent.observe(i, slot, *state, self.types, self.width, self.price_scale)
         return np.clip(seen, 0.0, 1.0, out=seen)
 
     def _priced(self, action: Any) -> int:
