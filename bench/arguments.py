@@ -217,9 +217,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
         if isinstance(hint, str):  # not by `get_type_hints`: what is returned is imported for type checkers alone
             hint = eval(hint, inspect.unwrap(function).__globals__)
         option = _option_of(hint, parameter)
-        flags = option.flags
-        if not flags and parameter.kind is parameter.KEYWORD_ONLY:
-            flags = (f"--{name.replace('_', '-')}",)
+        flags = option.flags or (f"--{name.replace('_', '-')}",) * (parameter.kind is parameter.KEYWORD_ONLY)
         default = parameter.default if option.default is ... else option.default
         options[name] = replace(option, flags=flags, meaning=meanings.get(name, option.meaning), default=default)
     return options

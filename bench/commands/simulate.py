@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ratiobench.bench import arguments as arg
 from ratiobench.bench.arguments import Outcome, Steps, command
 from ratiobench.bench.commands import shared
+from ratiobench.bench.family.capabilities import BidCurve
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.explanation import find_used_signs
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
@@ -25,7 +27,7 @@ from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.show import align_columns, count_text, csv_text, format_number, ratio_text, value_text, write_csv
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
-from ratiobench.formulations.report import SolveReport, Status
+from ratiobench.formulations.report import Exact, SolveReport, Status
 from ratiobench.instances.io.errors import InputError, require_known
 from ratiobench.instances.io.files import read_bytes, write_atomically
 from ratiobench.online.outcome import OnlineRun, Source
@@ -36,10 +38,6 @@ from ratiobench.online.user_algorithm import name_algorithms
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from ratiobench.bench.family.capabilities import BidCurve
-    from ratiobench.bench.family.contract import Family
-    from ratiobench.formulations.report import Exact
 
 READABLE = 24  # Characters up to which `audit` prints a fraction as it is
 
@@ -170,7 +168,11 @@ class _Simulation:
             if self.table:
                 require_algorithms(family, names)
             with shared.name_the_file(self.file, self.instance):
-                enclosed = self._enclose() if self.certificate else None
+                if self.certificate:
+                    set_current("checking the certificate")
+                    data, source = read_bytes(self.certificate)
+                    document = family.load_document(self.instance, data, source)
+                    self.opt = family.read_certified(self.instance, document, source)
                 other = None if prior is None else shared.read_given(prior)[1]
                 for name in names:
                     set_current(f"running {name}")
@@ -183,8 +185,8 @@ class _Simulation:
                         if not self.table:
                             raise
                         self.runs[name] = error
-        if enclosed is not None:
-            self.opt = self._tightened(enclosed)
+        if self.opt is not None:
+            self.opt = self._tightened(self.opt)
 
     def finished(self, name: str) -> OnlineRun:
         run = self.runs[name]
@@ -197,20 +199,12 @@ class _Simulation:
         """Those that did not fail."""
         return [run for run in self.runs.values() if not isinstance(run, Exception)]
 
-    def _enclose(self) -> SolveReport:
-        """OPT by a certificate that holds, or as `opt` finds it with one unit of work."""
-        if self.certificate is None:
-            set_current("looking for OPT")
-            return self.family.solve(self.instance, SolveSettings())
-        set_current("checking the certificate")
-        data, source = read_bytes(self.certificate)
-        return self.family.read_certified(self.instance, self.family.load_document(self.instance, data, source), source)
-
     def find_opt(self) -> SolveReport | None:
         """OPT, which is looked for when it is first asked for, since it may take long; None if no run is valid."""
         if self.opt is None and not self.no_opt and any(run.valid for run in self.ended):
             with shared.name_the_file(self.file, self.instance), run_context(self.context):
-                self.opt = self._tightened(self._enclose())
+                set_current("looking for OPT")
+                self.opt = self._tightened(self.family.solve(self.instance, SolveSettings()))
         return self.opt
 
     def _tightened(self, opt: SolveReport) -> SolveReport:
@@ -300,10 +294,9 @@ class _Simulation:
         return {"instance": self.family.identity(self.instance), "opt": ends, "runs": runs}
 
     def _run_document(self, run: OnlineRun) -> dict[str, Any]:
-        family = self.family
-        about = {"instance": family.identity(self.instance)} | ({"migration": False} if self.no_migration else {})
-        payload = run_payload(run, account_of(family, self.instance, run))
-        return payload | {"value": payload["welfare"]} | about | family.solution_document(run.decisions)
+        about = {"instance": self.family.identity(self.instance)} | ({"migration": False} if self.no_migration else {})
+        payload = run_payload(run, account_of(self.family, self.instance, run))
+        return payload | {"value": payload["welfare"]} | about | self.family.solution_document(run.decisions)
 
     def files(self, solution: Path | None, csv: Path | None, timeline: Path | None) -> Iterator[str]:
         """The table, the decisions, the page with the time lines."""

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ratiobench.bench import arguments as arg
 from ratiobench.bench.arguments import Outcome, Steps, command
 from ratiobench.bench.commands import shared
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import set_current
+from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.errors import CommandError, InputError, make_printable
 from ratiobench.instances.io.files import read_bytes, text_of, write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from ratiobench.bench.family.contract import Family
-    from ratiobench.formulations.report import SolveReport
 
 BREACHES = 20  # Violated constraints that the text of `check` shows; its document has all
 WIDEST = 600  # Characters of a reason

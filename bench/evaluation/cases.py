@@ -199,14 +199,9 @@ def require_support(family: Family) -> Any:
     return family.evaluation
 
 
-def default_family() -> str:
-    """The family of a policy where none is named: the first one of the main standard set."""
-    return read_set().entries[0].family
-
-
 def find_family(name: str | None = None) -> Family:
-    """The family of this name that takes part, by default the first; InputError where there is none."""
+    """The family of this name that takes part, by default the first of the main set; InputError where there is none."""
     able = {family.name: family for family in families().values() if family.evaluation is not None}
-    name = default_family() if name is None else name
+    name = read_set().entries[0].family if name is None else name
     require_known(name, able, "--family")
     return able[name]

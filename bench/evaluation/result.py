@@ -12,7 +12,7 @@ from ratiobench.bench.evaluation.cases import EvaluationCase, require_support
 from ratiobench.bench.family.capabilities import LossReport
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.show import count_text, format_number
+from ratiobench.bench.show import format_number
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import make_printable
@@ -227,7 +227,7 @@ def feedback_lines(found: Evaluation, worst: CaseResult | None) -> Iterator[str]
     if not found.valid:
         yield f"The policy is not valid, so its score is 0. {found.reason}"
         if ran := sum(each.state == "ok" for each in found.results):
-            yield f"Before that it ran on {count_text(ran, 'instance')} without breaking a rule."
+            yield f"Before that it ran on {ran} instance{'s' * (ran != 1)} without breaking a rule."
     for stage in found.stages if found.valid else ():
         count = f"{stage.run} of {stage.instances}" if stage.run < stage.instances else str(stage.run)
         yield f"Stage {stage.name}: {percent(stage.share)} of OPT on average, {count} instances."

@@ -155,8 +155,7 @@ class FamilyEnvironment(gymnasium.Env):  # type: ignore[misc]
         assert environment is not None
         judged = environment.judge(self._instance, self._log, ())
         assert not judged.violations, judged.violations[0]
-        tolerance = 1e-9 if isinstance(self._value, float) else 0
-        assert math.isclose(judged.value, self._value, rel_tol=tolerance)
+        assert math.isclose(judged.value, self._value, rel_tol=1e-9 if isinstance(self._value, float) else 0)
         return judged.value
 
     def _is_asked(self, question: Question) -> bool:

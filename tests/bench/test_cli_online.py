@@ -150,7 +150,7 @@ def test_where_no_run_is_valid_opt_is_not_computed(
 ) -> None:
     """There is no ratio, and OPT may take long: neither of one algorithm nor of several is it asked for."""
     monkeypatch.setattr(
-        "ratiobench.bench.commands.simulate._Simulation._enclose", lambda *_: pytest.fail("OPT was computed")
+        "ratiobench.bench.commands.simulate._Simulation._tightened", lambda *_: pytest.fail("OPT was computed")
     )
     lines = lines_of(capsys, "simulate", file, "--algorithm", "cheats")
     assert not any(line.startswith(("OPT", "  proof")) for line in lines)

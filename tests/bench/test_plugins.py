@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli import main
-from ratiobench.bench.evaluation.cases import find_family
-from ratiobench.bench.evaluation.check_algorithm import check_algorithm
+from ratiobench.bench.commands.policies import check_algorithm
 from tests.support.packages import install
 from tests.support.policies import CRASHES, EXAMPLES, OVERBOOKS, REJECTS, write
 from tests.support.queue_family import files_of_queue_family
@@ -173,7 +172,7 @@ DRAWS = (
 )
 def test_check_algorithm_names_what_failed(text: str, failed: str, tmp_path: Path) -> None:
     """Each failure in the requirement that it belongs to, and ready without one."""
-    found = check_algorithm(write(tmp_path, text), find_family("lora"), count=1)
+    found = check_algorithm(write(tmp_path, text), family="lora", tiny=1)
     assert [each.name for each in found.requirements if each.state == "failed"] == ([failed] if failed else [])
     assert found.ready == (not failed)
 
