@@ -80,7 +80,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     ran = [each for each in results if each.state == "ok"]
     score = Fraction(0) if reason else _mean([each.share for each in results])
     missed = [each.headroom for each in ran if each.headroom is not None]
-    seconds = sum(each.seconds for each in ran)
+    seconds = sum(each.run.seconds for each in ran if each.run is not None)
     cases = [each.case for each in ran if each.case is not None]
     arrivals = sum(each.arrivals for each in cases)
     worst = max((each for each in ran if each.headroom), key=lambda result: result.headroom or 0, default=None)
@@ -222,10 +222,7 @@ class _Runner:
         bound = f"the bound on OPT of {case.name}"
         require_bound(Fraction(case.lower), Fraction(case.upper), run.welfare, sense, run.label, bound)
         share, headroom = grade(sense, run.welfare, case.lower, case.upper)
-        return CaseResult(
-            case.name, case.stage, "ok", case, run.welfare, share, headroom, run.seconds,
-            decisions=run.decisions, admitted=run.admitted,
-        )  # fmt: skip
+        return CaseResult(case.name, case.stage, "ok", case, run, share, headroom)
 
 
 def _invalid(case: EvaluationCase, reason: str) -> CaseResult:

@@ -16,6 +16,7 @@ from ratiobench.bench.show import format_number
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import make_printable
+from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.remarks import NO_ISOLATION
 
 FORMAT = "ratiobench/evaluation/1"
@@ -43,20 +44,17 @@ class CaseResult:
     stage: str
     state: str  # `ok`, `invalid`, `not run`
     case: EvaluationCase | None = None  # the instance; None where it was not run
-    value: Exact | None = None  # of the objective; None without a valid run
+    run: OnlineRun | None = None  # if it is valid
     share: Fraction = Fraction(0)  # the share of OPT that is certainly reached, in [0, 1]
     headroom: Fraction | None = None  # the share of OPT that is certainly missed, in [0, 1]
-    seconds: float = 0.0  # of the decisions, with the way to the policy's process and back
     reason: str = ""  # why there is no valid run
-    decisions: Any = None  # the run's, for feedback; None without a valid run
-    admitted: int = 0
 
     def explain(self) -> LossReport | None:
         """Where the run loses against the best known solution; None without a valid run, or where it is unknown."""
-        if self.case is None or self.state != "ok":
+        if self.case is None or self.run is None:
             return None
         explain = require_support(self.case.family).explain_loss
-        return None if explain is None else explain(self.case.instance, self.decisions, self.case.solution())
+        return None if explain is None else explain(self.case.instance, self.run.decisions, self.case.solution())
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +188,10 @@ def _instance(found: Evaluation, result: CaseResult) -> dict[str, Any]:
     if result.case is not None:
         about |= {"lower": json_number(result.case.lower), "upper": json_number(result.case.upper)}
         about |= {"arrivals": result.case.arrivals, "sha256": result.case.identity}
-    if result.state == "ok" and result.value is not None and result.headroom is not None:
-        about |= {"value": json_number(result.value), "share": round_down(result.share)}
-        about |= {"headroom": round_down(result.headroom), "admitted": result.admitted}
-        about["seconds"] = round(result.seconds, 6)
+    if result.run is not None and result.headroom is not None:
+        about |= {"value": json_number(result.run.welfare), "share": round_down(result.share)}
+        about |= {"headroom": round_down(result.headroom), "admitted": result.run.admitted}
+        about["seconds"] = round(result.run.seconds, 6)
         best: Exact | None = None if found.shipped is None else found.shipped.values.get(result.name)
         about["best_shipped_value"] = None if best is None else json_number(best)
     return about
@@ -214,8 +212,8 @@ def table_rows(found: Evaluation) -> list[dict[str, str]]:
         if case.lower != case.upper:
             opt = f"[{opt}, {format_number(case.upper, up=True)}]"
         value, share, missed, best = "invalid", "-", "-", "-"
-        if result.state == "ok":
-            value, share, missed = format_number(result.value), percent(result.share), percent(result.headroom)
+        if result.run is not None:
+            value, share, missed = format_number(result.run.welfare), percent(result.share), percent(result.headroom)
             best = format_number(None if found.shipped is None else found.shipped.values.get(result.name))
         row = {"stage": result.stage, "instance": result.name, "arrivals": str(case.arrivals), "OPT": opt}
         rows.append(row | {"value": value, "share": share, "missed": missed, "best shipped": best})
@@ -257,9 +255,9 @@ def _headroom_lines(found: Evaluation) -> Iterator[str]:
     )
     sign = 1 if found.family.sense.verified == "lower" else -1
     leads = {
-        each.name: sign * (each.value - found.shipped.values[each.name])
+        each.name: sign * (each.run.welfare - found.shipped.values[each.name])
         for each in found.results
-        if each.state == "ok" and each.value is not None and each.name in found.shipped.values
+        if each.run is not None and each.name in found.shipped.values
     }
     losses = [name for name, lead in leads.items() if lead < 0]
     if leads:

@@ -133,4 +133,5 @@ def _trace(found: Evaluation, result: CaseResult) -> dict[str, str]:
         loss = result.explain()
         lines = [] if loss is None else [*loss.summary, *(f"- {each.text}" for each in loss.losses[:SHOWN])]
         text = "\n".join([f"{100 * round_down(result.share):.1f} % of OPT is certainly reached.", *lines])
-    return {"Inputs": f"instance {result.name}", "Generated Outputs": f"value {result.value}", "Feedback": text}
+    value = f"value {result.run and result.run.welfare}"
+    return {"Inputs": f"instance {result.name}", "Generated Outputs": value, "Feedback": text}

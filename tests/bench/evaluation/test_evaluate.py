@@ -122,7 +122,8 @@ def test_losses_of_a_lora_run_add_up() -> None:
         loss = result.explain()
         assert loss is not None
         assert result.case is not None
-        assert sum(each.amount for each in loss.losses) >= result.case.lower - (result.value or 0)
+        assert result.run is not None
+        assert sum(each.amount for each in loss.losses) >= result.case.lower - result.run.welfare
 
 
 def test_a_missed_threshold_ends_the_cascade(tmp_path: Path) -> None:
