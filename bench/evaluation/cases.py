@@ -169,8 +169,7 @@ def set_case(chosen: StandardSet, entry: Entry, stage: str) -> EvaluationCase:
     family, instance = _make(str(chosen.path), entry.name, chosen.digest)
     data, _ = read_certificate(chosen, entry, entry.best)
     address = f"{chosen.name}/{entry.name}"
-    identity = family.identity(instance)
-    piece = work.certify(family.name, family.dumps(instance).encode(), identity, address, data, "")
+    piece = work.certify(family.name, family.dumps(instance).encode(), family.identity(instance), address, data, "")
     if not piece.ok:
         raise InputError(address, "", str(piece.payload["reason"]))
 
