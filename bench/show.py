@@ -172,10 +172,7 @@ def _narrow(widths: dict[str, int], lines: Sequence[Mapping[str, str]], most: in
         cells = [line[name] for line in lines]
         parts = name.split() + ([word for cell in cells for word in cell.split()] if is_words(name) else cells)
         least[name] = min(WORD, max(map(len, parts), default=1))
-    while sum(widths.values()) > most:
-        wide = [name for name in widths if widths[name] > least[name]]
-        if not wide:
-            return
+    while sum(widths.values()) > most and (wide := [name for name in widths if widths[name] > least[name]]):
         widths[max(wide, key=lambda name: widths[name])] -= 1
 
 

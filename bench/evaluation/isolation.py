@@ -16,8 +16,7 @@ from ratiobench.online.run_context import Isolate
 
 def share_sandboxes(stack: contextlib.ExitStack, families: Iterable[Family], isolate: Isolate) -> None:
     """Let the runs of a class or object that was handed over share sandboxes, where bubblewrap isolates them."""
-    environments = dict.fromkeys(each.environment for each in families)
-    protocols = dict.fromkeys(each.registry.protocol for each in environments if each is not None)
+    protocols = dict.fromkeys(each.environment.registry.protocol for each in families if each.environment is not None)
     inside = [each for each in protocols if sandbox.choose_for(each, isolate) == BUBBLEWRAP]
     if not inside:
         return
