@@ -19,6 +19,7 @@ from ratiobench.instances.io.errors import InputError, explain_unknown_name, sho
 from ratiobench.instances.io.files import check_writable
 from ratiobench.instances.io.keys import Choice as Choice
 from ratiobench.instances.io.keys import Integer as Integer
+from ratiobench.instances.io.keys import Kind
 from ratiobench.instances.io.keys import Switch as Switch
 from ratiobench.instances.io.keys import Text as Text
 from ratiobench.instances.io.numerals import seconds_of
@@ -52,13 +53,10 @@ def perform(steps: Steps[_R], shows: bool) -> Iterator[str | Outcome[_R]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Anything:
+class Anything(Kind):
     """An object of Python, or words that name it; the function itself checks it."""
 
     range: str = "file"
-
-    def parsed(self, text: str) -> Any:
-        return text
 
     def checked(self, source: str, field: str, value: Any) -> Any:
         return value
