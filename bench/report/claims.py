@@ -45,19 +45,13 @@ class ClaimSummary:
         return {} if self.case is None else self.case.describe
 
     @property
-    def size(self) -> str:
-        """The witness in words: `3 tasks, 4 slots, 1 node`."""
-        counted = [(self.described[name], name) for name in self.sizes if name in self.described]
-        return ", ".join(f"{count} {name.removesuffix('s') if count == 1 else name}" for count, name in counted)
-
-    @property
     def check(self) -> Check | None:
         """That of the witness."""
         return None if self.witness is None else self.witness.checks[self.statement.name]
 
     @property
     def applied(self) -> int:
-        return sum(count for verdict, count in self.counts.items() if verdict is not Verdict.NOT_APPLICABLE)
+        return self.counts.total() - self.counts[Verdict.NOT_APPLICABLE]
 
     @property
     def is_checked(self) -> bool:
@@ -72,8 +66,8 @@ class ClaimSummary:
         """What shows the witness, in the folder of the results."""
         if self.witness is None:
             return ""
-        file, name = f"instances/{self.witness.instance}.json.gz", shlex.quote(self.witness.algorithm)
-        return f"python -m ratiobench {command} {file} --algorithm {name} --claim {self.statement.name}"
+        words = f"{command} instances/{self.witness.instance}.json.gz --algorithm {shlex.quote(self.witness.algorithm)}"
+        return f"python -m ratiobench {words} --claim {self.statement.name}"
 
     @property
     def summary(self) -> str:
@@ -85,19 +79,16 @@ class ClaimSummary:
 
 def summarise_claims(results: Results, family: Family) -> list[ClaimSummary]:
     """Every claim that a stored check is about, in the family's order, and those that a proof settles."""
-    cases = {case.name: case for case in results.cases}
     known = family.statements() if family.claims is not None else ()
     statements = [statement for statement in known if statement.proof or statement.name in results.checks]
     if all(statement.proof for statement in statements):
         return []
-    return [_summarise(statement, results.records, cases, family.size) for statement in statements]
+    return [_summarise(statement, results, family.size) for statement in statements]
 
 
-def _summarise(
-    statement: Statement, rows: Sequence[Row], cases: Mapping[str, StoredCase], sizes: Sequence[str]
-) -> ClaimSummary:
-    name = statement.name
-    checked = [row for row in rows if name in row.checks]
+def _summarise(statement: Statement, results: Results, sizes: Sequence[str]) -> ClaimSummary:
+    name, cases = statement.name, {case.name: case for case in results.cases}
+    checked = [row for row in results.records if name in row.checks]
     asked = [failing for row in checked if (failing := row.failing(name)) is not None]
     violated = [row for row in checked if row.verdict(name) == Verdict.VIOLATED]
 
@@ -115,7 +106,7 @@ def _summarise(
         witness,
         None if witness is None else cases[witness.case],
         [f"{algorithm} {count} of {applied[algorithm]}" for algorithm, count in violators.items()],
-        () if statement.proof else sizes,
+        sizes,
         sum(map(bool, asked)) if asked else None,
         sum(row.failing(name) == [] for row in violated) if asked and violated else None,
     )
@@ -123,31 +114,21 @@ def _summarise(
 
 def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
     """The claims as claims.csv. Sides are exact; the witness's columns are empty if none was found."""
-    every = dict.fromkeys(name for claim in claims for name in claim.sizes)
-    sizes = [name for name in every if any(name in claim.described for claim in claims)]
+    sizes = [name for name in claims[0].sizes if any(name in claim.described for claim in claims)]
     lines = []
     for claim in claims:
         statement, witness, check = claim.statement, claim.witness, claim.check
-        lines.append(
-            {
-                "claim": statement.name,
-                **{name: getattr(statement, name) for name in ("statement", "source", "standing", "assumptions")},
-                "proof_assumes": statement.proof_assumes or None,
-                **{verdict.value.replace(" ", "_"): claim.counts[verdict] for verdict in Verdict},
-                "assumption_fails": claim.failing,
-                "violated_by": "; ".join(claim.violated_by) or None,
-                "witness_case": witness and witness.case,
-                "witness_algorithm": witness and witness.algorithm,
-                **{f"witness_{name}": claim.described.get(name) for name in sizes},
-                "witness_instance": witness and witness.instance,
-                "left": check and check.left,
-                "right": check and check.right,
-                "sides": check and check.reason,
-                "repaired": statement.repaired,
-                "proof": statement.proof or None,
-                "command": claim.command(),
-            }
-        )
+        line: dict[str, Any] = {"claim": statement.name}
+        line |= {name: getattr(statement, name) for name in ("statement", "source", "standing", "assumptions")}
+        line |= {"proof_assumes": statement.proof_assumes or None}
+        line |= {verdict.value.replace(" ", "_"): claim.counts[verdict] for verdict in Verdict}
+        line |= {"assumption_fails": claim.failing, "violated_by": "; ".join(claim.violated_by) or None}
+        line |= {f"witness_{name}": witness and getattr(witness, name) for name in ("case", "algorithm")}
+        line |= {f"witness_{name}": claim.described.get(name) for name in sizes}
+        line |= {"witness_instance": witness and witness.instance}
+        line |= {"left": check and check.left, "right": check and check.right, "sides": check and check.reason}
+        line |= {"repaired": statement.repaired, "proof": statement.proof or None, "command": claim.command()}
+        lines.append(line)
     return pd.DataFrame(lines, dtype=object)
 
 
@@ -191,10 +172,13 @@ def fallen_text(claims: Sequence[ClaimSummary]) -> list[str]:
 
 
 def _witness(claim: ClaimSummary, most: int = 44) -> str:
+    """``CASE (3 tasks, 4 slots, 1 node), ALGORITHM``."""
     if claim.witness is None:
         return "-"
-    case, name = (make_printable(text, most) for text in (claim.witness.case, claim.witness.name))
-    return f"{case}{f' ({claim.size})' if claim.size else ''}, {name}"
+    case, algorithm = (make_printable(text, most) for text in (claim.witness.case, claim.witness.name))
+    counted = [(claim.described[name], name) for name in claim.sizes if name in claim.described]
+    size = ", ".join(f"{count} {name.removesuffix('s') if count == 1 else name}" for count, name in counted)
+    return f"{case}{f' ({size})' if size else ''}, {algorithm}"
 
 
 def fallen_lines(claims: Sequence[ClaimSummary]) -> Lines:
@@ -227,14 +211,13 @@ def claims_section(claims: Sequence[ClaimSummary], family: Family) -> Iterator[S
     rows = sorted(claims, key=order)
     idle = [claim for claim in rows if not claim.statement.proof and not claim.applied]
     shown = [claim for claim in rows if claim not in idle]
-    places = [f"claim-{claim.statement.name}" for claim in shown]
-    sizes = ", ".join(dict.fromkeys(name for claim in claims for name in claim.sizes))
     parts: list[Any] = [
         "Every claim was checked by exact comparisons on every valid run. If rounding of prices could decide, it is "
         "undecided; if an assumption fails on a run, it is not applicable there. The proof status is what is known "
-        f"beyond these runs. The witness is the violating run on the smallest instance ({sizes})."
+        f"beyond these runs. The witness is the violating run on the smallest instance ({', '.join(family.size)})."
     ]
     if shown:
+        places = [f"claim-{claim.statement.name}" for claim in shown]
         parts.append(table_html([_claim_line(claim, family) for claim in shown], "Claims", places))
     if idle:
         names = ", ".join(check_title(claim.statement.name) for claim in idle)
@@ -254,8 +237,8 @@ def _claim_line(claim: ClaimSummary, family: Family) -> dict[str, Any]:
     if claim.check is not None:
         if claim.check.left is not None:
             shown.append(f"{_short(claim.check.left)} > {_short(claim.check.right)}")
-        limits = None if family.explainer is None else family.explainer.limits.items()
-        is_small = limits is not None and all(claim.described.get(name, 0) <= most for name, most in limits)
+        explainer = family.explainer
+        is_small = explainer and all(claim.described.get(name, 0) <= most for name, most in explainer.limits.items())
         shown.append(Markup("<code>{}</code>").format(claim.command("explain" if is_small else "audit")))
     wrong = Markup('<span class="bad">{}, yet violated here</span>').format(PROVED)
     return {
@@ -269,12 +252,11 @@ def _claim_line(claim: ClaimSummary, family: Family) -> dict[str, Any]:
 
 
 def _stack(text: str, small: Sequence[Any]) -> Markup:
-    lines = [_cell(text), *(Markup("<small>{}</small>").format(_cell(line)) for line in small if line)]
-    return Markup("<br>").join(lines)
-
-
-def _cell(text: Any) -> Markup:
-    return breakable(text if isinstance(text, Markup) else text.replace("<=", "≤").replace(">=", "≥"))
+    head, *lines = (
+        breakable(line if isinstance(line, Markup) else line.replace("<=", "≤").replace(">=", "≥"))
+        for line in (text, *filter(None, small))
+    )
+    return Markup("<br>").join([head, *(Markup("<small>{}</small>").format(line) for line in lines)])
 
 
 def _short(figure: Any) -> str:

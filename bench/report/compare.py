@@ -22,7 +22,7 @@ from typing import Any
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import COUNTEREXAMPLES
 from ratiobench.bench.report.pictures import Picture, draw_profile
-from ratiobench.bench.results.ratios import format_decimal, is_better
+from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import is_user_algorithm
 from ratiobench.bench.results.row import Row
@@ -46,11 +46,8 @@ class Comparison:
         return list(dict.fromkeys(case for case, _ in self.rows))
 
     @cached_property
-    def algorithms(self) -> list[str]:
-        return list(dict.fromkeys(algorithm for _, algorithm in self.rows))
-
-    @cached_property
     def names(self) -> dict[str, str]:
+        """What each algorithm is called, in the order of the suite."""
         return {row.algorithm: row.name for row in self.rows.values()}
 
     @cached_property
@@ -60,10 +57,10 @@ class Comparison:
 
     @cached_property
     def best(self) -> dict[str, Fraction]:
+        better = max if self.sense is Sense.MOST else min
         best: dict[str, Fraction] = {}
         for (case, _), value in self.values.items():
-            if case not in best or is_better(value, best[case], self.sense):
-                best[case] = value
+            best[case] = better(best.get(case, value), value)
         return best
 
     def rows_of(self, algorithm: str) -> list[Row]:
@@ -73,14 +70,12 @@ class Comparison:
 
     def factors(self, algorithm: str) -> list[Fraction]:
         """How many times the algorithm's valid runs are behind the best of their cases, exactly, in ascending order."""
-        factors = []
-        for (case, name), value in self.values.items():
-            best = self.best[case]
-            if name == algorithm and value == best:
-                factors.append(Fraction(1))
-            elif name == algorithm and value > 0 and best > 0:  # a quotient says nothing of other values
-                factors.append(best / value if self.sense is Sense.MOST else value / best)
-        return sorted(factors)
+        pairs = [(value, self.best[case]) for (case, name), value in self.values.items() if name == algorithm]
+        return sorted(
+            Fraction(1) if value == best else max(value / best, best / value)
+            for value, best in pairs
+            if value == best or (value > 0 and best > 0)  # a quotient says nothing of other values
+        )
 
 
 def compare_runs(results: Results) -> Comparison | None:
@@ -88,26 +83,24 @@ def compare_runs(results: Results) -> Comparison | None:
     rows = {(row.case, row.algorithm): row for row in every if row.group != COUNTEREXAMPLES}
     left_out = {row.case for row in every if row.group == COUNTEREXAMPLES}
     comparison = Comparison(rows, results.sense, len(left_out))
-    if len(comparison.cases) < 2 or len(comparison.algorithms) < 2 or not comparison.best:
-        return None
-    return comparison
+    is_of_several = min(len(comparison.cases), len(comparison.names)) >= 2
+    return comparison if is_of_several and comparison.best else None
 
 
 def draw_profiles(comparison: Comparison) -> Picture:
-    ran = {name: count for name in comparison.algorithms if (count := len(comparison.rows_of(name)))}
+    ran = {name: count for name in comparison.names if (count := len(comparison.rows_of(name)))}
     factors = {comparison.names[name]: list(map(float, comparison.factors(name))) for name in ran}
-    cases = {comparison.names[name]: count for name, count in ran.items()}
-    draw = partial(draw_profile, profiles=factors, cases=cases)
+    draw = partial(draw_profile, profiles=factors, cases=dict(zip(factors, ran.values(), strict=True)))
     return Picture("Performance profile", draw, max(3.2, 0.8 + 0.15 * len(ran)), "profile")
 
 
 def list_profiles(comparison: Comparison) -> Lines:
     """The profiles as a table; unbounded are valid runs without a positive value on cases with a better one."""
     planned, lines = Counter(name for _, name in comparison.rows), []
-    for name in comparison.algorithms:
+    for name, called in comparison.names.items():
         rows, factors = comparison.rows_of(name), comparison.factors(name)
         valid = sum((row.case, name) in comparison.values for row in rows)
-        line = {"algorithm": comparison.names[name], "cases": str(len(rows)), "best": str(factors.count(Fraction(1)))}
+        line = {"algorithm": called, "cases": str(len(rows)), "best": str(factors.count(Fraction(1)))}
         line |= {f"within {float(most):g}": str(sum(factor <= most for factor in factors)) for most in FACTORS}
         line["largest factor"] = format_decimal(factors[-1], up=True) if factors else "-"
         line |= {"unbounded": str(valid - len(factors)), "invalid or failed": str(len(rows) - valid)}
@@ -117,20 +110,19 @@ def list_profiles(comparison: Comparison) -> Lines:
 
 def count_wins(comparison: Comparison) -> Lines:
     """Every user's algorithm against all others on the same cases, by exact values, the strongest of these first."""
-    rows = comparison.rows
+    rows, values = comparison.rows, comparison.values
     lines: list[dict[str, str]] = []
-    for own in filter(is_user_algorithm, comparison.algorithms):
+    for own in filter(is_user_algorithm, comparison.names):
         against = []
-        for other in comparison.algorithms:
-            cases = [case for case in comparison.cases if (case, own) in rows and (case, other) in rows]
-            pairs = [(rows[case, own], rows[case, other]) for case in cases]
-            valid = [pair for pair in pairs if all(row.state == "ok" and row.welfare is not None for row in pair)]
+        for other in comparison.names:
+            both = [case for case in comparison.cases if (case, own) in rows and (case, other) in rows]
+            valid = [case for case in both if (case, own) in values and (case, other) in values]
             if other == own or not valid:
                 continue
-            counts = Counter(_judge(*pair, comparison.sense) for pair in valid)
+            counts = Counter(_judge(rows[case, own], rows[case, other], comparison.sense) for case in valid)
             line = {"algorithm": comparison.names[own], "Against": comparison.names[other], "cases": str(len(valid))}
             line |= {word: str(counts[word]) for word in ("better", "worse", "equal", "undecided")}
-            line["left out"] = str(len(pairs) - len(valid))
+            line["left out"] = str(len(both) - len(valid))
             against.append((counts["better"] - counts["worse"], line))
         lines += [line for _, line in sorted(against, key=lambda pair: pair[0])]
     return lines
@@ -138,10 +130,10 @@ def count_wins(comparison: Comparison) -> Lines:
 
 def _judge(mine: Row, other: Row, sense: Sense) -> str:
     """How the value of a run compares with another one; of means of runs their 95 % intervals decide."""
-    ends: list[tuple[Any, Any]] = []
-    for row in (mine, other) if sense is Sense.MOST else (other, mine):
-        ends.append((row.welfare_low, row.welfare_high) if row.is_mean else (row.welfare, row.welfare))
-    (low, high), (least, most) = ends
+    (low, high), (least, most) = (
+        (row.welfare_low, row.welfare_high) if row.is_mean else (row.welfare, row.welfare)
+        for row in ((mine, other) if sense is Sense.MOST else (other, mine))
+    )
     if None in (low, high, least, most):
         return "undecided"
     if low == high == least == most:

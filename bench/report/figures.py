@@ -82,7 +82,7 @@ def _make_means(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     return SuiteFigure(
         plot,
         {"means": means, "printed": printed, "printed_means": beside},
-        list(draw_means(means, plot, family, results.sense)),
+        [*draw_means(means, plot, family, results.sense)],
         METHOD,
         [fieller, lines] if lines else [],
         _mean_lines(means),
@@ -100,11 +100,11 @@ def _printed_line(row: Any, algorithm: str, paper: str, ours: Any, form: str, un
     }
 
 
-def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) -> Sequence[Picture]:
+def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) -> Iterator[Picture]:
     """One picture of lines if that means something, else one per group; none before anything has run."""
     drawn = means.dropna(subset="mean_lower")
     if not len(drawn):
-        return []
+        return
     quantity = find_quantity(plot.kind)
     reached = "ALG / upper bound on OPT" if sense is Sense.MOST else "lower bound on OPT / ALG"
     ratio = sense.ratio.replace("/", " / ")
@@ -116,24 +116,19 @@ def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) ->
     low, high = float(min(drawn["mean_lower"])), float(max(drawn["mean_upper"]))
     spread = not quantity.linear and high > WIDE * low > 0
     log = low > 0 and (quantity.timed or (plot.kind == "ratio" and high > 20) or spread)
-    groups = [group for group in plot.groups if group in set(means["group"])]
+    how = {"scale": scale, "title": title, "log": log}
     if is_lines(plot, means):
-        draw: Any = partial(
-            pictures.draw_mean_lines, means=means, groups=groups, scale=scale, title=title, axis=plot.axis, log=log
-        )
-        return [Picture(plot.title, draw, 3.6, plot.name)]
-    bars = plot.kind != "ratio" and not log
-    share = _common_limits(drawn, plot.kind, scale)
-    made = []
-    for group in groups:
-        part = sort_means(means[means["group"] == group], plot.kind, sense)
-        draw = partial(_draw_rows, means=part, scale=scale, title=title, log=log, bars=bars, limits=share)
-        name = group.removeprefix(f"{plot.name}: ")
+        draw_lines = partial(pictures.draw_mean_lines, means=means, axis=plot.axis, **how)
+        yield Picture(plot.title, draw_lines, 3.6, plot.name)
+        return
+    limits = _common_limits(drawn, plot.kind, scale)
+    for group, part in means.groupby("group", sort=False):
+        rows = sort_means(part, plot.kind, sense)
+        name = str(group).removeprefix(f"{plot.name}: ")
         slug = re.sub(r"\W+", "-", name).strip("-").lower()
-        made.append(
-            Picture(f"{plot.title}: {name}", draw, pictures.height_of(list(part["name"])), f"{plot.name}-{slug}", name)
-        )
-    return made
+        draw_rows = partial(pictures.draw_mean_rows, means=rows, limits=limits, **how)
+        height = pictures.height_of(list(rows["name"]))
+        yield Picture(f"{plot.title}: {name}", draw_rows, height, f"{plot.name}-{slug}", name)
 
 
 def _common_limits(drawn: pd.DataFrame, kind: str, scale: Fraction) -> tuple[float, float] | None:
@@ -150,12 +145,6 @@ def _common_limits(drawn: pd.DataFrame, kind: str, scale: Fraction) -> tuple[flo
     low = max(min([bottom, *beyond]), bottom - size / 2)
     margin = 0.03 * (high - low or 1)
     return float(scale) * (low - margin * (low < 0 or kind == "ratio")), float(scale) * (high + margin)
-
-
-def _draw_rows(axes: Any, *, limits: tuple[float, float] | None, **how: Any) -> None:
-    pictures.draw_mean_rows(axes, **how)
-    if limits is not None and (not how["log"] or limits[0] > 0):
-        axes.set_xlim(*limits)
 
 
 def sort_means(means: pd.DataFrame, kind: str, sense: Sense) -> pd.DataFrame:
@@ -175,23 +164,21 @@ def is_lines(plot: Plot, means: pd.DataFrame) -> bool:
 
 
 def _mean_lines(means: pd.DataFrame) -> Lines:
-    lines = []
-    for row in rows_of(means):
-        span = pictures.interval_of(row) or (None, None)
-        lines.append(
-            {
-                "group": row.group,
-                "algorithm": (row.label or row.algorithm) + " *" * row.oracle,
-                "cases": str(row.cases),
-                "mean, at least": _mean_text(row.mean_lower),
-                "mean, at most": _mean_text(row.mean_upper, up=True),
-                "95 %, from": _mean_text(span[0]),
-                "to": _mean_text(span[1]),
-                "unbounded": str(row.unbounded),
-                "left out": str(row.left_out),
-            }
-        )
-    return lines
+    return [
+        {
+            "group": row.group,
+            "algorithm": (row.label or row.algorithm) + " *" * row.oracle,
+            "cases": str(row.cases),
+            "mean, at least": _mean_text(row.mean_lower),
+            "mean, at most": _mean_text(row.mean_upper, up=True),
+            "95 %, from": _mean_text(low),
+            "to": _mean_text(high),
+            "unbounded": str(row.unbounded),
+            "left out": str(row.left_out),
+        }
+        for row in rows_of(means)
+        for low, high in [pictures.interval_of(row) or (None, None)]
+    ]
 
 
 def _mean_text(value: Any, up: bool = False) -> str:
@@ -235,19 +222,18 @@ def _make_sweep(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     if not len(table):
         return SuiteFigure(plot, {"means": table})
     check = family.headline if family.headline in results.checks else ""
-    runs = [_over_runs(values.groups[row.group, row.algorithm], check) for row in rows_of(table)]
-    table = pd.concat([table, pd.DataFrame(runs, dtype=object)], axis=1)
-    for end, figure in (("low", "least_lower"), ("high", "worst_upper")):
-        table[end] = [None if value is None else float(value) for value in table[figure]]
-    table["parts"] = [[] for _ in range(len(table))]
+    lines = [
+        row._asdict() | _over_runs(values.groups[row.group, row.algorithm], check) | {"parts": []}
+        for row in rows_of(table)
+    ]
+    table = pd.DataFrame(lines, dtype=object)
     drawn = table.dropna(subset="mean_lower")
-    groups = [group for group in plot.groups if group in set(table["group"])]
     log = len(drawn) > 0 and max(map(float, drawn["mean_upper"])) > 4 and min(drawn["mean_lower"]) > 0
-    how = {"scale": Fraction(1), "title": f"mean of {ratio.replace('/', ' / ')}", "axis": plot.axis, "log": log}
+    title = f"mean of {ratio.replace('/', ' / ')}"
 
     def draw(axes: Any) -> None:
-        pictures.draw_mean_lines(axes, table, groups, **how)  # type: ignore[arg-type]
-        pictures.draw_bounds(axes, table, groups, f"bound of {check_title(check)}" if check else "")
+        pictures.draw_mean_lines(axes, table, scale=Fraction(1), title=title, axis=plot.axis, log=log)
+        pictures.draw_bounds(axes, table, f"bound of {check_title(check)}" if check else "")
 
     lines, facts = list(_sweep_lines(table, plot, ratio, check)), _sweep_facts(results, values)
     text = f"{make_printable(plot.title, 200)}:\n{align_columns(lines, indent='  ')}{facts}\n"
@@ -265,14 +251,17 @@ def bound_of(row: Row, check: str) -> Fraction | None:
 def _over_runs(rows: Sequence[Row], check: str) -> dict[str, Any]:
     bounds = [bound for row in rows if (bound := bound_of(row, check)) is not None]
     counted = Counter(verdict for row in rows if (verdict := row.verdict(check)) is not None)
-    ended = [row for row in rows if row.ratio_upper is not None]
+    lower = [row.ratio_lower for row in rows if row.ratio_upper is not None]
+    upper = [row.ratio_upper for row in rows if row.ratio_upper is not None]
     return {
         "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in counted.items()),
         "bound_least": min(bounds, default=None),
         "bound_most": max(bounds, default=None),
-        "least_lower": min((row.ratio_lower for row in ended), default=None),
-        "worst_lower": max((row.ratio_lower for row in ended), default=None),
-        "worst_upper": max((row.ratio_upper for row in ended), default=None),
+        "least_lower": min(lower, default=None),
+        "worst_lower": max(lower, default=None),
+        "worst_upper": max(upper, default=None),
+        "low": float(min(lower)) if lower else None,
+        "high": float(max(upper)) if upper else None,
     }
 
 

@@ -43,32 +43,29 @@ def compare(a: Path, b: Path) -> Comparison:
     left, right = read_folder(a), read_folder(b)
     rows_a, rows_b = _rows(left), _rows(right)
     checks = [name for name in left.checks if name in right.checks]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for address in dict.fromkeys((*rows_a, *rows_b)):
-        one, other = rows_a.get(address, {}), rows_b.get(address, {})
-        row: dict[str, Any] = {"case": address[0], "algorithm": address[1]}
-        row["differs"] = list(_differences(one, other, checks))
-        for side, cells in (("a", one), ("b", other)):
-            row[side] = {name: cells[name] for name in (*SHOWN, "ratio") if cells}
+        sides = {"a": rows_a.get(address, {}), "b": rows_b.get(address, {})}
+        row = {"case": address[0], "algorithm": address[1], "differs": list(_differences(**sides, checks=checks))}
+        row |= {side: {name: cells[name] for name in (*SHOWN, "ratio") if cells} for side, cells in sides.items()}
         rows.append(row)
     suites = (str(left.about["suite"]), str(right.about["suite"]))
     mine, theirs = _circumstances(left), _circumstances(right)
     unlike = [
         {"what": name, "a": _plain(mine.get(name)), "b": _plain(theirs.get(name))}
         for name in dict.fromkeys((*mine, *theirs))
-        if mine.get(name) != theirs.get(name)
-        and ((name in mine and name in theirs) or not name.startswith("version of "))
+        if mine.get(name) != theirs.get(name) and (name in mine.keys() & theirs or not name.startswith("version of "))
     ]
     return Comparison(str(a), str(b), suites, unlike, rows, list(_paces(left, right)))
 
 
 def _rows(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
-    spent = online_seconds(results)
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in results.records:
-        more = {"seconds": spent.get((row.case, row.algorithm)), "ratio": ratio_text(row, results.sense)}
-        rows[row.case, row.algorithm] = row.cells() | more
-    return rows
+    spent, sense = online_seconds(results), results.sense
+    rows = {(row.case, row.algorithm): row for row in results.records}
+    return {
+        address: row.cells() | {"seconds": spent.get(address), "ratio": ratio_text(row, sense)}
+        for address, row in rows.items()
+    }
 
 
 def _differences(a: Mapping[str, Any], b: Mapping[str, Any], checks: Sequence[str]) -> Iterator[str]:
@@ -108,8 +105,7 @@ def _paces(a: Results, b: Results) -> Iterator[dict[str, Any]]:
     left, right = (results.seconds.drop_duplicates(PIECE, keep="last") for results in (a, b))
     pairs = left.merge(right, on=PIECE, suffixes=("_a", "_b"))
     pairs = pairs[pairs["case"].map(instances[0]) == pairs["case"].map(instances[1])]
-    seconds = pairs[["seconds_a", "seconds_b"]]
-    least, most = seconds.min(axis=1), seconds.max(axis=1)
+    least, most = (pairs[["seconds_a", "seconds_b"]].agg(end, axis=1) for end in ("min", "max"))
     pairs = pairs[(least < most) & (least > 0) & (most >= SHORTEST)]  # equal seconds were measured once and shared
     for (stage, algorithm), part in pairs.groupby(["stage", "algorithm"], sort=False):
         yield {"stage": stage, "algorithm": algorithm} | compare_pace((part["seconds_b"] / part["seconds_a"]).tolist())
@@ -139,8 +135,7 @@ def text(comparison: Comparison, names: bool = False) -> str:
     # A folder with a part of the other's cases: what stands alone is counted, and in the CSV file.
     both = [row for row in comparison.rows if row["a"] and row["b"]]
     parts.append(align_columns([_line(row) for row in both], indent="  "))
-    alone = [line for side in "AB" for line in _alone(comparison, side, names)]
-    if alone:
+    if alone := [line for side in "AB" for line in _alone(comparison, side, names)]:
         parts += [*alone, *([] if names else ["  (--names says which)"]), ""]
     if comparison.seconds:
         rule = "median over the cases of both, and its interval (sign test, at least 95 %), marked from 5 % on"
@@ -209,9 +204,9 @@ def as_frame(comparison: Comparison) -> pd.DataFrame:
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    def plain(row: Mapping[str, Any]) -> dict[str, Any] | None:
-        return {name: str(value) if isinstance(value, Fraction) else value for name, value in row.items()} or None
-
-    rows = [{**row, "a": plain(row["a"]), "b": plain(row["b"])} for row in comparison.rows]
-    different = sum(bool(row["differs"]) for row in comparison.rows)
-    return asdict(comparison) | {"rows": rows, "different": different}
+    whole = asdict(comparison)
+    for row in whole["rows"]:
+        for side in "ab":
+            cells = row[side].items()
+            row[side] = {name: str(cell) if isinstance(cell, Fraction) else cell for name, cell in cells} or None
+    return whole | {"different": sum(bool(row["differs"]) for row in comparison.rows)}

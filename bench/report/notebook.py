@@ -94,11 +94,10 @@ class Results(_tables.Results):
         """
         rows = self.rows.copy(deep=False)
         for name in _NAMES:
-            order = list(dict.fromkeys(value for value in self.exact[name] if value is not None))
-            rows[name] = rows[name].astype(pd.CategoricalDtype(order))
+            rows[name] = rows[name].astype(pd.CategoricalDtype(list(self.exact[name].dropna().unique())))
         spent = online_seconds(self)
-        addresses = zip(self.exact["case"], self.exact["algorithm"], strict=True)
-        rows["seconds"] = pd.Series([spent.get(address) for address in addresses], index=rows.index, dtype="float64")
+        seconds = [spent.get(address) for address in zip(rows["case"], rows["algorithm"], strict=True)]
+        rows["seconds"] = pd.Series(seconds, index=rows.index, dtype="float64")
         chosen = [columns] if isinstance(columns, str) and columns != ALL else list(columns)
         if columns == ALL:
             chosen = list(map(str, rows))
@@ -143,17 +142,14 @@ class Results(_tables.Results):
         return picture
 
     @property
-    def _name(self) -> str:
-        return make_printable(str(self.about.get("suite", "")), 80)
-
-    @property
-    def _size(self) -> str:
+    def _title(self) -> str:
         states = Counter(map(str, self.exact["state"]))
         counted = ", ".join(f"{count} {state}" for state, count in states.items())
-        return f"{count_text(len(self.cases), 'case')}, {len(self.exact)} rows ({counted or 'none'})"
+        size = f"{count_text(len(self.cases), 'case')}, {len(self.exact)} rows ({counted or 'none'})"
+        return f"{make_printable(str(self.about.get('suite', '')), 80)}: {size}"
 
     def __repr__(self) -> str:
-        return f"<Results {self._name}: {self._size}>"
+        return f"<Results {self._title}>"
 
     def _repr_html_(self) -> str:
         lines = share_lines(take_shares(self), group_words(self))
@@ -165,7 +161,7 @@ class Results(_tables.Results):
         if any(row.is_oracle for row in self.records):
             facts["*"] = "constants computed from the instance under test, future included (oracle)"
         rows = [list(line.values()) for line in lines]
-        return make_html(f"{self._name}: {self._size}", facts, list(lines[0]) if lines else (), rows)
+        return make_html(self._title, facts, list(lines[0]) if lines else (), rows)
 
 
 def results(folder: str | os.PathLike[str]) -> Results:

@@ -223,9 +223,12 @@ def _mark_share(axes: Axes, share: Fraction, at: float, **style: Any) -> None:
     axes.plot(max(100 * float(share), LOSS + 1), at, **style)
 
 
-def draw_mean_rows(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: str, log: bool, bars: bool) -> None:
+def draw_mean_rows(
+    axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: str, log: bool, limits: tuple[float, float] | None
+) -> None:
     """A row per algorithm of one group, in the order of the table: the mean with its number, and OPT as a band."""
     rows = rows_of(means)
+    bars = rows[0].kind != "ratio" and not log
     name_rows(axes, [f"{row.name}{' *' * row.oracle}" for row in rows], [is_user_algorithm(row.name) for row in rows])
     axes.set_xlabel(title)
     if log:
@@ -251,6 +254,8 @@ def draw_mean_rows(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: s
     if bars and axes.get_xlim()[0] < 0 <= min(means["mean_lower"].dropna(), default=0):
         axes.set_xlim(left=0)
     use_thousands(axes, "x")
+    if limits is not None and (not log or limits[0] > 0):
+        axes.set_xlim(*limits)
 
 
 def _draw_mean(axes: Axes, at: float, row: Any, scale: Fraction, color: str, *, upright: bool = False) -> None:
@@ -284,13 +289,11 @@ def format_compactly(value: float) -> str:
     return f"{value:.4g}"
 
 
-def draw_mean_lines(
-    axes: Axes, means: pd.DataFrame, groups: Sequence[str], *, scale: Fraction, title: str, axis: str, log: bool
-) -> None:
+def draw_mean_lines(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: str, axis: str, log: bool) -> None:
     """Means over the groups, a line per algorithm with its 95 % intervals, or a circle per fixed case."""
     if log:
         axes.set_yscale("log")
-    names = list(dict.fromkeys(means["algorithm"]))
+    names, groups = (list(dict.fromkeys(means[column])) for column in ("algorithm", "group"))
     first = -("OPT" in names)  # OPT takes no number: an algorithm looks the same in all figures of a page
     ends = []
     for number, name in enumerate(names, first):
@@ -325,7 +328,7 @@ def shorten_groups(groups: Sequence[str]) -> list[str]:
     return [" ".join(parts) for parts in words]
 
 
-def draw_bounds(axes: Axes, table: pd.DataFrame, groups: Sequence[str], title: str) -> None:
+def draw_bounds(axes: Axes, table: pd.DataFrame, title: str) -> None:
     """A strip above the ratios of a sweep: from the least bound over the runs, a diamond, to the largest."""
     known = table.dropna(subset="bound_least")
     if not len(known):
@@ -334,10 +337,9 @@ def draw_bounds(axes: Axes, table: pd.DataFrame, groups: Sequence[str], title: s
     strip.spines[["top", "right"]].set_visible(False)
     strip.set(yscale="log", xlim=axes.get_xlim(), xticks=[])
     strip.grid(axis="y", color="#dddddd", linewidth=0.6)
-    names = list(dict.fromkeys(known["algorithm"]))
-    for number, name in enumerate(names):
-        part = known[known["algorithm"] == name]
-        places = [groups.index(group) + 0.12 * (number - (len(names) - 1) / 2) for group in part["group"]]
+    groups, by_algorithm = list(dict.fromkeys(table["group"])), known.groupby("algorithm", sort=False)
+    for number, (_, part) in enumerate(by_algorithm):
+        places = [groups.index(group) + 0.12 * (number - (len(by_algorithm) - 1) / 2) for group in part["group"]]
         least, most = ([float(value) for value in part[end]] for end in ("bound_least", "bound_most"))
         strip.vlines(places, least, most, color=OPT, linewidth=1)
         strip.plot(places, least, "--D", color=OPT, markerfacecolor="white", markersize=5, linewidth=0.8)

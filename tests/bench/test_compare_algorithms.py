@@ -53,9 +53,9 @@ def is_within(comparison: Comparison, case: str, name: str, factor: Fraction) ->
 def test_profiles_count_the_cases_within_a_factor(sense: Sense, seed: int) -> None:
     """For every factor, also those just below and above a step; who never reaches it is counted, who waits is not."""
     comparison = drawn_at_random(seed, sense)
-    steps = {factor for name in comparison.algorithms for factor in comparison.factors(name)}
+    steps = {factor for name in comparison.names for factor in comparison.factors(name)}
     factors = [Fraction(1), *FACTORS, *steps, *(step - Fraction(1, 10**9) for step in steps if step > 1)]
-    for name, line in zip(comparison.algorithms, list_profiles(comparison), strict=True):
+    for name, line in zip(comparison.names, list_profiles(comparison), strict=True):
         mine = {case: row for (case, other), row in comparison.rows.items() if other == name}
         for factor in factors:
             within = sum(is_within(comparison, case, name, factor) for case in mine)

@@ -319,7 +319,7 @@ def test_only_a_sample_has_an_interval(found: Results) -> None:
 def axes_of(means: pd.DataFrame, **more: Any) -> Any:
     """The axes of a picture with a row per mean."""
     axes = Figure().add_subplot()
-    how = {"scale": Fraction(1), "title": "x", "log": False, "bars": True} | more
+    how = {"scale": Fraction(1), "title": "x", "log": False, "limits": None} | more
     pictures.draw_mean_rows(axes, means, **how)
     return axes
 
@@ -379,7 +379,7 @@ def test_lines_are_drawn_over_numbers_only(found: Results) -> None:
     assert not is_lines(plot, few.assign(algorithm=[f"a{i}" for i in range(len(few))]))
     axes = Figure().add_subplot()
     how = {"scale": Fraction(1), "title": "x", "axis": "numbers", "log": False}
-    pictures.draw_mean_lines(axes, few, list(GROUPS), **how)  # type: ignore[arg-type]
+    pictures.draw_mean_lines(axes, few, **how)  # type: ignore[arg-type]
     assert {text.get_text() for text in axes.texts} == {"one", "first", "above:mark=30"}
 
 
