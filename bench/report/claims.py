@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +20,6 @@ from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.show import Lines, align_columns, check_title, format_number
 from ratiobench.bench.storage.payload import Check
-from ratiobench.bench.storage.store import StoredCase
 from ratiobench.instances.io.errors import make_printable
 
 PROVED = "proved"  # The standing of a claim that no run can violate unless something of ours is wrong
@@ -32,7 +31,7 @@ class ClaimSummary:
     statement: Statement
     counts: Counter[Verdict]  # how many rows gave each verdict
     witness: Row | None = None  # of those that violate it the one on the smallest instance (`_summarise`)
-    case: StoredCase | None = None
+    described: Mapping[str, Any] = field(default_factory=dict)  # the witness's case
     violated_by: Sequence[str] = ()  # whose rows violate it, of how many: `greedy 1 of 90`
     sizes: Sequence[str] = ()  # the figures of a case by which the smallest witness is chosen, most important first
     # how many rows give a verdict though an assumption of the claim's proof fails there, and how many violate it with
@@ -41,12 +40,7 @@ class ClaimSummary:
     sound: int | None = None
 
     @property
-    def described(self) -> Mapping[str, Any]:
-        return {} if self.case is None else self.case.describe
-
-    @property
     def check(self) -> Check | None:
-        """That of the witness."""
         return None if self.witness is None else self.witness.checks[self.statement.name]
 
     @property
@@ -87,14 +81,14 @@ def summarise_claims(results: Results, family: Family) -> list[ClaimSummary]:
 
 
 def _summarise(statement: Statement, results: Results, sizes: Sequence[str]) -> ClaimSummary:
-    name, cases = statement.name, {case.name: case for case in results.cases}
+    name, described = statement.name, {case.name: case.describe for case in results.cases}
     checked = [row for row in results.records if name in row.checks]
     asked = [failing for row in checked if (failing := row.failing(name)) is not None]
     violated = [row for row in checked if row.verdict(name) == Verdict.VIOLATED]
 
     def order(row: Row) -> tuple[bool, bool, tuple[float, ...], str, str]:
         # Assumptions hold before they fail, and algorithms stand as they are before those with options.
-        size = tuple(float(cases[row.case].describe.get(figure, "inf")) for figure in sizes)
+        size = tuple(float(described[row.case].get(figure, "inf")) for figure in sizes)
         return bool(row.failing(name)), ":" in row.algorithm, size, row.case, row.algorithm
 
     witness = min(violated, key=order, default=None)
@@ -104,7 +98,7 @@ def _summarise(statement: Statement, results: Results, sizes: Sequence[str]) -> 
         statement,
         Counter(row.checks[name].status for row in checked),
         witness,
-        None if witness is None else cases[witness.case],
+        {} if witness is None else described[witness.case],
         [f"{algorithm} {count} of {applied[algorithm]}" for algorithm, count in violators.items()],
         sizes,
         sum(map(bool, asked)) if asked else None,

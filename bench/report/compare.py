@@ -130,10 +130,10 @@ def count_wins(comparison: Comparison) -> Lines:
 
 def _judge(mine: Row, other: Row, sense: Sense) -> str:
     """How the value of a run compares with another one; of means of runs their 95 % intervals decide."""
-    (low, high), (least, most) = (
-        (row.welfare_low, row.welfare_high) if row.is_mean else (row.welfare, row.welfare)
-        for row in ((mine, other) if sense is Sense.MOST else (other, mine))
-    )
+    ends: list[Any] = [
+        (row.welfare_low, row.welfare_high) if row.is_mean else (row.welfare, row.welfare) for row in (mine, other)
+    ]
+    (low, high), (least, most) = ends if sense is Sense.MOST else reversed(ends)
     if None in (low, high, least, most):
         return "undecided"
     if low == high == least == most:
@@ -237,21 +237,15 @@ def take_significance(comparison: Comparison) -> Significance | None:
             )
     called = [comparison.names[name] for name in names]
     left_out = [comparison.names[name] for name in planned if name not in names]
-    pairs = _test_pairs(called, ranks, shares) if len(ranks) >= least_cases(len(names)) else []
-    return Significance(called, left_out, len(ranks), comparison.counterexamples, pairs)
-
-
-def _test_pairs(
-    names: Sequence[str], ranks: Sequence[Sequence[float]], shares: Sequence[Sequence[Fraction | None]]
-) -> list[dict[str, Any]]:
     means = [fmean(column) for column in zip(*ranks, strict=True)]
+    order = sorted(range(len(means)), key=means.__getitem__) if len(ranks) >= least_cases(len(names)) else []
     pairs = []
-    for i, j in itertools.combinations(sorted(range(len(names)), key=means.__getitem__), 2):
+    for i, j in itertools.combinations(order, 2):
         better, worse = sum(row[i] < row[j] for row in ranks), sum(row[i] > row[j] for row in ranks)
-        pair: dict[str, Any] = {"A": names[i], "B": names[j], "cases, A better": better, "cases, B better": worse}
+        pair: dict[str, Any] = {"A": called[i], "B": called[j], "cases, A better": better, "cases, B better": worse}
         pair |= {"cases, equal": len(ranks) - better - worse, "mean rank of A": means[i], "mean rank of B": means[j]}
         values = [(row[i], row[j]) for row in shares]
         pairs.append(pair | {"p": signed_rank_test([a - b for a, b in values if a is not None and b is not None])})
     for pair, p in zip(pairs, adjust_holm([pair["p"] for pair in pairs]), strict=True):
         pair |= {"p (Holm)": p, "differ": "yes" if p <= ALPHA else "no"}
-    return pairs
+    return Significance(called, left_out, len(ranks), comparison.counterexamples, pairs)

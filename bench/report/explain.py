@@ -64,11 +64,10 @@ def explain(
     ratio = " (INVALID run)"
     if run.valid:
         ratio = f", {family.sense.ratio} {ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)}"
-    result = [*explanation.result, ratio]
     about_another = check is not None and check.reason.startswith(ANOTHER)
     ending = explanation.ending if asked or not about_another else None
     sources = [source for source in family.sources if ending is not None and source.name in ending.source]
-    whole = replace(explanation, result=result, ending=ending, sources=sources)
+    whole = replace(explanation, result=[*explanation.result, ratio], ending=ending, sources=sources)
     return replace(whole, signs=find_used_signs(text(whole), family.notation()))
 
 
@@ -85,12 +84,9 @@ def verdict_text(explanation: Explanation) -> Sentence:
 
 
 def text(explanation: Explanation) -> str:
-    ending = explanation.ending
-    lines = [
-        f"{make_printable(explanation.instance, show.SENTENCE)}: {make_printable(explanation.algorithm, show.SENTENCE)}"
-    ]
-    verdict = show.sentence_text(verdict_text(explanation))
-    lines += [show.sentence_text(explanation.result), *filter(None, [verdict]), ""]
+    ending, verdict = explanation.ending, show.sentence_text(verdict_text(explanation))
+    names = (make_printable(name, show.SENTENCE) for name in (explanation.instance, explanation.algorithm))
+    lines = [": ".join(names), show.sentence_text(explanation.result), *filter(None, [verdict]), ""]
     if explanation.about:
         lines += [f"The instance, according to its file: {make_printable(explanation.about, 600)}", ""]
     for table in explanation.tables:

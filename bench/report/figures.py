@@ -59,14 +59,13 @@ class SuiteFigure:
 
 
 def make_figure(results: Results, plot: Plot, family: Family) -> SuiteFigure:
-    known = (*QUANTITIES, *KINDS)
-    if plot.kind not in known and results.measures and plot.kind not in results.measures:
-        problem = f"{shorten(plot.kind)} is not one of {', '.join((*known, *results.measures))}"
+    known = (*QUANTITIES, *KINDS, *results.measures)
+    if results.measures and plot.kind not in known:
+        problem = f"{shorten(plot.kind)} is not one of {', '.join(known)}"
         raise InputError("suite", f"plots, {plot.name}, kind", problem)
     if not re.fullmatch(r"[\w-]+", plot.name) or plot.name in TAKEN:
-        taken = ", ".join(TAKEN)
-        problem = f"{shorten(plot.name)} is no name for a file of its own (letters, digits, _ and -; not {taken})"
-        raise InputError("suite", "plots", problem)
+        allowed = f"letters, digits, _ and -; not {', '.join(TAKEN)}"
+        raise InputError("suite", "plots", f"{shorten(plot.name)} is no name for a file of its own ({allowed})")
     return KINDS.get(plot.kind, _make_means)(results, plot, family)
 
 
@@ -116,7 +115,7 @@ def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) ->
     low, high = float(min(drawn["mean_lower"])), float(max(drawn["mean_upper"]))
     spread = not quantity.linear and high > WIDE * low > 0
     log = low > 0 and (quantity.timed or (plot.kind == "ratio" and high > 20) or spread)
-    how = {"scale": scale, "title": title, "log": log}
+    how: Any = {"scale": scale, "title": title, "log": log}
     if is_lines(plot, means):
         draw_lines = partial(pictures.draw_mean_lines, means=means, axis=plot.axis, **how)
         yield Picture(plot.title, draw_lines, 3.6, plot.name)

@@ -45,9 +45,10 @@ def compare(a: Path, b: Path) -> Comparison:
     checks = [name for name in left.checks if name in right.checks]
     rows: list[dict[str, Any]] = []
     for address in dict.fromkeys((*rows_a, *rows_b)):
-        sides = {"a": rows_a.get(address, {}), "b": rows_b.get(address, {})}
-        row = {"case": address[0], "algorithm": address[1], "differs": list(_differences(**sides, checks=checks))}
-        row |= {side: {name: cells[name] for name in (*SHOWN, "ratio") if cells} for side, cells in sides.items()}
+        a_cells, b_cells = rows_a.get(address, {}), rows_b.get(address, {})
+        row = {"case": address[0], "algorithm": address[1], "differs": list(_differences(a_cells, b_cells, checks))}
+        for side, cells in (("a", a_cells), ("b", b_cells)):
+            row[side] = {name: cells[name] for name in (*SHOWN, "ratio") if cells}
         rows.append(row)
     suites = (str(left.about["suite"]), str(right.about["suite"]))
     mine, theirs = _circumstances(left), _circumstances(right)

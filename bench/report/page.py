@@ -27,7 +27,6 @@ from ratiobench.bench.results.remarks import is_user_algorithm
 from ratiobench.bench.show import Lines, agreement_text, count_text, crosscheck_lines, list_names
 from ratiobench.formulations.report import Proof
 
-PARTS = (("only", "cases"), ("rows", "algorithms"))  # What may be chosen of a suite, as the store names it
 _PROOFS = {
     Proof.TRIVIAL: "each arrival alone on an empty system, in integers",
     Proof.LAGRANGIAN: "dual prices of shared capacity and the exact best answer at them: weak duality, in integers",
@@ -53,18 +52,17 @@ def draw_share_picture(results: Results, group: str = "") -> Picture | None:
         return None
     shares = shares.assign(group=shares["group"].map(rows.name_groups(shares, rows.group_words(results))))
     groups = shares["group"].nunique()
-    height = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
+    line = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
     legend = 0.2 * -(-groups // 3) if 1 < groups <= GROUPS else 0.0
-    height = height_of(list(shares["name"].unique()), height, 0.75 + legend)
-    title = f"Share of OPT{f', {group}' if group else ''}"
-    return Picture(title, partial(draw_shares, shares=shares), height, "share-of-opt")
+    height, title = height_of(list(shares["name"].unique()), line, 0.75 + legend), "Share of OPT"
+    return Picture(f"{title}, {group}" if group else title, partial(draw_shares, shares=shares), height, "share-of-opt")
 
 
 def list_pictures(results: Results, figures: Sequence[SuiteFigure]) -> list[Picture]:
-    share, comparison = draw_share_picture(results), compare_runs(results)
-    pictures = [share, *(picture for figure in figures for picture in figure.pictures)]
-    pictures.append(None if comparison is None else draw_profiles(comparison))
-    return [picture for picture in pictures if picture is not None]
+    comparison = compare_runs(results)
+    profile = None if comparison is None else draw_profiles(comparison)
+    drawn = [draw_share_picture(results), *(picture for figure in figures for picture in figure.pictures), profile]
+    return [picture for picture in drawn if picture is not None]
 
 
 def render_run(
@@ -76,13 +74,9 @@ def render_run(
     cited: str,
 ) -> str:
     """The page; `pictures`: those that have files, by name; `cited`: how the run is cited."""
-    sections = [
-        *_figure_sections(results, figures),
-        *_comparison_sections(results, pictures),
-        *claims_section(claims, family),
-        *_row_sections(results, family),
-        *_about_sections(results, family, cited),
-    ]
+    sections = [*_figure_sections(results, figures), *_comparison_sections(results, pictures)]
+    sections += [*claims_section(claims, family), *_row_sections(results, family)]
+    sections += _about_sections(results, family, cited)
     suite = find_suite_if_any(results.about)
     if suite is not None and suite.verdicts_first:
         sections.sort(key=lambda section: section.name != "claims")
@@ -114,16 +108,14 @@ def _lead(results: Results, claims: Sequence[ClaimSummary], pictures: Mapping[st
         yield summary
     if (scale := about.get("scale", "full")) != "full":
         yield f"This is the {scale} scale: instances are smaller than the names of groups and the text state."
-    only = [f"the {kind} {', '.join(about[name])}" for name, kind in PARTS if about.get(name)]
-    if only:
+    parts = (("only", "cases"), ("rows", "algorithms"))  # what may be chosen of a suite, as the store names it
+    if only := [f"the {kind} {', '.join(about[name])}" for name, kind in parts if about.get(name)]:
         yield f"Only {' and '.join(only)} of the suite."
 
 
 def _figure_sections(results: Results, figures: Sequence[SuiteFigure]) -> Iterator[Section]:
     parts: list[Any] = []
-    for figure in figures:
-        if figure.is_empty:
-            continue
+    for figure in (figure for figure in figures if not figure.is_empty):
         parts.append(Markup('<h3 id="figure-{}">{}</h3>').format(figure.plot.name, figure.plot.title))
         if figure.legend and (legend := _method(figure.legend)) not in parts:
             parts.append(legend)
@@ -183,8 +175,8 @@ def _row_sections(results: Results, family: Family) -> Iterator[Section]:
     runs = results.seconds[results.seconds["stage"].isin(["opt", "online"])]
     called = runs["algorithm"].map({row.algorithm: row.name for row in results.records} | {"": "OPT"})
     if spent := {str(name): list(part) for name, part in runs["seconds"].groupby(called, sort=False)}:
-        times = Picture("Run time", partial(draw_times, seconds=spent), height_of(list(spent)))
-        yield Section("Run time", [times], "times")
+        picture = Picture("Run time", partial(draw_times, seconds=spent), height_of(list(spent)))
+        yield Section("Run time", [picture], "times")
     if len(results.records) > rows.ROWS:
         yield Section("All rows", [f"{len(results.records):,} rows are in `results.csv`."], "rows")
     elif results.records:
@@ -231,14 +223,11 @@ def _terms(results: Results, family: Family) -> Iterator[Any]:
         own = is_user_algorithm(name)
         head = ":".join(name.split(":")[:2]) if own else name.partition(":")[0]
         heads[head] = "yours" if own else re.split(r"; (?=\w+=)", known.get(head, "an algorithm"))[0]
-    yield Markup("<h3>Algorithms</h3>")
-    yield heads
-    words = rows.group_words(results)
-    groups = {}
+    yield from (Markup("<h3>Algorithms</h3>"), heads, Markup("<h3>Groups</h3>"))
+    words, groups = rows.group_words(results), dict[str, str]()
     for group in dict.fromkeys(case.group for case in results.cases):
         names = [case.name for case in results.cases if case.group == group]
         groups[group] = f"{words.get(group, '')} {count_text(len(names), 'case')}: {list_names(names, 6)}".strip()
-    yield Markup("<h3>Groups</h3>")
     yield groups
 
 

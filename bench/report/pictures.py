@@ -139,12 +139,10 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], height: float
     step = 0.15 / (height or figure.get_size_inches()[1] - 0.8)
     to_share = axes.transScale + axes.transLimits
     places = [float(to_share.transform((axes.get_xlim()[0], end))[1]) for end, _, _ in ends]
-    order = sorted(range(len(ends)), key=places.__getitem__)
     least = 0.0
-    for behind, number in zip(reversed(range(len(order))), order, strict=True):
-        place = max(least, min(places[number], 1 - step * behind))
-        least = place + step
-        _, text, color = ends[number]
+    for rank, number in enumerate(sorted(range(len(ends)), key=places.__getitem__), 1):
+        place = max(least, min(places[number], 1 - step * (len(ends) - rank)))
+        least, (_, text, color) = place + step, ends[number]
         style: dict[str, Any] = {"transform": axes.transAxes, "va": "center", "color": color, "fontsize": 8}
         axes.text(1.015, place, make_printable(text, 60), **style)
 
@@ -283,10 +281,9 @@ def interval_of(row: Any) -> tuple[float, float] | None:
 
 def format_compactly(value: float) -> str:
     """Four digits with k, M, G or T behind them; 10,000 is the first with a k."""
-    for least, size, letter in ((1e12, 1e12, " T"), (1e9, 1e9, " G"), (1e6, 1e6, " M"), (9999.5, 1e3, " k")):
-        if abs(value) >= least:
-            return f"{value / size:.4g}{letter}"
-    return f"{value:.4g}"
+    units = ((1e12, 1e12, " T"), (1e9, 1e9, " G"), (1e6, 1e6, " M"), (9999.5, 1e3, " k"))
+    size, letter = next(((size, letter) for least, size, letter in units if abs(value) >= least), (1, ""))
+    return f"{value / size:.4g}{letter}"
 
 
 def draw_mean_lines(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: str, axis: str, log: bool) -> None:
@@ -303,10 +300,8 @@ def draw_mean_lines(axes: Axes, means: pd.DataFrame, *, scale: Fraction, title: 
         style = {"color": OPT, "linestyle": "-", "marker": "o"} if name == "OPT" else style_of(number)
         beside = 0.06 * (number - (len(names) - 1) / 2)  # side by side, so that intervals do not cover each other
         places = [groups.index(row.group) + beside for row in rows]
-        lows, highs = (
-            [float(scale * Fraction(getattr(row, end))) for row in rows] for end in ("mean_lower", "mean_upper")
-        )
-        heights = [math.sqrt(a * b) if log else (a + b) / 2 for a, b in zip(lows, highs, strict=True)]
+        means_of = [[float(scale * Fraction(end)) for end in (row.mean_lower, row.mean_upper)] for row in rows]
+        heights = [math.sqrt(low * high) if log else (low + high) / 2 for low, high in means_of]
         axes.plot(places, heights, markersize=4, linewidth=1.2, **style)
         for place, row in zip(places, rows, strict=True):
             _draw_mean(axes, place, row, scale, style["color"], upright=True)
@@ -368,9 +363,9 @@ def draw_profile(axes: Axes, profiles: Mapping[str, Sequence[float]], cases: Map
     axes.set(xlim=(1, high), ylim=(0, 102))
     axes.set(xlabel="factor of the best run of the case", ylabel="share of cases, percent")
     axes.grid(color="#dddddd", linewidth=0.6)
-    shown: list[float] = []
-    for value in (1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000):
-        if value <= high and (not shown or math.log(value / shown[-1]) > math.log(high) / 12):
+    shown = [1.0]
+    for value in (1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000):
+        if value <= high and math.log(value / shown[-1]) > math.log(high) / 12:
             shown.append(value)
     axes.set_xticks(shown, [f"{value:g}" for value in shown])
     axes.set_xticks([], minor=True)

@@ -80,14 +80,12 @@ def share_lines(shares: pd.DataFrame, words: Mapping[str, str]) -> show.Lines:
             line["share of OPT, mean of groups"] = ratios.share_percent(mean(parts) or 0) if parts else "-"
         if len(titles) == 1 or len(titles) > GROUPS:
             what = "case" if len(titles) == 1 else "group"
-            ends = [ratios.share_percent(end) for end in (parts[0], parts[-1])] if parts else ["-", "-"]
-            line |= dict(zip((f"least {what}", f"largest {what}"), ends, strict=True))
-        counts = {name: sum(getattr(row, name) for row in rows) for name in IRREGULAR}
-        line["not in order"] = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "-"
+            for word, end in (("least", parts[:1]), ("largest", parts[-1:])):
+                line[f"{word} {what}"] = ratios.share_percent(end[0]) if end else "-"
+        if shares[list(IRREGULAR)].any(axis=None):
+            counts = {name: sum(getattr(row, name) for row in rows) for name in IRREGULAR}
+            line["not in order"] = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "-"
         lines.append(line)
-    if all(line["not in order"] == "-" for line in lines):
-        for line in lines:
-            del line["not in order"]
     return lines
 
 
@@ -115,16 +113,14 @@ def list_doubts(results: Results) -> list[str]:
         counts = [f"{name} in {show.count_text(count, 'run')}" for name, count in charged.most_common()]
         doubts.append(f"Charges above the bid: {show.list_names(counts)}.")
     if named := show.list_names(list(dict.fromkeys(row.name for row in rows if row.is_oracle))):
-        text = "given constants computed from the instance under test, its future included (oracle)."
-        doubts.append(f"* ({named}): {text}")
+        text = "given constants computed from the instance under test, its future included (oracle)"
+        doubts.append(f"* ({named}): {text}.")
     if named := show.list_names(list(dict.fromkeys(row.name for row in rows if row.is_mean))):
         doubts.append(f"{named}: means of several runs, with a 95 % interval of the expected value, not certified.")
     for name in results.about.get("algorithms", ()):
-        without = [case.name for case in results.cases if name not in [run for run, _ in case.algorithms]]
-        if without:
+        if without := [case.name for case in results.cases if name not in [run for run, _ in case.algorithms]]:
             doubts.append(f"{make_printable(name, 80)} is left out where no other day is: {show.list_names(without)}.")
-    unlike = list_unpinned(results.about.get("provenance", {}).get("packages", {}))
-    if unlike and rows:
+    if rows and (unlike := list_unpinned(results.about.get("provenance", {}).get("packages", {}))):
         doubts.append(f"Solvers are not those of the published figures, so intervals may differ: {', '.join(unlike)}.")
     if any(case.audits == UNAUDITED for case in results.cases):
         doubts.append("Claims were not checked on these runs; with --audits they are.")
@@ -150,13 +146,15 @@ def answer_lines(results: Results, claims: Sequence[ClaimSummary]) -> list[str]:
 def results_text(results: Results, family: Family) -> str:
     head = family.headline if family.headline in results.checks else ""
     spent = online_seconds(results, DECIDING)
-    parts = [*_case_parts(results, family, head, spent), *_mean_parts(results, head)]
+    swept = list_sweep_groups(results)
+    listed = [row for row in results.records if row.group not in swept]
+    parts = [*_case_parts(results, family, listed, head, spent), *_mean_parts(results, listed, head)]
     if (comparison := compare_runs(results)) is not None:
         if wins := count_wins(comparison):
             parts += [WINS, show.align_columns(wins, indent="  ")]
         if (tests := take_significance(comparison)) is not None:
             parts.append(tests.text())
-    parts += _reasons(results.records, head) if head else []
+    parts += _reasons(results.records, head)
     if len(results.repetitions):
         parts.append(REPEATED)
     if any(row.state == "ok" and (row.case, row.algorithm) not in spent for row in results.records):
@@ -166,9 +164,9 @@ def results_text(results: Results, family: Family) -> str:
     return "\n".join(parts)
 
 
-def _case_parts(results: Results, family: Family, head: str, spent: Mapping[tuple[str, str], float]) -> Iterator[str]:
-    swept = list_sweep_groups(results)
-    listed = [row for row in results.records if row.group not in swept]
+def _case_parts(
+    results: Results, family: Family, listed: Sequence[Row], head: str, spent: Mapping[tuple[str, str], float]
+) -> Iterator[str]:
     if (count := len({row.case for row in listed})) > LISTED:
         yield f"{count} cases, {len(results.exact)} rows: all of them are on the page and in results.csv.\n"
         return
@@ -200,12 +198,11 @@ def _line(row: Row, head: str, spent: Mapping[tuple[str, str], float], value: st
     return line
 
 
-def _mean_parts(results: Results, head: str) -> Iterator[str]:
-    swept = list_sweep_groups(results)
-    shares = group_shares([row for row in results.records if row.group not in swept], results.sense)
+def _mean_parts(results: Results, listed: Sequence[Row], head: str) -> Iterator[str]:
+    shares = group_shares(listed, results.sense)
     if not len(shares):
         return
-    rows = by_group(results.records)
+    rows = by_group(listed)
     odd = [name for name in IRREGULAR if name == "unbounded" or shares[name].any()]
     lines = []
     for share in show.rows_of(shares):
@@ -227,12 +224,10 @@ def _mean_parts(results: Results, head: str) -> Iterator[str]:
 
 def _reasons(rows: Sequence[Row], check: str) -> Iterator[str]:
     for verdict in (Verdict.UNDECIDED, Verdict.NOT_APPLICABLE):
-        reasons = [row.checks[check].reason for row in rows if row.verdict(check) == verdict]
-        if reasons:
+        if reasons := [row.checks[check].reason for row in rows if row.verdict(check) == verdict]:
             heads = [re.split(r"[:(]", reason)[0].strip() for reason in reasons]
             yield f"{show.check_title(check)} {verdict}: {_counted(heads)}."
-    failing = [name for row in rows for name in row.failing(check) or ()]
-    if failing:
+    if failing := [name for row in rows for name in row.failing(check) or ()]:
         yield f"{show.check_title(check)}, assumptions of its proof that fail: {_counted(failing)}."
 
 
@@ -242,22 +237,20 @@ def _counted(texts: Any) -> str:
 
 
 def row_lines(results: Results, family: Family) -> show.Lines:
-    rows = results.records
+    rows, sense, unit = results.records, results.sense, family.unit
     head = family.headline if family.headline in results.checks else ""
-    sense, unit = results.sense, family.unit
     deciding = online_seconds(results, DECIDING)
     is_paid = any(row.revenue is not None for row in rows)
     lines = []
     for row in rows:
-        seconds, share = deciding.get((row.case, row.algorithm)), None
-        if row.state == "ok" and row.reached is not None:
-            share = share_of(row, sense)
+        seconds = deciding.get((row.case, row.algorithm))
+        has_share = row.state == "ok" and row.reached is not None
         line: dict[str, Any] = {
             "Case": row.case,
             "Group": row.group,
             "Algorithm": f"{row.label}{' *' * row.is_oracle}",
             sense.ratio: show.ratio_text(row, sense),
-            "share of OPT": "-" if share is None else ratios.share_text(*share),
+            "share of OPT": ratios.share_text(*share_of(row, sense)) if has_share else "-",
             f"{family.objective}, {unit}": show.format_number(row.welfare),
             "admitted": show.admitted_text(row.admitted),
             "State": row.state if not row.reason or row.state == "ok" else f"{row.state}: {row.reason}",

@@ -30,10 +30,11 @@ def entry_lines(entries: Sequence[Entry]) -> Lines:
     """A row per entry: what is known of OPT, since when and by which command, and how far the first solve came."""
     lines = []
     for entry in entries:
-        best, first = (None if record is None else interval_of(record) for record in (entry.best, entry.first))
+        best = None if entry.best is None else interval_of(entry.best)
         is_closed = best is not None and best[0] == best[1]
         difficulty = tried = "-"
-        if first is not None and entry.first is not None:
+        if entry.first is not None:
+            first = interval_of(entry.first)
             is_narrow = ratios.gap(*first) < NARROW
             difficulty = "easy" if first[0] == first[1] else "medium" if is_narrow else "hard"
             tried = f"{_gap_text(first)} in {entry.first.seconds:.0f} s"
@@ -44,10 +45,9 @@ def entry_lines(entries: Sequence[Entry]) -> Lines:
         line = {"Instance": entry.name, "Tier": entry.tier, "Size": ", ".join(sizes) or "not made yet"}
         line |= {"OPT": "-", "gap": "-"} if best is None else {"OPT": ratios.ends_text(*best), "gap": _gap_text(best)}
         line |= {"State": "closed" if is_closed else "open", "Difficulty": difficulty, "First solve": tried}
-        # A closed interval is never replaced: date and command are those of the proof.
         line["Since"] = "-" if entry.best is None else entry.best.date
-        line["First proved by"] = entry.best.command if entry.best is not None and is_closed else "-"
-        lines.append(line)
+        # A closed interval is never replaced: date and command are those of the proof.
+        lines.append(line | {"First proved by": entry.best.command if entry.best is not None and is_closed else "-"})
     return lines
 
 
@@ -81,14 +81,12 @@ def _describe(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator[s
         rows = [line for line, entry in zip(table, chosen.entries, strict=True) if entry.family == name]
         shown = [{key: cell for key, cell in line.items() if key not in beside} for line in rows]
         yield from _markdown([line | {"Instance": f"`{line['Instance']}`"} for line in shown])
-    known = {entry.name for entry in chosen.entries}
-    steps = []
-    for step in chosen.read_history():
+    known, steps = {entry.name for entry in chosen.entries}, []
+    for step in (step for step in chosen.read_history() if step["instance"] in known):
         ends = Fraction(step["lower"]), Fraction(step["upper"])
         line = {"Instance": f"`{step['instance']}`", "Date": step["date"], "OPT": ratios.ends_text(*ends)}
         line |= {"gap": _gap_text(ends), "Command": f"`{step['command']}`"}
-        line |= {"seconds in all": step["seconds"], "Machine": step["machine"]}
-        steps += [line] if step["instance"] in known else []
+        steps.append(line | {"seconds in all": step["seconds"], "Machine": step["machine"]})
     if steps:
         yield "#### History\n\nEvery interval that was recorded, in the order of the instances. A narrower interval"
         yield "replaces another one after its certificate was verified.\n"

@@ -15,27 +15,21 @@ from ratiobench.bench.report.pictures import Picture
 from ratiobench.bench.show import Lines, is_words
 
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?!inf|nan|[\d./eE+-]*$).")
-# A sentence, a table, words with their meanings, a picture, or markup as it stands
-Part = "str | Lines | Mapping[str, str] | Picture | Markup"
 
 
 @dataclass(frozen=True)
 class Section:
     title: str
-    parts: Sequence[Any]  # each a `Part`
+    parts: Sequence[Any]  # sentences, tables, words with their meanings, pictures, markup as it stands
     name: str = ""  # its place on the page, which the list of contents names; empty: it is not in that list
     folded: bool = False  # whether it opens on demand
 
 
 def render_page(title: str, sections: Sequence[Section], lead: Sequence[Any] = ()) -> str:
     """A page that needs nothing from a network; all text is escaped."""
-    environment = Environment(
-        loader=PackageLoader("ratiobench.bench", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    loader = PackageLoader("ratiobench.bench", "report")
+    how: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    environment = Environment(loader=loader, **how)
     environment.filters["part"] = part_html
     return environment.get_template("page.html").render(title=title, lead=lead, sections=sections) + "\n"
 
@@ -59,16 +53,14 @@ def table_html(lines: Lines, label: str = "", ids: Sequence[str] = ()) -> Markup
     names = list(lines[0])
     classes = {name: "" if is_words(name) else ' class="n"' for name in names}
     head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in names)
-    rows = []
+    rows = ""
     for place, line in enumerate(lines):
         cells = "".join(f"<td{classes[name]}>{breakable(line[name])}</td>" for name in names)
-        rows.append(f'<tr id="{ids[place]}">{cells}</tr>' if ids else f"<tr>{cells}</tr>")
+        rows += f'<tr id="{ids[place]}">{cells}</tr>\n' if ids else f"<tr>{cells}</tr>\n"
     caption = escape(label or f"Table of {', '.join(names[:4])}")
     return Markup(
         f'<div class="scroll{" tall" if len(lines) > 25 else ""}" tabindex="0" role="region" aria-label="{caption}">'
-        f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>\n"
-        + "\n".join(rows)
-        + "\n</tbody></table></div>"
+        f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>"
     )
 
 

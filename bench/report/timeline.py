@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
@@ -26,7 +26,6 @@ from ratiobench.online.outcome import OnlineRun
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-T = TypeVar("T")
 MOST = 240  # Times up to which each has a place of its own; of more, neighbours share one
 ASKED = 3.0  # Demand is drawn up to this multiple of the capacity
 LISTED = 2000  # Refusals up to which they are listed one by one
@@ -87,7 +86,7 @@ def _run_parts(family: Family, instance: Any, run: OnlineRun) -> Iterator[Any]:
         ]
 
 
-def by_place(timeline: Timeline, values: Sequence[Any], take: Callable[[Sequence[Any]], T]) -> list[T]:
+def by_place(timeline: Timeline, values: Sequence[Any], take: Callable[[Sequence[Any]], Any]) -> list[Any]:
     """A value per place of a picture: each time has one; of more than `MOST`, neighbours share one."""
     step = -(-len(timeline.times) // MOST)
     return [take(values[start : start + step]) for start in range(0, len(timeline.times), step)]
@@ -103,8 +102,7 @@ def name_times(timeline: Timeline) -> list[str]:
 def shorten_series(timeline: Timeline, series: TimeSeries) -> TimeSeries:
     """A quantity by place: means of the means, the least and the largest of the others."""
     mean = by_place(timeline, series.mean, lambda part: sum(part, Fraction(0)) / len(part))
-    low = None if series.low is None else by_place(timeline, series.low, min)
-    high = None if series.high is None else by_place(timeline, series.high, max)
+    low, high = (ends and by_place(timeline, ends, pick) for ends, pick in ((series.low, min), (series.high, max)))
     return TimeSeries(series.name, mean, low, high)
 
 
@@ -126,7 +124,6 @@ def draw_timeline(timeline: Timeline) -> list[Picture]:
 
 def draw_series(axes: Axes, timeline: Timeline, series: Sequence[TimeSeries], title: str) -> None:
     """A line of steps per quantity, a band from the least to the largest; without a title shares of capacity."""
-    short = [shorten_series(timeline, quantity) for quantity in series]
     places = range(len(name_times(timeline)) + 1)
     scale = 1 if title else 100
     if not title and timeline.asked:
@@ -135,14 +132,13 @@ def draw_series(axes: Axes, timeline: Timeline, series: Sequence[TimeSeries], ti
         axes.stairs(demand, places, fill=True, color="#dddddd", label="asked for")
         axes.axhline(100, color=COLORS[1], linestyle="--", linewidth=0.8)
     ends = []
-    for number, quantity in enumerate(short):
-        style = {key: value for key, value in style_of(number).items() if key != "marker"}
-        values = [scale * float(value) for value in quantity.mean]
+    for number, quantity in enumerate(series):
+        short, style = shorten_series(timeline, quantity), style_of(number)
+        mean, low, high = (scale * np.array(values, float) for values in (short.mean, short.low, short.high))
         if quantity.low is not None and quantity.high is not None:
-            low, high = ([scale * float(value) for value in side] for side in (quantity.low, quantity.high))
             axes.stairs(high, places, baseline=low, fill=True, color=style["color"], alpha=0.15)
-        axes.stairs(values, places, baseline=None, linewidth=1.2, **style)
-        ends.append((values[-1], quantity.name, style["color"]))
+        axes.stairs(mean, places, baseline=None, linewidth=1.2, color=style["color"], linestyle=style["linestyle"])
+        ends.append((float(mean[-1]), quantity.name, style["color"]))
     axes.set_ylim(bottom=min([0.0, *(end for end, _, _ in ends)]))
     axes.set_ylabel(title.rpartition(", ")[2] if title else "capacity used, percent\n(grey: asked for)")
     if title:
@@ -177,13 +173,6 @@ def _time_title(timeline: Timeline) -> str:
     return f"{timeline.unit}, and when it begins ({timeline.clock_title})" if timeline.clock else timeline.unit
 
 
-def require_drawable(gantt: Gantt) -> None:
-    blocks = sum(len(task.blocks) for task in gantt.tasks)
-    for count, most, what in ((len(gantt.rows), MOST_ROWS, "nodes"), (blocks, MOST_BLOCKS, "pieces of tasks")):
-        if count > most:
-            raise InputError("", "", f"no Gantt chart of {count:,} {what}: it has at most {most:,}")
-
-
 def _gantt_parts(family: Family, instance: Any, solution: Any) -> Iterator[Any]:
     if family.gantt is None:
         return
@@ -196,7 +185,10 @@ def _gantt_parts(family: Family, instance: Any, solution: Any) -> Iterator[Any]:
 
 
 def draw_gantt(gantt: Gantt) -> Picture:
-    require_drawable(gantt)
+    blocks = sum(len(task.blocks) for task in gantt.tasks)
+    for count, most, what in ((len(gantt.rows), MOST_ROWS, "nodes"), (blocks, MOST_BLOCKS, "pieces of tasks")):
+        if count > most:
+            raise InputError("", "", f"no Gantt chart of {count:,} {what}: it has at most {most:,}")
     present = {task.kind for task in gantt.tasks}
     note = "A block is a task on a node; its height is the share of the node's compute that the task takes. "
     note += " ".join(f"{kind.capitalize()}: {text}." for kind, text in gantt.kinds.items() if kind in present)
@@ -207,17 +199,15 @@ def draw_gantt(gantt: Gantt) -> Picture:
 def draw_schedule(axes: Axes, gantt: Gantt) -> None:
     from matplotlib.collections import PolyCollection
 
-    counts = Counter(task.kind for task in gantt.tasks)
     for number, kind in enumerate(gantt.kinds):
-        if not counts[kind]:
+        if not (tasks := [task for task in gantt.tasks if task.kind == kind]):
             continue
         corners = [
             [(start, row + low), (end, row + low), (end, row + high), (start, row + high)]
-            for task in gantt.tasks
-            if task.kind == kind
+            for task in tasks
             for row, start, end, low, high in task.blocks
         ]
-        color, label = TASKS[number % len(TASKS)], f"{kind} ({counts[kind]:,})"
+        color, label = TASKS[number % len(TASKS)], f"{kind} ({len(tasks):,})"
         axes.add_collection(PolyCollection(corners, facecolor=color, edgecolor="white", linewidth=0.3, label=label))
     rows = max(1, len(gantt.rows))
     axes.set(xlim=(0, len(gantt.times)), ylim=(rows, 0))
@@ -233,7 +223,7 @@ def draw_schedule(axes: Axes, gantt: Gantt) -> None:
     step = max(1, -(-len(gantt.times) // 12))
     axes.set_xticks(range(0, len(gantt.times), step), texts[: len(gantt.times) : step])
     axes.set_xlabel(gantt.clock_title if gantt.clock else gantt.unit)
-    if counts:
+    if gantt.tasks:
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=8)
 
 

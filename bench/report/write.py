@@ -47,12 +47,12 @@ def label_rows(results: Results, labels: dict[str, str]) -> Results:
         require_known(name, dict.fromkeys(row.algorithm for row in results.records), "--label")
         if list(shown.values()).count(label) > 1:
             raise InputError("--label", "", f"{shorten(label)} is the name of two algorithms")
-    rows = []
-    for row in results.records:
-        if name := labels.get(row.algorithm, ""):
-            remarks = replace(row.remarks, name=name, options=())
-            row = replace(row, called=name, remarks=remarks, label=remarks.label)
-        rows.append(row)
+
+    def label_row(row: Row, name: str) -> Row:
+        remarks = replace(row.remarks, name=name, options=())
+        return replace(row, called=name, remarks=remarks, label=remarks.label)
+
+    rows = [label_row(row, labels[row.algorithm]) if row.algorithm in labels else row for row in results.records]
     return replace(results, records=rows)
 
 
@@ -176,14 +176,13 @@ def results_document(folder: Path) -> dict[str, Any]:
 
 def _row_document(row: Row, checks: Sequence[str]) -> dict[str, Any]:
     same = ("case", "group", "instance", "algorithm", "label", "state", "reason", "repetitions")
-    ends = {"lower": row.ratio_lower, "upper": row.ratio_upper}
-    ratio = {name: None if end is None else str(end) for name, end in ends.items()}
+    lower, upper = (None if end is None else str(end) for end in (row.ratio_lower, row.ratio_upper))
     return {name: getattr(row, name) for name in same} | {
         "isolation": row.remarks.isolated or None,
         "opt": {"lower": _number(row.opt_lower), "upper": _number(row.opt_upper), "proof": row.opt_proof},
         "value": _number(row.welfare),
         **{name: _number(getattr(row, name)) for name in ("revenue", "profit", "admitted")},
-        "ratio": None if row.ratio_kind is None else {"kind": row.ratio_kind, **ratio},
+        "ratio": row.ratio_kind and {"kind": row.ratio_kind, "lower": lower, "upper": upper},
         "share": _number(row.reached),
         "oracle": row.is_oracle,
         "claims": {name: row.verdict(name) for name in checks if name in row.checks},

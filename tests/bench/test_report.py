@@ -384,15 +384,15 @@ def test_claims_that_fall_come_first_and_idle_ones_are_named() -> None:
     assert "To no run here apply: Idle." in render_page("x", [section])
 
 
-def test_the_witness_of_a_claim_has_the_command_that_shows_it(found: Results) -> None:
+def test_the_witness_of_a_claim_has_the_command_that_shows_it() -> None:
     """Step by step where the family explains runs of that size."""
     family = families()["lora"]
     statement = next(each for each in family.statements() if each.name == "theorem5")
     check = Check("theorem5", Verdict.VIOLATED, "26", "49/2", "", {})
     witness = made_row("pdftsp", "thm5", instance="abc", checks={"theorem5": check})
     for tasks, command in ((3, "explain"), (31, "audit")):
-        case = replace(found.cases[0], describe={"tasks": tasks, "slots": 5, "nodes": 1})
-        claim = ClaimSummary(statement, Counter({Verdict.VIOLATED: 1}), witness, case, sizes=("tasks",))
+        described = {"tasks": tasks, "slots": 5, "nodes": 1}
+        claim = ClaimSummary(statement, Counter({Verdict.VIOLATED: 1}), witness, described, sizes=("tasks",))
         [section] = claims_section([claim], family)
         page = render_page("x", [section])
         assert f"{command} instances/abc.json.gz --algorithm pdftsp --claim theorem5" in page

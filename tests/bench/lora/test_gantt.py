@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.capabilities import Gantt
 from ratiobench.bench.lora.gantt import ONE_RUN, PAUSES, gantt
-from ratiobench.bench.report.timeline import MOST_BLOCKS, MOST_ROWS, draw_gantt, require_drawable
+from ratiobench.bench.report.timeline import MOST_BLOCKS, MOST_ROWS, draw_gantt
 from ratiobench.instances.eapm.generate import names
 from ratiobench.instances.eapm.generate import path as eapm_file
 from ratiobench.instances.io.errors import InputError
@@ -177,7 +177,7 @@ def test_charts_that_a_browser_cannot_show_are_refused(tmp_path: Path, capsys: p
     chart = gantt(node_of_three({"work": 1}), (Decision(None, ((0, 1),)),))
     many = Gantt(chart.unit, chart.times, chart.rows, chart.groups, [chart.tasks[0]] * (MOST_BLOCKS + 1), chart.kinds)
     with pytest.raises(InputError, match="no Gantt chart of 20,001 pieces of tasks"):
-        require_drawable(many)
+        draw_gantt(many)
     write_text(tmp_path / "day.json", line_of(document(instance)))
     arguments = ["simulate", str(tmp_path / "day.json"), "--algorithm", "greedy", "--no-opt", "--timeline"]
     assert main([*arguments, str(tmp_path / "it.html")]) == 0
