@@ -47,7 +47,6 @@ class Comparison:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """What each algorithm is called, in the order of the suite."""
         return {row.algorithm: row.name for row in self.rows.values()}
 
     @cached_property
@@ -65,8 +64,7 @@ class Comparison:
 
     def rows_of(self, algorithm: str) -> list[Row]:
         """The rows of an algorithm that have run: on these its profile counts."""
-        rows = [row for (_, name), row in self.rows.items() if name == algorithm]
-        return [row for row in rows if row.state != "missing"]
+        return [row for (_, name), row in self.rows.items() if name == algorithm and row.state != "missing"]
 
     def factors(self, algorithm: str) -> list[Fraction]:
         """How many times the algorithm's valid runs are behind the best of their cases, exactly, in ascending order."""
@@ -244,8 +242,8 @@ def take_significance(comparison: Comparison) -> Significance | None:
         better, worse = sum(row[i] < row[j] for row in ranks), sum(row[i] > row[j] for row in ranks)
         pair: dict[str, Any] = {"A": called[i], "B": called[j], "cases, A better": better, "cases, B better": worse}
         pair |= {"cases, equal": len(ranks) - better - worse, "mean rank of A": means[i], "mean rank of B": means[j]}
-        values = [(row[i], row[j]) for row in shares]
-        pairs.append(pair | {"p": signed_rank_test([a - b for a, b in values if a is not None and b is not None])})
+        both = [(row[i], row[j]) for row in shares]
+        pairs.append(pair | {"p": signed_rank_test([a - b for a, b in both if a is not None and b is not None])})
     for pair, p in zip(pairs, adjust_holm([pair["p"] for pair in pairs]), strict=True):
         pair |= {"p (Holm)": p, "differ": "yes" if p <= ALPHA else "no"}
     return Significance(called, left_out, len(ranks), comparison.counterexamples, pairs)

@@ -132,16 +132,14 @@ def draw_means(means: pd.DataFrame, plot: Plot, family: Family, sense: Sense) ->
 
 def _common_limits(drawn: pd.DataFrame, kind: str, scale: Fraction) -> tuple[float, float] | None:
     """The same axis for all groups, so that they can be compared; None if some are very much smaller."""
-    tops = drawn["mean_upper"].astype(float).groupby(drawn["group"]).max()
-    start = 1.0 if kind == "ratio" else 0.0
+    lower, upper = (drawn[end].astype(float) for end in ("mean_lower", "mean_upper"))
+    tops, start = upper.groupby(drawn["group"]).max(), 1.0 if kind == "ratio" else 0.0
     if kind != "reached" and max(tops) - start > APART * (min(tops) - start):
         return None
-    spans = [end for row in rows_of(drawn) for end in pictures.interval_of(row) or ()]
-    beyond = [*spans, *(float(part) for parts in drawn["parts"] for part in parts)]
-    top, bottom = max(map(float, drawn["mean_upper"])), min(*map(float, drawn["mean_lower"]), start)
-    size = top - bottom
-    high = min(max([top, *beyond]), top + size / 2)
-    low = max(min([bottom, *beyond]), bottom - size / 2)
+    ends = [end for row in rows_of(drawn) for end in (*(pictures.interval_of(row) or ()), *map(float, row.parts))]
+    top, bottom = max(upper), min(*lower, start)
+    high = min(max([top, *ends]), top + (top - bottom) / 2)
+    low = max(min([bottom, *ends]), bottom - (top - bottom) / 2)
     margin = 0.03 * (high - low or 1)
     return float(scale) * (low - margin * (low < 0 or kind == "ratio")), float(scale) * (high + margin)
 
@@ -221,11 +219,8 @@ def _make_sweep(results: Results, plot: Plot, family: Family) -> SuiteFigure:
     if not len(table):
         return SuiteFigure(plot, {"means": table})
     check = family.headline if family.headline in results.checks else ""
-    lines = [
-        row._asdict() | _over_runs(values.groups[row.group, row.algorithm], check) | {"parts": []}
-        for row in rows_of(table)
-    ]
-    table = pd.DataFrame(lines, dtype=object)
+    runs = [_over_runs(values.groups[row.group, row.algorithm], check) for row in rows_of(table)]
+    table = pd.DataFrame([row._asdict() | over for row, over in zip(rows_of(table), runs, strict=True)], dtype=object)
     drawn = table.dropna(subset="mean_lower")
     log = len(drawn) > 0 and max(map(float, drawn["mean_upper"])) > 4 and min(drawn["mean_lower"]) > 0
     title = f"mean of {ratio.replace('/', ' / ')}"
@@ -261,6 +256,7 @@ def _over_runs(rows: Sequence[Row], check: str) -> dict[str, Any]:
         "worst_upper": max(upper, default=None),
         "low": float(min(lower)) if lower else None,
         "high": float(max(upper)) if upper else None,
+        "parts": [],
     }
 
 

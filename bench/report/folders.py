@@ -43,10 +43,11 @@ def compare(a: Path, b: Path) -> Comparison:
     left, right = read_folder(a), read_folder(b)
     rows_a, rows_b = _rows(left), _rows(right)
     checks = [name for name in left.checks if name in right.checks]
-    rows: list[dict[str, Any]] = []
+    rows = []
     for address in dict.fromkeys((*rows_a, *rows_b)):
         a_cells, b_cells = rows_a.get(address, {}), rows_b.get(address, {})
-        row = {"case": address[0], "algorithm": address[1], "differs": list(_differences(a_cells, b_cells, checks))}
+        row: dict[str, Any] = {"case": address[0], "algorithm": address[1]}
+        row["differs"] = list(_differences(a_cells, b_cells, checks))
         for side, cells in (("a", a_cells), ("b", b_cells)):
             row[side] = {name: cells[name] for name in (*SHOWN, "ratio") if cells}
         rows.append(row)
@@ -162,8 +163,7 @@ def _alone(comparison: Comparison, side: str, names: bool) -> Iterator[str]:
     other = {row["case"] for row in comparison.rows if row["b" if side == "A" else "a"]}
     for what, is_whole in (("case", True), ("algorithm", False)):
         chosen = [row for row in rows if (row["case"] not in other) is is_whole]
-        called = list(dict.fromkeys(row[what] for row in chosen))
-        if called:
+        if called := list(dict.fromkeys(row[what] for row in chosen)):
             shared = "" if is_whole else " in cases of both"
             listed = f": {', '.join(make_printable(name, CELL) for name in called)}" if names else ""
             yield f"only in {side}: {count_text(len(called), what)}{shared} ({count_text(len(chosen), 'row')}){listed}"

@@ -38,10 +38,6 @@ _PROOFS = {
     "checker in this run",
     Proof.THEOREM: "a rule that is proved to be best",
 }
-_PAIRED = (
-    "All algorithms are run on the same cases, and only differences within a case count. The cases are chosen, not "
-    "drawn at random: a p-value says nothing of cases unlike these."
-)
 
 
 def draw_share_picture(results: Results, group: str = "") -> Picture | None:
@@ -153,12 +149,12 @@ def _comparison_sections(results: Results, pictures: Mapping[str, Picture]) -> I
         _fold("The profile as a table", list_profiles(comparison)),
     ]
     if wins := count_wins(comparison):
-        parts += [
-            "Your algorithm against every other one: cases in which its exact value is better, worse or equal.",
-            wins,
-        ]
+        text = "Your algorithm against every other one: cases in which its exact value is better, worse or equal."
+        parts += [text, wins]
     if (tests := take_significance(comparison)) is not None:
-        parts += [Markup('<h3 id="significance">Significance</h3>'), tests.conclusion(), _method(_PAIRED)]
+        paired = "All algorithms are run on the same cases, and only differences within a case count. The cases are "
+        paired += "chosen, not drawn at random: a p-value says nothing of cases unlike these."
+        parts += [Markup('<h3 id="significance">Significance</h3>'), tests.conclusion(), _method(paired)]
         if tests.left_out:
             parts.append(f"Not compared, since they were to run on fewer cases: {', '.join(tests.left_out)}.")
         if tests.pairs:
@@ -192,12 +188,8 @@ def _about_sections(results: Results, family: Family, cited: str) -> Iterator[Se
     yield Section("Terms", list(_terms(results, family)), "terms", folded=True)
     yield Section("Reproduce", list(_provenance(results, family, cited)), "reproduce", folded=True)
     if sources := family.sources:
-        items = [
-            Markup("<b>{}</b>: {}: <i>{}</i>. {}. {} <small>From it: {}.</small>").format(
-                source.name, source.by, source.title, source.where, source.doi or source.link or "", source.gives
-            )
-            for source in sources
-        ]
+        text = Markup("<b>{0.name}</b>: {0.by}: <i>{0.title}</i>. {0.where}. {1} <small>From it: {0.gives}.</small>")
+        items = [text.format(source, source.doi or source.link or "") for source in sources]
         yield Section("Sources", [list_html(items)], "sources", folded=True)
 
 

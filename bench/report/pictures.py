@@ -38,13 +38,12 @@ GROUPS = 6  # Groups up to which each has a colour in the picture of shares
 LOSS = -12  # Percent of OPT at which the picture of shares ends where somebody loses
 DOTS = 60  # Cases of a row that are drawn; of more, that many quantiles
 FORMATS = (".svg", ".pdf", ".png")
-Draw = Callable[["Axes"], None]
 
 
 @dataclass(frozen=True)
 class Picture:
     title: str  # what it shows
-    draw: Draw = field(repr=False)
+    draw: Callable[[Axes], None] = field(repr=False)
     height: float = 3.2  # inches
     name: str = ""  # of its file; empty: it has none
     note: str = ""  # what stands below it on a page
@@ -178,7 +177,6 @@ def list_share_rows(shares: pd.DataFrame) -> list[str]:
 def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
     """A row per algorithm; the interval of the mean thick, from the least to the largest case thin."""
     order = list_share_rows(shares)
-    place = {name: number for number, name in enumerate(order)}
     groups = list(dict.fromkeys(shares["group"]))
     firsts = rows_of(shares.drop_duplicates("algorithm").set_index("algorithm").loc[order])
     name_rows(axes, [f"{row.name}{' *' * row.oracle}" for row in firsts], list(map(is_user_algorithm, order)))
@@ -186,7 +184,7 @@ def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
     axes.set(xlim=(LOSS if is_loss else 0, 101), xlabel="share of OPT, percent (100 is optimal)")
     axes.axvline(100, color=INK, linewidth=1)
     if len(groups) > GROUPS:
-        for name, line in place.items():
+        for line, name in enumerate(order):
             values = sorted(shares[shares["algorithm"] == name]["reached"].dropna())
             for value in pick_quantiles(values):
                 _mark_share(axes, value, line, markersize=4, color=COLORS[0], marker="o", markerfacecolor="none")
@@ -199,7 +197,7 @@ def draw_shares(axes: Axes, shares: pd.DataFrame) -> None:
     for number, group in enumerate(groups):
         style: dict[str, Any] = {"color": COLORS[number]}
         for row in rows_of(shares[shares["group"] == group]):
-            at = place[row.algorithm] + (number - (len(groups) - 1) / 2) * apart
+            at = order.index(row.algorithm) + (number - (len(groups) - 1) / 2) * apart
             if row.reached is None:
                 axes.text(1, at, "no share", va="center", fontsize=7, style="italic", color=style["color"])
                 continue
