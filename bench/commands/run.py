@@ -152,7 +152,7 @@ def _report(
             _import_report()
             from ratiobench.bench.report.write import write_report
 
-        failed.append(write_report(folder, spent, figures, show, labels))
+        failed.append(write_report(folder, spent, figures, show, labels or {}))
 
     def document() -> dict[str, Any]:
         write(lambda text: None)

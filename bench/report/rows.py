@@ -93,15 +93,14 @@ def list_doubts(results: Results) -> list[str]:
     """At most `DOUBTS` sentences on what must not be overlooked, the gravest first."""
     rows = results.records
     doubts = [] if rows else ["Nothing has run yet."]
-    unbounded = {
-        Sense.MOST: "without gain although OPT is above 0 (an unbounded ratio)",
-        Sense.LEAST: "with costs although OPT is 0 (an unbounded ratio)",
-    }
+    unbounded = "with costs although OPT is 0"
+    if results.sense is Sense.MOST:
+        unbounded = "without gain although OPT is above 0"
     for words, column, value in (
         ("invalid (a rule was broken)", "state", "invalid"),
         ("without an answer (failed)", "state", "failed"),
         ("not run yet", "state", "missing"),
-        (unbounded[results.sense], "ratio_kind", ratios.Kind.UNBOUNDED),
+        (f"{unbounded} (an unbounded ratio)", "ratio_kind", ratios.Kind.UNBOUNDED),
         ("without a ratio, since OPT may be negative or 0", "ratio_kind", ratios.Kind.UNDEFINED),
     ):
         if names := [row.name for row in rows if getattr(row, column) == value]:
@@ -214,11 +213,10 @@ def _mean_parts(results: Results, listed: Sequence[Row], head: str) -> Iterator[
             verdicts = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
             line[show.check_title(head)] = verdicts or "-"
         lines.append(line)
-    words = {
-        Sense.MOST: "How much of the upper bound on OPT each algorithm reaches",
-        Sense.LEAST: "How near each algorithm comes to the lower bound",
-    }
-    yield f"{words[results.sense]}, mean over the cases of a group:"
+    words = "How near each algorithm comes to the lower bound"
+    if results.sense is Sense.MOST:
+        words = "How much of the upper bound on OPT each algorithm reaches"
+    yield f"{words}, mean over the cases of a group:"
     yield show.align_columns(lines, indent="  ")
 
 

@@ -34,11 +34,7 @@ TASKS = (COLORS[0], COLORS[1], COLORS[2], FAINT, "#cccccc")  # Colours of kinds 
 
 
 def render_timelines(
-    family: Family,
-    instance: Any,
-    name: str,
-    runs: Sequence[OnlineRun],
-    best: tuple[Exact, Exact | None, Any] | None = None,
+    family: Family, instance: Any, name: str, runs: Sequence[OnlineRun], best: tuple[Exact, Exact | None, Any] | None
 ) -> str:
     """The page of time lines of runs and OPT's schedule; `best`: the interval on OPT and the best solution known."""
     sections = [Section(run.label, list(_run_parts(family, instance, run))) for run in runs]

@@ -61,11 +61,7 @@ def list_figures(results: Results, family: Family) -> list[SuiteFigure]:
 
 
 def write_report(
-    folder: Path,
-    spent: Mapping[str, float],
-    pictures: Path | None = None,
-    show: Callable[[str], None] = print,
-    labels: dict[str, str] | None = None,
+    folder: Path, spent: Mapping[str, float], pictures: Path | None, show: Callable[[str], None], labels: dict[str, str]
 ) -> int:
     """Print the tables and the answer, write files beside them; `spent`: seconds of the run just ended, by name."""
     from ratiobench.bench.report.page import list_pictures, render_run
