@@ -11,13 +11,12 @@ import math
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from ratiobench.formulations import checksums
-from ratiobench.instances.cluster.model import Instance, Schedule
-from ratiobench.instances.io.documents import Digest, Documents, convert
+from ratiobench.instances.cluster.model import Schedule
+from ratiobench.instances.io.documents import Digest, Documents, convert, to_document
 from ratiobench.instances.io.files import sha256_of
 
 FORMAT: Literal["ratiobench/cluster-certificate/1"] = "ratiobench/cluster-certificate/1"
@@ -86,23 +85,25 @@ class Certificate(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
         return Schedule(*(np.array(column, dtype=np.int64) for column in (self.starts, self.pools, self.nodes)))
 
 
-def document(certificate: Certificate) -> dict[str, Any]:
-    """Convert the certificate to the JSON document that `parse` reads."""
-    built: dict[str, Any] = msgspec.to_builtins(certificate)
-    return built
-
-
 def seal(certificate: Certificate) -> str:
     """SHA-256 of the document without `sha256`: no change of a file passes unseen."""
-    content = document(certificate)
+    content = to_document(certificate)
     del content["sha256"]
     return sha256_of(content)
 
 
-def make_certificate(**content: Any) -> Certificate:
-    """Build a sealed certificate."""
-    blank = Certificate(format=FORMAT, sha256="0" * 64, **content)
-    return msgspec.structs.replace(blank, sha256=seal(blank))
+def make_claim(**content: Any) -> Certificate:
+    """Build a certificate without a schedule and without a seal."""
+    blank: dict[str, Any] = {"scaled_lower": 0, "scaled_upper": 0, "starts": [], "pools": [], "nodes": []}
+    return Certificate(format=FORMAT, sha256="0" * 64, **blank | content)
+
+
+def complete(claim: Certificate, schedule: Schedule, cost: Fraction) -> Certificate:
+    """Build the sealed certificate of a claim and a schedule of this cost."""
+    columns = {"starts": schedule.start, "pools": schedule.pool, "nodes": schedule.node}
+    lists = {name: column.tolist() for name, column in columns.items()}
+    certificate = replace(claim, scaled_upper=math.ceil(cost * claim.scale), **lists)
+    return replace(certificate, sha256=seal(certificate))
 
 
 def parse(data: Any, source: str = "<document>") -> Certificate:
@@ -110,26 +111,10 @@ def parse(data: Any, source: str = "<document>") -> Certificate:
     return convert(data, Certificate, source)
 
 
-def join(solved: Certificate, bounded: Certificate) -> Certificate:
-    """Join the schedule of one valid certificate and the prices of another one of the same instance and cost."""
-    upper = math.ceil(solved.upper * bounded.scale)
-    schedule = {name: getattr(solved, name) for name in ("starts", "pools", "nodes")}
-    joined = msgspec.structs.replace(bounded, scaled_upper=upper, **schedule)
-    return msgspec.structs.replace(joined, sha256=seal(joined))
-
-
 def join_documents(solved: Any, bounded: Any) -> dict[str, Any]:
-    """Join decoded certificates."""
-    return document(join(parse(solved), parse(bounded)))
+    """Join the schedule of one valid certificate and the prices of another one of the same instance and cost."""
+    certificate = parse(solved)
+    return to_document(complete(parse(bounded), certificate.decisions, certificate.upper))
 
 
-def require_instance(certificate: Certificate, instance: Instance) -> None:
-    """CertificateError unless there is an entry for every job."""
-    n = len(instance.jobs)
-    for name in ("classes", "starts", "pools"):
-        length = len(getattr(certificate, name))
-        checksums.require(length == n, f"{name}: {length} entries for {n} jobs")
-
-
-FILES = Documents(parse, document)
-read, write = FILES.read, FILES.write
+write = Documents(parse, to_document).write

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -42,8 +43,8 @@ from ratiobench.formulations.cluster.certificate import (
     Branch,
     Certificate,
     PriceRow,
-    make_certificate,
-    seal,
+    complete,
+    make_claim,
 )
 from ratiobench.formulations.cluster.check import check, sum_costs
 from ratiobench.formulations.cluster.enumerate import WAYS_LIMIT, enumerate_optimum
@@ -175,7 +176,8 @@ class _Run(SolveInterval[Fraction]):
     def begin(self, start: Schedule | None) -> None:
         """Offer the schedule to begin with and those of simple orders; without prices nobody waits: the first bound."""
         p = self.problem
-        self.certify([p.instance.begin, p.instance.begin + 1], [], np.arange(len(p)), Proof.TRIVIAL)
+        borders = [p.instance.begin, p.instance.begin + 1]
+        self.certify(Proof.TRIVIAL, borders=borders, classes=list(range(len(p))), rows=[])
         if start is not None and self.offer(start, "start"):
             self.search.begin_from(start)
         self.search.decode(p.release)
@@ -196,17 +198,15 @@ class _Run(SolveInterval[Fraction]):
     def cp_sat(self, solver: str, effort: int) -> None:
         """CP-SAT on the starts that the prices leave: those at which a schedule may cost less than the best."""
         assert self.solution is not None
-        p, end = self.problem, self.problem.end
-        spans = [[(release, end)] for release in p.release.tolist()]
-        if self.ascent is not None and np.isfinite(self.ascent.bound):
-            spare = (float(-self.lower) - self.ascent.bound) * (1 + 1e-9) + 1e-6
-            spans = [self.ascent.starts_within(j, spare) for j in range(len(p))]
+        assert self.ascent is not None
+        p, spare = self.problem, (float(-self.lower) - self.ascent.bound) * (1 + 1e-9) + 1e-6
+        spans = [self.ascent.starts_within(j, spare) for j in range(len(p))]
         model = self.build(solver, f"{models.__name__}:intervals", p, self.solution.start.tolist(), spans)
         if model is None:
             return
         result = self.call_solver(solver, model.text, CP_SAT, CP_SAT_WORK * effort, gap=self.gap, sign=-1)
         if result.values is not None:
-            self.search.adopt(models.read_plan(self.problem, self.search, model, result.values))
+            self.search.adopt(models.read_plan(p, self.search, model, result.values))
             self.take(solver)
         if result.bound is not None:
             spare = 0 if abs(result.bound) <= 2**53 else math.ceil(abs(result.bound) * 2**-50)
@@ -215,12 +215,11 @@ class _Run(SolveInterval[Fraction]):
 
     def look_at_states(self, effort: int) -> None:
         """Dynamic programming over sets of started jobs, with more states each time."""
-        if self.ascent is None or self.done():
-            return
         elapsed, base = self.elapsed(0.75), float(self.problem.base.sum())
         for width in STATES[: 1 + effort]:
             if self.done():
                 return
+            assert self.ascent is not None
             if width > STATES[0]:
                 self.ascent.climb(ROUNDS, POLISH, LAST_STEP, elapsed)
                 self.count("rounds", ROUNDS)
@@ -303,12 +302,6 @@ class _Run(SolveInterval[Fraction]):
         self.search.improve_halves(size, lambda: elapsed() >= 1 or time.perf_counter() >= until)
         self.take("windows")
 
-    def windows(self, stage: int) -> tuple[int, int, int]:
-        """How many windows of a stage there are, their jobs, and how often each is decoded."""
-        n, rounds = len(self.problem), max(LEAST_ROUNDS, DECODED // (3 * len(self.problem)))
-        size = min(n, WINDOWS[self.cost])
-        return (6 * n // size + 2) * max(1, stage // LONGEST), size, min(MOST_ROUNDS, rounds) * min(stage, LONGEST)
-
     def elapsed(self, share: float) -> Callable[[], float]:
         """What part of this share of the time that is left now has gone, so that every step has some."""
         left, began = self.left(), time.perf_counter()
@@ -336,17 +329,18 @@ class _Run(SolveInterval[Fraction]):
 
     def improve(self, stage: int, elapsed: Callable[[], float]) -> None:
         """Other orders of all jobs while that pays, then windows of jobs around those that wait."""
-        n = len(self.problem)
-        orders = stage * min(ORDERS_OF_JOB * n, DECODED // (ORDER_WORK * n))
-        costs = [self.search.cost]
+        n, search = len(self.problem), self.search
+        before = search.cost
         if self.orders_pay:
-            self.search.perturb(orders, lambda: elapsed() >= 0.5)
+            orders = stage * min(ORDERS_OF_JOB * n, DECODED // (ORDER_WORK * n))
+            search.perturb(orders, lambda: elapsed() >= 0.5)
             self.count("orders", orders)
-        costs.append(self.search.cost)
-        windows = self.windows(stage)
-        self.search.improve(*windows, lambda: elapsed() >= 1)
-        self.count("windows", windows[0])
-        self.orders_pay = 10 * (costs[0] - costs[1]) >= costs[1] - self.search.cost
+        between, size = search.cost, min(n, WINDOWS[self.cost])
+        windows = (6 * n // size + 2) * max(1, stage // LONGEST)
+        rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, DECODED // (3 * n))) * min(stage, LONGEST)
+        search.improve(windows, size, rounds, lambda: elapsed() >= 1)
+        self.count("windows", windows)
+        self.orders_pay = 10 * (before - between) >= between - search.cost
         self.take("windows")
 
     def raise_bound(self, stage: int, plan: Plan) -> bool:
@@ -454,46 +448,23 @@ class _Run(SolveInterval[Fraction]):
                 PriceRow(int(classes[j]), q, first, integers[low:high].tolist(), leaf)
                 for j, q, first, low, high in zip(*(column.tolist() for column in columns), strict=True)
             ]
-        self.certify(grid.borders.tolist(), rows, classes, Proof.LAGRANGIAN, branches)
+        tables = {"borders": grid.borders.tolist(), "classes": classes.tolist(), "rows": rows}
+        self.certify(Proof.LAGRANGIAN, **tables, branches=list(branches))
 
-    def certify(
-        self, borders: list[int], rows: list[PriceRow], classes: IntArray, proof: Proof, branches: Sequence[Branch] = ()
-    ) -> None:
-        """Let the checker's own arithmetic say what prices prove."""
-        claim = make_certificate(
-            instance=content_hash(self.instance),
-            cost=self.cost,
-            scale=self.scale,
-            borders=borders,
-            classes=classes.tolist(),
-            rows=rows,
-            scaled_lower=0,
-            scaled_upper=0,
-            starts=[],
-            pools=[],
-            nodes=[],
-            branches=list(branches),
-        )
-        lower = Fraction(proved_bound(self.instance, claim), self.scale)
-        if self.claim is None or lower > self.claim.lower:
-            self.claim = replace(claim, scaled_lower=int(lower * self.scale))
-        self.bound(-lower, proof)
+    def certify(self, proof: Proof, **prices: Any) -> None:
+        """Let the checker's own arithmetic say what prices prove; `prices`: fields of the certificate."""
+        claim = make_claim(instance=content_hash(self.instance), cost=self.cost, scale=self.scale, **prices)
+        claim = replace(claim, scaled_lower=proved_bound(self.instance, claim))
+        if self.claim is None or claim.lower > self.claim.lower:
+            self.claim = claim
+        self.bound(-claim.lower, proof)
 
     def certificate(self) -> Certificate | None:
         """What proves the best schedule and the best priced bound."""
         if self.claim is None or self.solution is None or self.claim.lower > -self.lower:
             return None
         cost = sum_costs(self.instance, self.cost, self.solution.start.tolist())
-        if cost * self.claim.scale > LARGEST_VALUE:
-            return None
-        complete = replace(
-            self.claim,
-            starts=self.solution.start.tolist(),
-            pools=self.solution.pool.tolist(),
-            nodes=self.solution.node.tolist(),
-            scaled_upper=math.ceil(cost * self.claim.scale),
-        )
-        return replace(complete, sha256=seal(complete))
+        return complete(self.claim, self.solution, cost) if cost * self.claim.scale <= LARGEST_VALUE else None
 
 
 @cache

@@ -42,12 +42,6 @@ class Problem:
     def __len__(self) -> int:
         return len(self.release)
 
-    @property
-    def end(self) -> int:
-        """Second by which every active schedule has ended: all blocked spans, then all jobs one after another."""
-        last = max([self.instance.begin, *self.blocked[:, 2].tolist(), *self.release.tolist()])
-        return int(last + self.run.sum())
-
 
 def make_problem(instance: Instance, costs: Costs) -> Problem:
     """Build the arrays."""

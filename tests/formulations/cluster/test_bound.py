@@ -16,7 +16,7 @@ from ratiobench.formulations.cluster.bound import (
     queue_prices,
 )
 from ratiobench.formulations.cluster.branch import Tree
-from ratiobench.formulations.cluster.certificate import Branch, Certificate, PriceRow, make_certificate
+from ratiobench.formulations.cluster.certificate import Branch, Certificate, PriceRow, make_claim
 from ratiobench.formulations.cluster.check import check
 from ratiobench.formulations.cluster.enumerate import enumerate_optimum
 from ratiobench.formulations.cluster.search import Search
@@ -45,9 +45,9 @@ def _priced(
         for leaf, integers in enumerate(np.round(prices * SCALE).astype(int).tolist() for prices in leaves)
         for z, (low, high) in enumerate(bounds)
     ]
-    return make_certificate(
+    return make_claim(
         instance=content_hash(instance), cost=cost, scale=SCALE, borders=grid.borders.tolist(), classes=classes,
-        rows=rows, scaled_lower=0, scaled_upper=0, starts=[], pools=[], nodes=[], branches=list(branches),
+        rows=rows, branches=list(branches),
     )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import ratiobench.formulations.cluster.search as search_module
-from ratiobench.formulations.cluster.certificate import document
 from ratiobench.formulations.cluster.check import check
 from ratiobench.formulations.cluster.enumerate import enumerate_optimum
 from ratiobench.formulations.cluster.search import Search
@@ -16,6 +15,7 @@ from ratiobench.formulations.cluster.verify import verify
 from ratiobench.formulations.report import Proof, Status
 from ratiobench.instances.cluster.format import parse
 from ratiobench.instances.cluster.model import COSTS, Instance, Schedule, make_costs
+from ratiobench.instances.io.documents import to_document
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import Stream
 from tests.support.tiny_clusters import make_tiny
@@ -61,7 +61,7 @@ def test_a_time_limit_gives_proof_and_schedule_by_one_thread_or_two(
     report = solve(instance, "wait", effort=64, seconds=3.0)
     assert report.time_limited
     assert report.certificate is not None
-    assert verify(instance, document(report.certificate)).valid
+    assert verify(instance, to_document(report.certificate)).valid
     assert check(instance, "wait", report.solution).cost == report.upper
     assert {"windows", "rounds"} <= report.work.keys()
     assert max(first.lower, report.lower) <= min(first.upper, report.upper)
@@ -147,7 +147,7 @@ def test_branches_on_starts_prove_no_less_and_are_in_the_certificate(
     monkeypatch.setattr("ratiobench.formulations.cluster.solve.PAYS", -1.0)
     report = solve(instance, cost, "prices", effort=2)
     assert first.lower <= report.lower <= solve(instance, cost).upper
-    data = document(report.certificate)  # type: ignore[arg-type]
+    data = to_document(report.certificate)  # type: ignore[arg-type]
     assert len(data["branches"]) == report.work["branches"] > 10
     assert verify(instance, data).valid
 
@@ -156,7 +156,7 @@ def test_the_schedule_is_valid_and_what_it_costs() -> None:
     instance = _queue(12, 6)
     report = solve(instance, "wait-gpu-hours")
     assert check(instance, "wait-gpu-hours", report.solution).cost == report.upper
-    data = document(report.certificate)  # type: ignore[arg-type]
+    data = to_document(report.certificate)  # type: ignore[arg-type]
     assert verify(instance, data).valid
 
 

@@ -20,6 +20,7 @@ from ratiobench.formulations.cluster.solve import solve
 from ratiobench.formulations.cluster.verify import verify
 from ratiobench.instances.cluster.format import FILES as INSTANCES
 from ratiobench.instances.cluster.model import COSTS, Instance
+from ratiobench.instances.io.documents import to_document
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.io.seeds import Stream
@@ -35,7 +36,7 @@ def _certified(number: int) -> tuple[Instance, Document]:
         instance = make_tiny("certificate", number, attempt)
         report = solve(instance, cost)
         assert report.certificate is not None
-        data = certificates.document(report.certificate)  # type: ignore[arg-type]
+        data = to_document(report.certificate)  # type: ignore[arg-type]
         if report.lower > 0 and any(any(row["prices"]) for row in data["rows"]):
             return instance, _split(instance, data) if number % 2 else data
     raise AssertionError("nobody waits")
