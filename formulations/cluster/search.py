@@ -9,16 +9,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ratiobench.formulations.cluster.tables import FloatArray, Problem
 from ratiobench.formulations.draws import draw_integer
-from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.kernels import compiled, copy_list, inlined, inner
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.model import Schedule
 from ratiobench.instances.io.seeds import Stream
@@ -35,15 +34,6 @@ HOUR, FACTOR_STEPS, SHRINK, TURNS = 3_600, (0.5, 2.0, 2.0), 0.6, 3
 STRETCH, FEW = 0.1, 2  # Longest stretch of shifted keys in parts of all releases; about how many are shifted further
 MOST_COPIED, LEAST_TRIALS = 3 * 10**8, 100  # Cells of the profiles of a window's trials, so that it ends in seconds
 MARKS = 8  # Places of an order from which trials are decoded
-
-
-@inner
-def _find(times, after, near, axis, moment):  # type: ignore[no-untyped-def]
-    """Return the segment of a second, which is not before the axis begins."""
-    i = near[min((moment - axis[0]) // axis[1], len(near) - 1)]
-    while after[i] > 0 and times[after[i]] <= moment:
-        i = after[i]
-    return i
 
 
 @inner
@@ -93,17 +83,20 @@ def _split(times, free, after, near, axis, size, slots, a, moment):  # type: ign
 
 
 @inner
-def _place(j, jobs, layout, profile, low, start, pool, slot):  # type: ignore[no-untyped-def]
+def _place(j, jobs, layout, profile, low, plan):  # type: ignore[no-untyped-def]
     """Start a job at its earliest feasible second, on best-fit slots; return that second."""
     release, run, pieces, wide, _, _, allowed, place = jobs
     slots, axis = layout
     times, free, after, near, size = profile
+    start, pool, slot = plan
     best = np.int64(1) << 61
     at = 0
     i = 0
     for q in range(len(slots)):
         if allowed[j, q]:
-            a = _find(times[q], after[q], near[q], axis, release[j])
+            a = near[q, min((release[j] - axis[0]) // axis[1], near.shape[1] - 1)]  # it is not before the axis begins
+            while after[q, a] > 0 and times[q, after[q, a]] <= release[j]:
+                a = after[q, a]
             s, a = _earliest(
                 times[q], free[q], after[q], a, slots[q], release[j], run[j], pieces[j, q], wide[j, q], low
             )
@@ -164,23 +157,24 @@ def _saved_at(saved, side, mark):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def decode_order(order, jobs, layout, profile, start, pool, slot):  # type: ignore[no-untyped-def]
-    """Fill a schedule from an order of jobs, and the profile; return its cost without base costs."""
+def decode_order(order, jobs, layout, profile, plan):  # type: ignore[no-untyped-def]
+    """Fill a plan from an order of jobs, and the profile; return its cost without base costs."""
     low = np.empty(profile[1].shape[2], np.int32)
     cost = 0.0
     for j in order:
-        cost += jobs[4][j] * max(0, _place(j, jobs, layout, profile, low, start, pool, slot) - jobs[5][j])
+        cost += jobs[4][j] * max(0, _place(j, jobs, layout, profile, low, plan) - jobs[5][j])
     return cost
 
 
 @compiled
-def improve_order(order, jobs, layout, base, saved, paid, start, pool, slot, cost, until, rounds, heat, state):  # type: ignore[no-untyped-def]
+def improve_order(order, jobs, layout, base, saved, paid, plan, cost, until, rounds, heat, state):  # type: ignore[no-untyped-def]
     """Improve an order of jobs by simulated annealing over moves; return the cost of the best, which is left in it.
 
     saved: profiles before every `stride`-th job of the current order and of the trial, so that a trial is decoded from
     its first change on; paid: (2, marks) the costs up to there.
     """
     _, run, pieces, wide, slope, kink, _, place = jobs
+    start, pool, slot = plan
     slots = layout[0]
     n = len(order)
     stride = (n + paid.shape[1] - 1) // paid.shape[1]
@@ -193,7 +187,7 @@ def improve_order(order, jobs, layout, base, saved, paid, start, pool, slot, cos
     work = (times.copy(), free.copy(), after.copy(), near.copy(), size.copy())
     for j in range(n):
         _copy_profile(work, base, slots)
-        least[j] = slope[j] * max(0, _place(j, jobs, layout, work, low, start, pool, slot) - kink[j])
+        least[j] = slope[j] * max(0, _place(j, jobs, layout, work, low, plan) - kink[j])
     # Of the current order
     begun = start.copy()
     put = pool.copy()
@@ -222,8 +216,7 @@ def improve_order(order, jobs, layout, base, saved, paid, start, pool, slot, cos
                 y = min(n - 1, x + far)
             else:
                 y = draw_integer(state, n)
-            for z in range(n):
-                trial[z] = current[z]
+            copy_list(trial, current)
             step = 1 if y > x else -1
             if kind < 8:
                 for z in range(x, y, step):
@@ -257,7 +250,7 @@ def improve_order(order, jobs, layout, base, saved, paid, start, pool, slot, cos
                 value = now  # all that comes starts as before
                 break
             j = trial[z]
-            second = _place(j, jobs, layout, work, low, start, pool, slot)
+            second = _place(j, jobs, layout, work, low, plan)
             value += slope[j] * max(0, second - kink[j])
             rest -= least[j]
             if value + rest > now + 6.0 * warm + 1e-9 or second + run[j] > until:
@@ -283,18 +276,21 @@ def improve_order(order, jobs, layout, base, saved, paid, start, pool, slot, cos
                         held[b] = slot[b]
             if value < best * (1 - 1e-12):
                 best = value
-                for a in range(n):
-                    order[a] = trial[a]
+                copy_list(order, trial)
     return best
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A schedule by slots."""
 
     start: IntArray
     pool: IntArray
     slot: IntArray  # of all jobs, as many as they take nodes; of a job in a pool of one slot the first counts
+
+
+def _blank_plan(place: IntArray) -> Plan:
+    """Make a plan for kernels to fill; `place`: of every job, and behind them, the first place of its slots."""
+    return Plan(*np.zeros((2, len(place) - 1), np.int64), np.zeros(place[-1], np.int64))
 
 
 def spread(jobs: IntArray, number: IntArray, place: IntArray) -> tuple[IntArray, IntArray]:
@@ -314,9 +310,8 @@ class Search:
         self._base_cost = float(problem.base.sum())
         release, work = problem.release, int((problem.nodes * problem.gpus * problem.run).sum())
         until = int(release.max(initial=0)) + work // max(1, problem.instance.capacity)
-        self._layout, self._whole = self._profile(
-            np.zeros(0, np.int64), None, n, int(release.min(initial=until)), until
-        )
+        nobody, begin = np.zeros(0, np.int64), int(release.min(initial=until))
+        self._layout, self._whole = self._profile(nobody, _blank_plan(self.place), n, begin, until)
         self.best: Plan | None = None
         self.cost = np.inf
         self._calls = 0
@@ -328,10 +323,8 @@ class Search:
         keys = np.asarray(keys)
         order = np.argsort(keys, kind="stable").astype(np.int64)
         profile = tuple(array.copy() for array in self._whole)
-        plan = self._blank(len(order), int(self.place[-1]))
-        cost = self._base_cost + float(
-            decode_order(order, (*self._jobs, self.place), self._layout, profile, plan.start, plan.pool, plan.slot)
-        )
+        plan, jobs = _blank_plan(self.place), (*self._jobs, self.place)
+        cost = self._base_cost + float(decode_order(order, jobs, self._layout, profile, plan))
         if cost < self.cost:
             self.best, self.cost = plan, cost
         if cost <= self._keys_cost:
@@ -387,7 +380,7 @@ class Search:
         if cost < self.cost:
             self.best, self.cost = plan, cost
 
-    def _profile(self, fixed: IntArray, plan: Plan | None, jobs: int, origin: int, until: int) -> tuple[Any, Any]:
+    def _profile(self, fixed: IntArray, plan: Plan, jobs: int, origin: int, until: int) -> tuple[Any, Any]:
         """Free GPUs of every slot over time beside fixed jobs, with room for further ones, as kernels take them.
 
         The layout: slots of pools; the axis, its first second and the seconds of a bucket. The profile: segments, by
@@ -400,13 +393,11 @@ class Search:
             held = problem.blocked[(problem.blocked[:, 0] >= first) & (problem.blocked[:, 0] < last)]
             slot, begin, end, wide = held.T - np.array([[first], [0], [0], [0]])
             slot = np.minimum(slot, slots - 1)
-            if plan is not None:
-                mine = fixed[plan.pool[fixed] == q]
-                owner, places = spread(mine, problem.pieces[mine, q], self.place)
-                slot = np.concatenate((slot, plan.slot[places]))
-                begin = np.concatenate((begin, plan.start[owner]))
-                end = np.concatenate((end, plan.start[owner] + problem.run[owner]))
-                wide = np.concatenate((wide, problem.wide[owner, q]))
+            mine = fixed[plan.pool[fixed] == q]
+            owner, places = spread(mine, problem.pieces[mine, q], self.place)
+            start = plan.start[owner]
+            more = plan.slot[places], start, start + problem.run[owner], problem.wide[owner, q]
+            slot, begin, end, wide = np.concatenate(((slot, begin, end, wide), more), axis=1)
             moments = np.unique(np.concatenate(([PAST], begin, end)))
             change = np.zeros((len(moments), slots), np.int64)
             np.add.at(change, (np.searchsorted(moments, begin), slot), -wide)
@@ -481,14 +472,13 @@ class Search:
         sides = (2, min(MARKS, len(members)))
         saved = tuple(np.zeros((*sides, *array.shape), array.dtype) for array in base)
         place = np.concatenate(([0], np.cumsum(problem.nodes[members])))
-        trial = self._blank(len(members), int(place[-1]))
+        trial = _blank_plan(place)
         common = (release, *columns, place), layout, base
         order, before = np.arange(len(members)), float(pay[members].sum())
         state = np.array([seed | 1], dtype=np.uint64)
-        ways = (trial.start, trial.pool, trial.slot)
-        cost = improve_order(order, *common, saved, np.zeros(sides), *ways, before, high, rounds, heat * before, state)
+        cost = improve_order(order, *common, saved, np.zeros(sides), trial, before, high, rounds, heat * before, state)
         if cost < before * (1 - 1e-12):
-            self.cost += float(decode_order(order, *common, *ways)) - before
+            self.cost += float(decode_order(order, *common, trial)) - before
             with self._lock:
                 plan.start[members], plan.pool[members] = trial.start, trial.pool
                 plan.slot[spread(members, problem.nodes[members], self.place)[1]] = trial.slot
@@ -524,10 +514,6 @@ class Search:
                 ended.set()
         self.cost = np.inf
         self.adopt(plan)
-
-    @staticmethod
-    def _blank(jobs: int, places: int) -> Plan:
-        return Plan(*(np.zeros(length, np.int64) for length in (jobs, jobs, places)))
 
     def schedule(self) -> Schedule:
         """The best schedule with nodes."""
