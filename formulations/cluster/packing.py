@@ -174,12 +174,6 @@ def pack_segments(prices, use, entries, counts, row_of, layout, options, work, v
 def make_work(options: int, buckets: int, cap: int) -> tuple[Any, ...]:
     """Allocate what `pack_segments` works in."""
     wide = (buckets + 1, 2 * cap + 2)
-    return (
-        np.zeros(wide),
-        np.zeros(buckets + 1, np.int64),
-        np.zeros(wide),
-        np.zeros(wide),
-        np.zeros(wide, np.int64),
-        np.zeros(buckets + 1, np.int64),
-        np.zeros((options, buckets + 1), np.int64),
-    )
+    sums, best, merged = np.zeros((3, *wide))
+    filled, length = np.zeros((2, buckets + 1), np.int64)
+    return sums, filled, best, merged, np.zeros(wide, np.int64), length, np.zeros((options, buckets + 1), np.int64)

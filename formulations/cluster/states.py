@@ -15,7 +15,6 @@ least bound of those that went still holds. So every width gives a schedule or a
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,7 +124,7 @@ def expand(first, states, jobs, before, capacity, prices, most, children):  # ty
     least_cost = np.empty(n)
     out = 0
     x = first
-    while x < len(started) and out + n <= len(children[0]):
+    while x < len(started) and out + n <= len(children.started):
         t = second[x]
         now = 0
         for y in range(running[x]):
@@ -156,52 +155,44 @@ def expand(first, states, jobs, before, capacity, prices, most, children):  # ty
             paid = cost[x] + slope[j] * max(0, s - kink[j])
             bound = paid + total - least_cost[j] - _at(borders, rest, s)
             bound += _at(borders, integral[j], e) - _at(borders, integral[j], s)
-            then = size[j]
             for y in range(running[x]):
                 if end[x, y] > s:
                     i = who[x, y]
                     bound += _at(borders, integral[i], end[x, y]) - _at(borders, integral[i], s)
-            for y in range(running[x]):
-                then += size[who[x, y]]
             for w in range(m):
                 i = others[w]
                 if bound >= most:
                     break
                 if i != j:
-                    later = _earliest(i, max(s, starts[i]), then, size, run, capacity, states, x, j, e)
+                    later = _earliest(i, max(s, starts[i]), now + size[j], size, run, capacity, states, x, j, e)
                     if later > starts[i]:
                         bound += _least_from(i, later, run, slope, kink, prices) - least_cost[i]
             bound = max(bound, paid)
             if bound >= most:
                 continue
-            children[0][out] = started[x] | (1 << j)
-            children[1][out] = s
-            children[3][out] = paid
-            children[4][out] = bound
-            children[5][out] = x
-            children[6][out] = j
+            children.started[out] = started[x] | (1 << j)
+            children.second[out] = s
+            children.cost[out] = paid
+            children.bound[out] = bound
+            children.parent[out] = x
+            children.job[out] = j
             in_use = 0
             q = 0
-            put = False
             for y in range(running[x]):
                 if end[x, y] >= s:
                     in_use += size[who[x, y]]
-                if end[x, y] <= s:
-                    continue
-                if not put and e <= end[x, y]:
-                    children[8][out, q] = j
-                    children[9][out, q] = e
+                if end[x, y] > s:
+                    children.who[out, q] = who[x, y]
+                    children.end[out, q] = end[x, y]
                     q += 1
-                    put = True
-                children[8][out, q] = who[x, y]
-                children[9][out, q] = end[x, y]
-                q += 1
-            if not put:
-                children[8][out, q] = j
-                children[9][out, q] = e
-                q += 1
-            children[2][out] = in_use if s > t else used[x]
-            children[7][out] = q
+            children.used[out] = in_use if s > t else used[x]
+            children.running[out] = q + 1
+            while q > 0 and children.end[out, q - 1] >= e:
+                children.who[out, q] = children.who[out, q - 1]
+                children.end[out, q] = children.end[out, q - 1]
+                q -= 1
+            children.who[out, q] = j
+            children.end[out, q] = e
             out += 1
         x += 1
     return out, x
@@ -260,12 +251,11 @@ def _make_prices(problem: Problem, ascent: Ascent, rows: int) -> Prices:
 
 def _find_equals(problem: Problem) -> IntArray:
     """(jobs,) of every job an equal one released before it, or -1: some best schedule starts equals in this order."""
-    columns = (problem.nodes, problem.run, problem.slope, problem.release, problem.kink)
-    rows, before = np.column_stack(columns), np.full(len(problem), -1, np.int64)
-    order = np.lexsort(columns[::-1])
-    for i, j in pairwise(order.tolist()):
-        if (rows[i, :3] == rows[j, :3]).all() and rows[i, 4] <= rows[j, 4]:
-            before[j] = i
+    order = np.lexsort((problem.kink, problem.release, problem.slope, problem.run, problem.nodes))
+    first, second = order[:-1], order[1:]
+    rows, before = np.column_stack((problem.nodes, problem.run, problem.slope)), np.full(len(problem), -1, np.int64)
+    equal = (rows[first] == rows[second]).all(axis=1) & (problem.kink[first] <= problem.kink[second])
+    before[second[equal]] = first[equal]
     return before
 
 
@@ -293,13 +283,8 @@ class StateSearch:
         return terms * 2.0**-53 * (float(prices.integral[:, -1].sum() + prices.rest[0]) + 2 * cost)
 
     def _blank(self, states: int) -> States:
-        wide = (states, len(self._size))
-        integers, doubles = np.zeros((6, states), np.int64), np.zeros((2, states))
-        second, used, parent, job, running, started = (row.copy() for row in integers)
-        cost, bound = (row.copy() for row in doubles)
-        return States(
-            started, second, used, cost, bound, parent, job, running, np.zeros(wide, np.int64), np.zeros(wide, np.int64)
-        )
+        columns = (np.zeros(states, kind) for kind in 3 * [int] + 2 * [float] + 3 * [int])
+        return States(*columns, *np.zeros((2, states, len(self._size)), np.int64))
 
     def search(self, most: float, width: int, stop: Callable[[], bool]) -> tuple[float, IntArray | None]:
         """Look at `width` states a layer: the least cost that a schedule below `most` may have, and the best such."""
@@ -312,7 +297,10 @@ class StateSearch:
                     return min(lowest, float(layer.bound.min())), None
                 count, x = expand(x, layer, self._jobs, self._equals, self._capacity, self._prices, most, children)
                 joined = zip(below, children.take(slice(0, count)), strict=True)
-                below = self._undominated(States(*(np.concatenate(columns) for columns in joined)))
+                below = States(*(np.concatenate(columns) for columns in joined))
+                stays = np.zeros(len(below.started), dtype=bool)
+                mark_dominated(np.lexsort((below.second, below.cost, below.started)), below, self._size, stays)
+                below = below.take(stays)
                 if len(below.started) > width:
                     order = np.argpartition(below.bound, width)
                     lowest = min(lowest, float(below.bound[order[width:]].min()))
@@ -326,8 +314,3 @@ class StateSearch:
         for job, second, parent in reversed(history):
             start[job[x]], x = second[x], int(parent[x])
         return lowest, start
-
-    def _undominated(self, states: States) -> States:
-        stays = np.zeros(len(states.started), dtype=bool)
-        mark_dominated(np.lexsort((states.second, states.cost, states.started)), states, self._size, stays)
-        return states.take(stays)
