@@ -10,12 +10,16 @@ nodes. The values here are in doubles and guide the ascent; `verify.bound` state
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ratiobench.formulations.cluster.certificate import Branch
 from ratiobench.formulations.cluster.packing import make_work, pack_segments
 from ratiobench.formulations.cluster.tables import FloatArray, Problem, find_last, greatest_free
 from ratiobench.formulations.kernels import compiled_in_place, inner
@@ -25,6 +29,7 @@ MOST_CAP = 256  # Units of a knapsack whose sizes do not divide each other; more
 STEP, LAST_STEP = 0.3, 0.01  # First step of a price in parts of the mean price, and the last in parts of the first
 PLAIN_STEP, PLAIN_LAST = 0.3, 0.002  # The same for the plain relaxation, which is far from its best at first
 KEEP, KEEP_SQUARE = 0.9, 0.999  # Adam's running means
+LEAF_ROUNDS, LEAF_STEP, LEAF_LAST = 200, 0.03, 0.1  # Of a leaf's ascent, which begins with the prices that were split
 ANY_START = 2**60  # The last start of a job that may start whenever it is released
 
 
@@ -117,15 +122,14 @@ def carry_prices(old: Grid, prices: FloatArray, new: Grid) -> FloatArray:
     """The prices of a grid on another one, by time, pool and job."""
     middle = (new.borders[:-1] + new.borders[1:]) // 2
     segment = np.searchsorted(old.borders, middle, "right") - 1
-    carried = np.zeros(int(new.offset[-1]))
-    for row in range(len(new.first)):
-        j, low, high = int(new.job[row]), int(new.offset[row]), int(new.offset[row + 1])
-        pairs = range(int(old.pointer[j]), int(old.pointer[j + 1]))
-        pair = next(p for p in pairs if old.pool[old.row[p]] == new.pool[row])
-        source = int(old.row[pair])
-        places = segment[new.first[row] : new.first[row] + high - low] - old.first[source]
-        inside = (places >= 0) & (places < old.offset[source + 1] - old.offset[source])
-        carried[low:high][inside] = prices[old.offset[source] + places[inside]] * old.factor[pair]
+    pools = int(old.pool.max(initial=0)) + 1
+    keys = np.repeat(np.arange(len(old.pointer) - 1), np.diff(old.pointer)) * pools + old.pool[old.row]
+    pair = np.searchsorted(keys, new.job * pools + new.pool)[new.row_of]  # pairs ascend by job, then by pool
+    row = old.row[pair]
+    places = segment[new.segment_of] - old.first[row]
+    inside = (places >= 0) & (places < np.diff(old.offset)[row])
+    carried = np.zeros(len(inside))
+    carried[inside] = prices[(old.offset[row] + places)[inside]] * old.factor[pair[inside]]
     return carried
 
 
@@ -396,24 +400,17 @@ def _make_options(problem: Problem, grid: Grid, free: IntArray) -> tuple[Any, ..
             size, cap = np.where(mine, nodes * (gpus // h), 0), (here // h).sum(axis=0)
             distinct = np.unique(size[size > 0])
             chain = bool((distinct[1:] % distinct[:-1] == 0).all())
-            if not chain and cap.max() > MOST_CAP:
-                unit = -(-int(cap.max()) // MOST_CAP)
-                size, cap = size // unit, cap // unit
-                distinct = np.unique(size[size > 0])
-            bucket = np.where(size > 0, np.searchsorted(distinct, size), -1)
-            if not chain:
-                distinct, bucket = distinct[::-1], np.where(bucket >= 0, len(distinct) - 1 - bucket, -1)
-            rows.append(bucket)
-            sizes.append(distinct)
+            unit = 1 if chain else max(1, -(-int(cap.max()) // MOST_CAP))
+            size, cap, sign = size // unit, cap // unit, 1 if chain else -1
+            distinct = np.unique(sign * size[size > 0])
+            rows.append(np.where(size > 0, np.searchsorted(distinct, sign * size), -1))
+            sizes.append(sign * distinct)
             caps.append(cap)
             divisible.append(chain)
         first.append(len(rows))
-    widest = max((len(distinct) for distinct in sizes), default=0)
-    table = np.ones((len(sizes), widest + 1), np.int64)
-    for o, distinct in enumerate(sizes):
-        table[o, : len(distinct)] = distinct
-    lengths = np.array([len(distinct) for distinct in sizes], dtype=np.int64)
-    return np.array(first), np.array(rows), lengths, table, np.array(divisible), np.array(caps)
+    lengths = np.array([len(distinct) for distinct in sizes])
+    table = [np.pad(distinct, (0, lengths.max() + 1 - len(distinct)), constant_values=1) for distinct in sizes]
+    return np.array(first), np.array(rows), lengths, np.array(table), np.array(divisible), np.array(caps)
 
 
 def _count_jobs(problem: Problem, grid: Grid, classes: IntArray, free: IntArray) -> IntArray:
@@ -435,3 +432,70 @@ def _count_jobs(problem: Problem, grid: Grid, classes: IntArray, free: IntArray)
         most = np.where(roomy[segment] >= problem.nodes[j], pieces[segment] // problem.nodes[j], 0)
         counts[low:high] = np.minimum(released, most)
     return counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf:
+    """The schedules in which every job starts from `first` to `last`, and a bound on their cost."""
+
+    first: IntArray  # (jobs,)
+    last: IntArray  # (jobs,)
+    prices: FloatArray
+    bound: float
+    job: int  # to split next; -1 if the starts of every job agree
+    second: int  # of the split
+
+
+class Tree:
+    """Branch and bound on starts: leaves whose union is the set of all schedules; the bound is the least of all leaves.
+
+    The relaxation may run half of a wide job now and half later; a branch on its start forbids that.
+    """
+
+    def __init__(self, ascent: ClassAscent, threads: int) -> None:
+        """Begin with one leaf, with the best prices of an ascent."""
+        shared = {id(part): part for part in (ascent.problem, ascent.grid)}
+        self._ascents = [copy.deepcopy(ascent, dict(shared)) for _ in range(2)]
+        self._threads, self.grid, self.classes = threads, ascent.grid, ascent.classes
+        self.branches: list[Branch] = []
+        self.seconds = 0.0  # that the checker took for a leaf
+        last = np.full(len(ascent.problem), ANY_START)
+        self.leaves = [_make_leaf(ascent, ascent.problem.release, last, ascent.bound)]
+
+    @property
+    def bound(self) -> float:
+        """The least bound of the leaves."""
+        return min(leaf.bound for leaf in self.leaves)
+
+    def split(self, is_over: Callable[[], bool] = bool) -> bool:
+        """Split the leaf of the least bound; return False if it has no job to split."""
+        weakest = min(range(len(self.leaves)), key=lambda number: self.leaves[number].bound)
+        leaf = self.leaves[weakest]
+        if leaf.job < 0:
+            return False
+        early, late = leaf.last.copy(), leaf.first.copy()
+        early[leaf.job], late[leaf.job] = leaf.second - 1, leaf.second
+        sides = (leaf.first, early), (late, leaf.last)
+        with ThreadPoolExecutor(self._threads) as threads:
+            self.leaves[weakest], later = threads.map(partial(_climb, leaf, is_over), self._ascents, sides)
+        self.leaves.append(later)
+        self.branches.append(Branch(weakest, leaf.job, leaf.second))
+        return True
+
+
+def _climb(leaf: Leaf, is_over: Callable[[], bool], ascent: ClassAscent, starts: tuple[IntArray, IntArray]) -> Leaf:
+    """Raise the prices of one side of a leaf that is split."""
+    ascent.limit_starts(*starts, leaf.prices)
+    ascent.evaluate()
+    ascent.climb(LEAF_ROUNDS, LEAF_STEP, LEAF_LAST, lambda: float(is_over()))
+    return _make_leaf(ascent, *starts, max(leaf.bound, ascent.bound))
+
+
+def _make_leaf(ascent: ClassAscent, first: IntArray, last: IntArray, bound: float) -> Leaf:
+    """Make the leaf of the last climb; to split next: the job with the largest spread of starts times GPUs."""
+    problem = ascent.problem
+    weight = np.minimum(ascent.spread, problem.run) * problem.nodes * problem.gpus
+    job = int(weight.argmax())
+    second = min(int(last[job]), max(int(first[job]), int(ascent.mean_start[job])) + 1)
+    splits = weight[job] > 0 and first[job] < last[job]
+    return Leaf(first, last, ascent.best, bound, job if splits else -1, second)

@@ -30,13 +30,13 @@ from ratiobench.formulations.cluster.bound import (
     ClassAscent,
     Grid,
     PlainAscent,
+    Tree,
     carry_prices,
     class_grid,
     classify,
     make_borders,
     queue_prices,
 )
-from ratiobench.formulations.cluster.branch import Tree
 from ratiobench.formulations.cluster.certificate import (
     LARGEST_VALUE,
     MOST_BRANCHES,

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from ratiobench.formulations.cluster.bound import (
     ClassAscent,
     PlainAscent,
+    Tree,
     class_grid,
     classify,
     make_borders,
     queue_prices,
 )
-from ratiobench.formulations.cluster.branch import Tree
 from ratiobench.formulations.cluster.certificate import Branch, Certificate, PriceRow, make_claim
 from ratiobench.formulations.cluster.check import check
 from ratiobench.formulations.cluster.enumerate import enumerate_optimum
