@@ -189,24 +189,22 @@ def choose_starts(jobs, grid, prices, sums, use, start, chosen, least):  # type:
                 if final or a >= f + n:
                     break
                 if later:  # once: the kink, out of order
-                    later = False
                     s = kink[j]
-                    x = find_last(borders, len(borders), s)
-                    y = find_last(borders, len(borders), s + run[j])
-                    continue
-                s = borders[a + 1]  # there is one, since the row's last segment is not passed
-                if b < segments and borders[b + 1] - run[j] < s:
-                    b += 1
-                    s = borders[b] - run[j]
                 else:
-                    a += 1
-                x = a
-                y = b
-                if s >= last_start[j]:
-                    final = True
-                    s = last_start[j]
+                    s = borders[a + 1]  # there is one, since the row's last segment is not passed
+                    if b < segments and borders[b + 1] - run[j] < s:
+                        b += 1
+                        s = borders[b] - run[j]
+                    else:
+                        a += 1
+                    x = a
+                    y = b
+                    final = s >= last_start[j]
+                    s = min(s, last_start[j])
+                if later or final:
                     x = find_last(borders, len(borders), s)
                     y = find_last(borders, len(borders), s + run[j])
+                later = False
         total += best
         least[j] = best
         z = chosen[j]
@@ -415,22 +413,18 @@ def _make_options(problem: Problem, grid: Grid, free: IntArray) -> tuple[Any, ..
 
 def _count_jobs(problem: Problem, grid: Grid, classes: IntArray, free: IntArray) -> IntArray:
     """(prices,) N_c(i): jobs of the class released before the segment ends, at most as many as can run at once."""
-    row_of, segment_of = grid.row_of, grid.segment_of
-    counts = np.zeros(len(row_of), np.int64)
-    order = np.lexsort((problem.release, classes))
-    bounds = np.searchsorted(classes[order], np.arange(classes.max(initial=-1) + 2))
-    room: dict[tuple[int, int], tuple[IntArray, IntArray]] = {}
-    for z in range(len(grid.first)):
-        low, high, j, q = int(grid.offset[z]), int(grid.offset[z + 1]), int(grid.job[z]), int(grid.pool[z])
-        k, c = int(problem.gpus[j]), int(classes[j])
-        if (q, k) not in room:
-            here = free[problem.first_node[q] : problem.first_node[q + 1]]
-            room[q, k] = (here // k).sum(axis=0), (here >= k).sum(axis=0)
-        pieces, roomy = room[q, k]
-        segment = segment_of[low:high]
-        released = np.searchsorted(problem.release[order[bounds[c] : bounds[c + 1]]], grid.borders[segment + 1], "left")
-        most = np.where(roomy[segment] >= problem.nodes[j], pieces[segment] // problem.nodes[j], 0)
-        counts[low:high] = np.minimum(released, most)
+    row, segment, begin = grid.row_of, grid.segment_of, int(problem.release.min())
+    span = int(problem.release.max()) - begin + 2
+    keys = np.sort(classes * span + problem.release - begin)
+    key = (classes[grid.job] * span)[row]
+    released = np.searchsorted(keys, key + np.clip(grid.borders[segment + 1] - begin, 0, span - 1))
+    released -= np.searchsorted(keys, key)
+    shapes, shape = np.unique((grid.pool, problem.gpus[grid.job]), axis=1, return_inverse=True)
+    rooms = [(free[problem.first_node[q] : problem.first_node[q + 1]], k) for q, k in shapes.T.tolist()]
+    pieces = np.array([(nodes // k).sum(axis=0) for nodes, k in rooms])
+    roomy = np.array([(nodes >= k).sum(axis=0) for nodes, k in rooms])
+    number, place = problem.nodes[grid.job][row], (shape.reshape(-1)[row], segment)
+    counts: IntArray = np.where(roomy[place] >= number, np.minimum(released, pieces[place] // number), 0)
     return counts
 
 

@@ -51,10 +51,9 @@ def check(instance: Instance, cost: str, schedule: Schedule) -> CheckReport:
     Rules: ``every job`` starts once, not before its ``release``, in a ``pool`` that it may use, on as many different
     ``nodes`` of it as it takes, and no node has more GPUs in ``use`` than it has, and none while it is closed.
     """
-    violations = list(_find_violations(instance, schedule))[:MOST_VIOLATIONS]
-    if violations:
-        return CheckReport(tuple(violations), None, len(instance.jobs))
-    return CheckReport((), sum_costs(instance, cost, schedule.start.tolist()), len(instance.jobs))
+    violations = tuple(_find_violations(instance, schedule)[:MOST_VIOLATIONS])
+    total = None if violations else sum_costs(instance, cost, schedule.start.tolist())
+    return CheckReport(violations, total, len(instance.jobs))
 
 
 def _find_violations(instance: Instance, schedule: Schedule) -> list[ConstraintViolation]:

@@ -47,6 +47,7 @@ PROVES = (
 SAFE = 2**61  # NumPy's integers are exact below; beyond, Python's are used
 MOST_CELLS = 2**27  # Nodes of a pool times segments
 ANY_START = 2**60  # The last start of a job that no branch limits
+Key = tuple[int, int]  # A class and a pool
 MOST_UNITS = 4096  # GPUs of a knapsack; of more, sizes and room are rounded down together, which only adds value
 
 
@@ -110,7 +111,7 @@ def _split_starts(instance: Instance, certificate: Certificate) -> list[dict[int
     return leaves
 
 
-def _check_rows(instance: Instance, certificate: Certificate, given: list[PriceRow]) -> dict[tuple[int, int], PriceRow]:
+def _check_rows(instance: Instance, certificate: Certificate, given: list[PriceRow]) -> dict[Key, PriceRow]:
     """A leaf's rows by class and pool; all jobs of a class have one shape."""
     jobs, borders = instance.jobs, certificate.borders
     shapes: dict[int, tuple[Any, ...]] = {}
@@ -118,7 +119,7 @@ def _check_rows(instance: Instance, certificate: Certificate, given: list[PriceR
     for c, nodes, gpus, allowed in zip(certificate.classes, *columns, strict=True):
         shape = (nodes, gpus, allowed)
         require(shapes.setdefault(c, shape) == shape, f"classes: jobs of class {c} differ in shape or pools")
-    rows: dict[tuple[int, int], PriceRow] = {}
+    rows: dict[Key, PriceRow] = {}
     for row in given:
         where = f"prices of class {row.job_class} on pool {row.pool}"
         require(row.job_class in shapes and row.pool < len(instance.pools), f"{where}: there is no such class or pool")
@@ -145,13 +146,14 @@ class _Prices:
         self.borders, self.prices = np.array(borders), _array([*row.prices, 0], self.integral)
         self.sums = np.concatenate((self.prices[:1] * 0, np.cumsum(self.prices[:-1] * np.diff(self.borders))))
 
+    def phi(self, moments: Any) -> Any:
+        """The integral up to these seconds."""
+        at = np.maximum(0, np.searchsorted(self.borders, moments, "right") - 1)
+        return self.sums[at] + self.prices[at] * np.maximum(0, moments - self.borders[at])
+
 
 def _least_cost(
-    instance: Instance,
-    certificate: Certificate,
-    tables: dict[tuple[int, int], _Prices],
-    j: int,
-    limits: tuple[int, int] | None,
+    instance: Instance, certificate: Certificate, tables: dict[Key, _Prices], j: int, limits: tuple[int, int] | None
 ) -> int:
     """min over q and s >= r_j, or within the limits of its leaf, of floor(scale c_j(s)) + Phi(s + p_j) - Phi(s)."""
     jobs, scale = instance.jobs, certificate.scale
@@ -171,27 +173,17 @@ def _least_cost(
         starts = starts[(starts >= first) & (starts <= last)]
         wait = (starts - submit).astype(np.int64 if most < SAFE else object)
         cost = scale * np.maximum(low, weight * wait + add) // unit
-        least.append(int((cost + _phi(row, starts + run) - _phi(row, starts)).min()))
+        least.append(int((cost + row.phi(starts + run) - row.phi(starts)).min()))
     return min(least)
 
 
-def _phi(row: _Prices, moments: Any) -> Any:
-    """The integral of a row's prices up to these seconds."""
-    at = np.maximum(0, np.searchsorted(row.borders, moments, "right") - 1)
-    return row.sums[at] + row.prices[at] * np.maximum(0, moments - row.borders[at])
-
-
-def _packings(
-    instance: Instance, certificate: Certificate, rows: dict[tuple[int, int], PriceRow], q: int, free: Any
-) -> int:
+def _packings(instance: Instance, certificate: Certificate, rows: dict[Key, PriceRow], q: int, free: Any) -> int:
     """sum_i (b_i+1 - b_i) V_q(i)."""
     jobs, borders = instance.jobs, certificate.borders
-    releases: dict[int, list[int]] = {}
-    shape: dict[int, tuple[int, int]] = {}
-    columns = (jobs.release.tolist(), jobs.nodes.tolist(), jobs.gpus.tolist())
-    for c, release, nodes, gpus in zip(certificate.classes, *columns, strict=True):
-        releases.setdefault(c, []).append(release)
-        shape[c] = nodes, gpus
+    shape = dict(zip(certificate.classes, zip(jobs.nodes.tolist(), jobs.gpus.tolist(), strict=True), strict=True))
+    releases: dict[int, list[int]] = {c: [] for c in shape}
+    for c, release in zip(certificate.classes, jobs.release.tolist(), strict=True):
+        releases[c].append(release)
     # (first segment, row, releases) of the classes that have prices here, in order of time
     priced = sorted((row.first, c, row, sorted(releases[c])) for (c, pool), row in rows.items() if pool == q)
     units = sorted({1, *(shape[c][1] for _, c, _, _ in priced)})
