@@ -365,17 +365,10 @@ class ClassAscent(Ascent):
         place = grid.pool[row_of] * segments + segment_of
         order = np.argsort(place, kind="stable")
         pointer = np.concatenate(([0], np.cumsum(np.bincount(place, minlength=pools * segments))))
-        options = _make_options(problem, grid, free)
-        first_option = options[0]
-        self._arguments: tuple[Any, ...] = (
-            order,
-            _count_jobs(problem, grid, classes, free),
-            row_of,
-            (pointer, first_option),
-            options[1:],
-            make_work(int(first_option[-1]), int(options[2].max(initial=1)), int(options[5].max(initial=1))),
-            self._value,
-        )
+        first_option, *options = _make_options(problem, grid, free)
+        counts, layout = _count_jobs(problem, grid, classes, free), (pointer, first_option)
+        work = make_work(len(options[0]), options[1].max(initial=1), options[4].max(initial=1))
+        self._arguments = (order, counts, row_of, layout, tuple(options), work, self._value)
 
     def pack(self) -> FloatArray:
         pack_segments(self.prices, self._use, *self._arguments, self._packed)

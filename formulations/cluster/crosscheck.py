@@ -12,11 +12,9 @@ from collections.abc import Callable
 from ratiobench.formulations.cluster.enumerate import WAYS_LIMIT, count_ways
 from ratiobench.formulations.cluster.solve import CP_SAT, CP_SAT_JOBS, ENUMERATION, PRICES, solve
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
-from ratiobench.formulations.report import SolverAnswer, SolveReport, Termination
+from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.instances.cluster.model import Instance
 from ratiobench.instances.io.errors import InputError
-
-NEGATED = "the negated cost"
 
 
 def crosscheck(
@@ -33,23 +31,18 @@ def crosscheck(
     rows: list[CrossCheckRow] = []
     for name in names:
         tell(f"solving by {name}")
-        rows += [_row(name, solve(instance, instance.cost, name, effort=effort, seconds=seconds))]
-    certified = rows[-1].answer
-    assert isinstance(certified.verified, int)
-    return compare_answers(rows, certified.verified, rows[-1].bound)
-
-
-def _row(name: str, report: SolveReport) -> CrossCheckRow:
-    bound, value = -math.floor(report.lower), -math.ceil(report.upper)
-    answer = SolverAnswer(
-        formulation=name,
-        backend=report.backend,
-        solver="" if report.solver is None else report.solver.solver,
-        status=Termination.OPTIMAL if report.lower == report.upper else Termination.LIMIT,
-        bound=float(bound),
-        value=float(value),
-        verified=value,
-        solve_seconds=report.seconds,
-        objective=NEGATED,
-    )
-    return CrossCheckRow(answer, bound, certified=name == PRICES)
+        report = solve(instance, instance.cost, name, effort=effort, seconds=seconds)
+        bound, value = -math.floor(report.lower), -math.ceil(report.upper)
+        answer = SolverAnswer(
+            formulation=name,
+            backend=report.backend,
+            solver="" if report.solver is None else report.solver.solver,
+            status=Termination.OPTIMAL if report.lower == report.upper else Termination.LIMIT,
+            bound=float(bound),
+            value=float(value),
+            verified=value,
+            solve_seconds=report.seconds,
+            objective="the negated cost",
+        )
+        rows.append(CrossCheckRow(answer, bound, certified=name == PRICES))
+    return compare_answers(rows, value, bound)

@@ -30,7 +30,8 @@ def intervals(problem: Problem, hint: list[int], spans: list[list[tuple[int, int
 
     model = cp_model.CpModel()
     costs, slots = problem.costs, problem.slots.tolist()
-    unit = 1 if int(costs.unit.max(initial=1)) == 1 else FRACTIONS
+    bases, weights, units = (column.tolist() for column in (costs.numerators(problem.kink), costs.weight, costs.unit))
+    unit = 1 if max(units, default=1) == 1 else FRACTIONS
     busy: dict[tuple[int, int], list[tuple[Any, int]]] = {}  # Intervals and GPUs of every slot
     for z, (node, start, end, gpus) in enumerate(problem.blocked.tolist()):
         q = int(np.searchsorted(problem.first_node, node, "right")) - 1
@@ -46,9 +47,7 @@ def intervals(problem: Problem, hint: list[int], spans: list[list[tuple[int, int
         model.add_hint(start, hint[j])
         delay = model.new_int_var(0, max(0, last - int(problem.kink[j])), f"delay_{j}")
         model.add(delay >= start - int(problem.kink[j]))
-        numerator, unit_j = int(costs.weight[j]), int(costs.unit[j])
-        base = max(int(costs.low[j]), numerator * int(problem.kink[j] - costs.submit[j]) + int(costs.add[j]))
-        terms += [unit * numerator // unit_j * delay, unit * base // unit_j]
+        terms += [unit * weights[j] // units[j] * delay, unit * bases[j] // units[j]]
         starts.append(start.index)
         uses, choices = [], []
         for q in np.flatnonzero(problem.allowed[j]).tolist():

@@ -36,23 +36,21 @@ def pack_divisible(sums, filled, size, buckets, cap, merged, bundle, length, tak
                 bundle[b, z] = 0
                 y -= 1
         length[b] = total
-        used = cap // size[b] if b == buckets - 1 else cap % size[b + 1] // size[b]
-        used = min(used, total)
+        larger = size[b + 1] if b < buckets - 1 else cap + 1
+        used = min(cap % larger // size[b], total)
         for z in range(used):
             value += merged[b, z]
         take[b] = used
         held = 0
-        if b < buckets - 1:
-            ratio = size[b + 1] // size[b]
-            z = used
-            while z < total and held < cap // size[b + 1]:
-                price = 0.0
-                for _ in range(ratio):
-                    if z < total:
-                        price += merged[b, z]
-                        z += 1
-                merged[b + 1, held] = price
-                held += 1
+        z = used
+        while z < total and held < cap // larger:
+            price = 0.0
+            for _ in range(larger // size[b]):
+                if z < total:
+                    price += merged[b, z]
+                    z += 1
+            merged[b + 1, held] = price
+            held += 1
     wanted = 0  # bundles that the next size uses
     for b in range(buckets - 1, -1, -1):
         ratio = size[b + 1] // size[b] if b < buckets - 1 else 0

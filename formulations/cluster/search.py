@@ -290,7 +290,8 @@ class Plan(NamedTuple):
 
 def _blank_plan(place: IntArray) -> Plan:
     """Make a plan for kernels to fill; `place`: of every job, and behind them, the first place of its slots."""
-    return Plan(*np.zeros((2, len(place) - 1), np.int64), np.zeros(place[-1], np.int64))
+    start, pool = np.zeros((2, len(place) - 1), np.int64)
+    return Plan(start, pool, np.zeros(place[-1], np.int64))
 
 
 def spread(jobs: IntArray, number: IntArray, place: IntArray) -> tuple[IntArray, IntArray]:
@@ -334,8 +335,7 @@ class Search:
     def tune(self, starts: tuple[tuple[float, ...], ...], stop: Callable[[], bool] = bool) -> None:
         """Decode orders by release + a run + b log2(GPUs) + c log2(run), with a, b and c better in turns."""
         problem = self.problem
-        logs = HOUR * np.log2((problem.nodes * problem.gpus, problem.run))
-        columns = np.column_stack((problem.run, *logs))
+        columns = np.column_stack((problem.run, *HOUR * np.log2((problem.nodes * problem.gpus, problem.run))))
 
         def decode(factors: tuple[float, ...]) -> float:
             return self.decode(problem.release + np.multiply(factors, columns).sum(axis=1).astype(np.int64))
@@ -441,7 +441,7 @@ class Search:
             if stop() or not pay.any():
                 return
             words = stream.words(5)
-            members, heat = max(2, size >> int(words[4] % SIZES)), HEAT * heats[int(words[4]) // 256 % len(heats)]
+            most, heat = max(2, size >> int(words[4] % SIZES)), HEAT * heats[int(words[4]) // 256 % len(heats)]
             share = np.cumsum(pay)
             centre = int(np.searchsorted(share, share[-1] * (int(words[0]) / 2**64), "right"))
             centre = min(centre, len(problem) - 1) if words[1] % 5 else int(words[0] % len(problem))
@@ -451,13 +451,12 @@ class Search:
             else:
                 distance = np.minimum(np.abs(plan.start - start), np.abs(plan.start - release))
             near = np.argsort(distance, kind="stable")
-            chosen = near[free[near]][:members]
-            self._anneal(
-                chosen[np.argsort(plan.start[chosen], kind="stable")], pay, rounds, heat, int(words[3]), begin, end
-            )
+            chosen = near[free[near]][:most]
+            members = chosen[np.argsort(plan.start[chosen], kind="stable")]
+            self._anneal(members, float(pay[members].sum()), rounds, heat, int(words[3]), begin, end)
 
     def _anneal(
-        self, members: IntArray, pay: FloatArray, rounds: int, heat: float, seed: int, begin: int, end: int
+        self, members: IntArray, before: float, rounds: int, heat: float, seed: int, begin: int, end: int
     ) -> None:
         problem, plan = self.problem, self.best
         assert plan is not None
@@ -468,15 +467,13 @@ class Search:
             others = (plan.start < high) & (plan.start + problem.run > release.min())
             others[members] = False
             layout, base = self._profile(np.flatnonzero(others), plan, len(members), int(release.min()), high)
-        rounds = min(rounds, max(LEAST_TRIALS, MOST_COPIED // base[1].size))
+        effort = min(rounds, max(LEAST_TRIALS, MOST_COPIED // base[1].size)), heat * before
         sides = (2, min(MARKS, len(members)))
         saved = tuple(np.zeros((*sides, *array.shape), array.dtype) for array in base)
         place = np.concatenate(([0], np.cumsum(problem.nodes[members])))
-        trial = _blank_plan(place)
-        common = (release, *columns, place), layout, base
-        order, before = np.arange(len(members)), float(pay[members].sum())
-        state = np.array([seed | 1], dtype=np.uint64)
-        cost = improve_order(order, *common, saved, np.zeros(sides), trial, before, high, rounds, heat * before, state)
+        common, trial = ((release, *columns, place), layout, base), _blank_plan(place)
+        order, state = np.arange(len(members)), np.array([seed | 1], dtype=np.uint64)
+        cost = improve_order(order, *common, saved, np.zeros(sides), trial, before, high, *effort, state)
         if cost < before * (1 - 1e-12):
             self.cost += float(decode_order(order, *common, trial)) - before
             with self._lock:

@@ -20,23 +20,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from ratiobench.formulations.cluster import models
-from ratiobench.formulations.cluster.bound import (
-    LAST_STEP,
-    PLAIN_LAST,
-    PLAIN_STEP,
-    STEP,
-    Ascent,
-    ClassAscent,
-    Grid,
-    PlainAscent,
-    Tree,
-    carry_prices,
-    class_grid,
-    classify,
-    make_borders,
-    queue_prices,
-)
+from ratiobench.formulations.cluster import bound, models
 from ratiobench.formulations.cluster.certificate import (
     LARGEST_VALUE,
     MOST_BRANCHES,
@@ -156,8 +140,8 @@ class _Run(SolveInterval[Fraction]):
         self.instance, self.cost = instance, cost
         self.problem = make_problem(instance, make_costs(instance.jobs, cost))
         self.search = Search(self.problem)
-        self.ascent: Ascent | None = None
-        self.tree: Tree | None = None  # of branches, if they pay more than finer prices
+        self.ascent: bound.Ascent | None = None
+        self.tree: bound.Tree | None = None  # of branches, if they pay more than finer prices
         self.queued = False  # whether the prices come from a schedule's queue
         self.orders_pay = True  # whether other orders of all jobs gain enough beside windows
         self.is_rounded = False  # whether the sizes of many GPUs are rounded so much that plain prices prove more
@@ -221,7 +205,7 @@ class _Run(SolveInterval[Fraction]):
                 return
             assert self.ascent is not None
             if width > STATES[0]:
-                self.ascent.climb(ROUNDS, POLISH, LAST_STEP, elapsed)
+                self.ascent.climb(ROUNDS, POLISH, bound.LAST_STEP, elapsed)
                 self.count("rounds", ROUNDS)
             states = StateSearch(self.problem, self.ascent)
             error = states.rounding(float(-self.lower))
@@ -296,7 +280,6 @@ class _Run(SolveInterval[Fraction]):
             self.take_prices()
 
     def search_in_two_threads(self, seconds: float) -> None:
-        """Search in two threads for so many seconds."""
         elapsed, until = self.elapsed(0.8), time.perf_counter() + seconds
         size = min(len(self.problem), WINDOWS[self.cost])
         self.search.improve_halves(size, lambda: elapsed() >= 1 or time.perf_counter() >= until)
@@ -315,10 +298,10 @@ class _Run(SolveInterval[Fraction]):
         p, plan = self.problem, self.search.best
         until = int((plan.start + p.run).max())
         seconds = max(1, (until - int(p.release.min())) // self.segments)
-        plain = PlainAscent(p, make_borders(p, seconds, until, moments=False))
+        plain = bound.PlainAscent(p, bound.make_borders(p, seconds, until, moments=False))
         plain.begin_from(plain.prices)
-        self.queued = plain.begin_from(queue_prices(p, plan.start, plan.pool, plain.grid.borders))
-        plain.climb(ROUNDS // 2, PLAIN_STEP, PLAIN_LAST, elapsed)
+        self.queued = plain.begin_from(bound.queue_prices(p, plan.start, plan.pool, plain.grid.borders))
+        plain.climb(ROUNDS // 2, bound.PLAIN_STEP, bound.PLAIN_LAST, elapsed)
         self.latest = plain.latest_starts()
         self.count("rounds", ROUNDS // 2)
         self.ascent = plain
@@ -347,19 +330,19 @@ class _Run(SolveInterval[Fraction]):
         """Raise the bound by branches if a few of them pay, else by finer prices; return whether starts follow."""
         if (
             self.tree is None
-            and isinstance(self.ascent, ClassAscent)
+            and isinstance(self.ascent, bound.ClassAscent)
             and len(self.ascent.prices) * LEAST_LEAVES <= MOST_PRICES
         ):
-            tree, bound = Tree(self.ascent, usable_threads()), self.ascent.bound
+            tree, before = bound.Tree(self.ascent, usable_threads()), self.ascent.bound
             self.branch(tree, TRIAL)
-            if tree.bound - bound > (PAYS if stage <= FINEST else LEAST_GAIN) * abs(bound):
+            if tree.bound - before > (PAYS if stage <= FINEST else LEAST_GAIN) * abs(before):
                 self.tree = tree
         if self.tree is not None:
             self.branch(self.tree, SPLITS * stage)
             return False
         return not self.done() and self.prove(stage, self.elapsed(0.8), plan)
 
-    def branch(self, tree: Tree, splits: int) -> None:
+    def branch(self, tree: bound.Tree, splits: int) -> None:
         """Split starts so often, or until the bound meets the schedule's cost or the certificate is full."""
         elapsed, leaves = self.elapsed(0.8), len(tree.leaves)
         most = min(leaves + splits, MOST_BRANCHES, MOST_PRICES // max(1, len(tree.leaves[0].prices)))
@@ -383,36 +366,37 @@ class _Run(SolveInterval[Fraction]):
         p = self.problem
         until = np.maximum(plan.start, self.latest + (self.latest - p.release) // 4) + p.run + SPARE
         classes, grid = self.choose_grid(stage, int((plan.start + p.run).max()), until)
-        if isinstance(self.ascent, ClassAscent) and grid.offset[-1] <= len(self.ascent.prices):
+        if isinstance(self.ascent, bound.ClassAscent) and grid.offset[-1] <= len(self.ascent.prices):
             grid, classes = self.ascent.grid, self.ascent.classes
-        prices = carry_prices(self.ascent.grid, self.ascent.best, grid)
+        prices = bound.carry_prices(self.ascent.grid, self.ascent.best, grid)
         mean = float(prices[prices > 0].mean()) if (prices > 0).any() else 1e-3
         width = (p.nodes * p.gpus)[grid.job].astype(float)
-        ascent = ClassAscent(p, grid, prices, mean * width / max(1.0, float(width.mean())), classes)
+        ascent = bound.ClassAscent(p, grid, prices, mean * width / max(1.0, float(width.mean())), classes)
         if self.is_rounded:
-            self.ascent.climb(ROUNDS, PLAIN_STEP / 3, PLAIN_LAST, elapsed)
+            self.ascent.climb(ROUNDS, bound.PLAIN_STEP / 3, bound.PLAIN_LAST, elapsed)
         else:
             ascent.evaluate()
-            ascent.climb(ROUNDS, STEP if stage == 1 and not self.queued else STEP / 3, LAST_STEP, elapsed)
-            self.is_rounded = isinstance(self.ascent, PlainAscent) and ascent.bound < self.ascent.bound
+            step = bound.STEP if stage == 1 and not self.queued else bound.STEP / 3
+            ascent.climb(ROUNDS, step, bound.LAST_STEP, elapsed)
+            self.is_rounded = isinstance(self.ascent, bound.PlainAscent) and ascent.bound < self.ascent.bound
         if self.is_rounded:
-            self.certify_prices(grid, classes, [carry_prices(self.ascent.grid, self.ascent.best, grid)])
+            self.certify_prices(grid, classes, [bound.carry_prices(self.ascent.grid, self.ascent.best, grid)])
             return False
         self.count("rounds", ROUNDS)
         self.ascent = ascent
         self.certify_prices(grid, classes, [ascent.best])
         return True
 
-    def choose_grid(self, stage: int, end: int, until: IntArray) -> tuple[IntArray, Grid]:
+    def choose_grid(self, stage: int, end: int, until: IntArray) -> tuple[IntArray, bound.Grid]:
         """Choose the smallest classes that fit, and shorter segments if each job is its own class."""
         p, left = self.problem, self.left()
         most = min(MOST_PRICES, stage * PRICES_OF_STAGE, math.inf if left is None else left * PRICES_OF_SECOND)
 
-        def make(parts: float, period: int) -> tuple[IntArray, Grid]:
+        def make(parts: float, period: int) -> tuple[IntArray, bound.Grid]:
             seconds = max(1, int((end - int(p.release.min())) / (self.segments * parts)))
-            classes = classify(p, period)
-            borders = make_borders(p, seconds, end, moments=len(p) <= 200)
-            return classes, class_grid(p, borders, classes, np.minimum(end, until))
+            classes = bound.classify(p, period)
+            borders = bound.make_borders(p, seconds, end, moments=len(p) <= 200)
+            return classes, bound.class_grid(p, borders, classes, np.minimum(end, until))
 
         for period in PERIODS:
             classes, grid = make(min(stage, FINEST), period)
@@ -432,7 +416,7 @@ class _Run(SolveInterval[Fraction]):
         self.take("order of the prices")
 
     def certify_prices(
-        self, grid: Grid, classes: IntArray, leaves: Sequence[FloatArray], branches: Sequence[Branch] = ()
+        self, grid: bound.Grid, classes: IntArray, leaves: Sequence[FloatArray], branches: Sequence[Branch] = ()
     ) -> None:
         """Round the prices of leaves to integers and prove with them."""
         positive = np.concatenate([prices[prices > 0] for prices in leaves])
@@ -470,11 +454,10 @@ class _Run(SolveInterval[Fraction]):
 @cache
 def warm(by_states: bool) -> None:
     """Compile what a solve uses, on three jobs."""
-    gpus = 1 if by_states else 2
-    columns = {"submit": [0, 0, 1], "run": [3, 4, 5], "nodes": [1, 1, 2], "gpus": [gpus, 1, 1], "pools": [0, 0, 0]}
-    head = {"format": FORMAT, "name": "warm", "begin": 0, "pool_sets": [[0]]}
-    pools = [{"name": "pool", "nodes": 2, "gpus": gpus}]
-    small = parse({**head, "pools": pools, "jobs": {"id": ["a", "b", "c"], **columns}}, "warm")
+    gpus, three = 1 if by_states else 2, {"id": ["a", "b", "c"], "submit": [0, 0, 1], "run": [3, 4, 5]}
+    jobs = three | {"nodes": [1, 1, 2], "gpus": [gpus, 1, 1], "pools": [0, 0, 0]}
+    cluster = {"pools": [{"name": "pool", "nodes": 2, "gpus": gpus}], "pool_sets": [[0]]}
+    small = parse({"format": FORMAT, "name": "warm", "begin": 0, **cluster, "jobs": jobs}, "warm")
     run = _Run(small, "wait", Clock(), 0.0, None)
     run.begin(None)
     run.enclose(1)
