@@ -313,8 +313,7 @@ class Search:
         until = int(release.max(initial=0)) + work // max(1, problem.instance.capacity)
         nobody, begin = np.zeros(0, np.int64), int(release.min(initial=until))
         self._layout, self._whole = self._profile(nobody, _blank_plan(self.place), n, begin, until)
-        self.best: Plan | None = None
-        self.cost = np.inf
+        self.best, self.cost = _blank_plan(self.place), np.inf
         self._calls = 0
         self._lock = threading.Lock()  # of the best plan while two threads search
         self._keys, self._keys_cost = problem.release, np.inf  # of the best order that was decoded
@@ -432,7 +431,6 @@ class Search:
         Jobs that do not run from `begin` to `end` stay where they are, so that two threads can share a schedule.
         """
         problem, plan = self.problem, self.best
-        assert plan is not None
         stream = Stream("cluster", "windows", self._calls, size)
         self._calls += 1
         for _ in range(windows):
@@ -459,7 +457,6 @@ class Search:
         self, members: IntArray, before: float, rounds: int, heat: float, seed: int, begin: int, end: int
     ) -> None:
         problem, plan = self.problem, self.best
-        assert plan is not None
         high = min(end, int((plan.start + problem.run)[members].max() + problem.run[members].max()))
         release, *columns = (column[members] for column in self._jobs)
         release = np.maximum(release, begin)
@@ -486,7 +483,6 @@ class Search:
         Windows have `size` jobs at most and twice as many in turns.
         """
         plan, ended = self.best, threading.Event()
-        assert plan is not None
 
         def over() -> bool:
             return ended.is_set() or stop()
@@ -514,7 +510,6 @@ class Search:
 
     def schedule(self) -> Schedule:
         """The best schedule with nodes."""
-        assert self.best is not None
         problem, plan = self.problem, self.best
         node = problem.first_node[np.repeat(plan.pool, problem.nodes)] + plan.slot
         idle_from = np.full(len(problem.node_gpus), problem.instance.begin)

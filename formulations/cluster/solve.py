@@ -140,7 +140,7 @@ class _Run(SolveInterval[Fraction]):
         self.instance, self.cost = instance, cost
         self.problem = make_problem(instance, make_costs(instance.jobs, cost))
         self.search = Search(self.problem)
-        self.ascent: bound.Ascent | None = None
+        self.ascent: bound.Ascent  # the plain relaxation at first
         self.tree: bound.Tree | None = None  # of branches, if they pay more than finer prices
         self.queued = False  # whether the prices come from a schedule's queue
         self.orders_pay = True  # whether other orders of all jobs gain enough beside windows
@@ -181,8 +181,6 @@ class _Run(SolveInterval[Fraction]):
 
     def cp_sat(self, solver: str, effort: int) -> None:
         """CP-SAT on the starts that the prices leave: those at which a schedule may cost less than the best."""
-        assert self.solution is not None
-        assert self.ascent is not None
         p, spare = self.problem, (float(-self.lower) - self.ascent.bound) * (1 + 1e-9) + 1e-6
         spans = [self.ascent.starts_within(j, spare) for j in range(len(p))]
         model = self.build(solver, f"{models.__name__}:intervals", p, self.solution.start.tolist(), spans)
@@ -203,7 +201,6 @@ class _Run(SolveInterval[Fraction]):
         for width in STATES[: 1 + effort]:
             if self.done():
                 return
-            assert self.ascent is not None
             if width > STATES[0]:
                 self.ascent.climb(ROUNDS, POLISH, bound.LAST_STEP, elapsed)
                 self.count("rounds", ROUNDS)
@@ -226,7 +223,6 @@ class _Run(SolveInterval[Fraction]):
         if not len(self.problem):
             return
         self.relax(self.elapsed(0.2))
-        assert self.search.best is not None
         if self.seconds is not None and usable_threads() > 1:
             self.share_threads(effort)
             return
@@ -261,7 +257,6 @@ class _Run(SolveInterval[Fraction]):
 
     def improve_and_prove(self, stage: int) -> None:
         """Search in a thread for as long as the ascent takes."""
-        assert self.search.best is not None
         elapsed, proved = self.elapsed(0.8), threading.Event()
         plan = copy.deepcopy(self.search.best)  # the search changes its own
 
@@ -294,7 +289,6 @@ class _Run(SolveInterval[Fraction]):
 
     def relax(self, elapsed: Callable[[], float]) -> None:
         """The plain relaxation; the starts that it likes best give orders."""
-        assert self.search.best is not None
         p, plan = self.problem, self.search.best
         until = int((plan.start + p.run).max())
         seconds = max(1, (until - int(p.release.min())) // self.segments)
@@ -362,7 +356,6 @@ class _Run(SolveInterval[Fraction]):
 
     def prove(self, stage: int, elapsed: Callable[[], float], plan: Plan) -> bool:
         """Raise prices from the best so far, of smaller classes after each stage; return whether starts follow."""
-        assert self.ascent is not None
         p = self.problem
         until = np.maximum(plan.start, self.latest + (self.latest - p.release) // 4) + p.run + SPARE
         classes, grid = self.choose_grid(stage, int((plan.start + p.run).max()), until)
@@ -410,7 +403,6 @@ class _Run(SolveInterval[Fraction]):
 
     def take_prices(self) -> None:
         """Offer the order of the starts that the prices like best."""
-        assert self.ascent is not None
         if not self.over():
             self.search.decode(self.ascent.best_start)
         self.take("order of the prices")

@@ -74,7 +74,6 @@ def test_a_half_of_a_schedule_is_improved_within_its_time(number: int) -> None:
     problem = make_problem(instance, make_costs(instance.jobs, "wait"))
     search = Search(problem)
     first, run = search.decode(problem.release), problem.run
-    assert search.best is not None
     middle = int(np.median(search.best.start))
     for begin, end in ((-(2**60), middle), (middle, 2**60)):
         before = search.best.start.copy()
@@ -111,7 +110,6 @@ def test_a_half_gains_nothing_by_what_runs_beyond_its_end() -> None:
     instance = parse(top | {"pools": pools, "jobs": columns | {"gpus": [1, 1], "pools": [0, 0]}})
     search = Search(make_problem(instance, make_costs(instance.jobs, "wait")))
     search.decode([0, 1])
-    assert search.best is not None
     for end, starts in ((11, [0, 10]), (12, [2, 1])):
         search.improve(5, 2, 50, end=end)
         assert search.best.start.tolist() == starts

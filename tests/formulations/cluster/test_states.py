@@ -54,7 +54,6 @@ def _check_instances(low: int, high: int) -> None:
         problem = make_problem(instance, make_costs(instance.jobs, cost))
         search = Search(problem)
         search.decode(problem.release)
-        assert search.best is not None
         borders = make_borders(problem, 1 + number % 3, int((search.best.start + problem.run).max()), moments=False)
         ascent = PlainAscent(problem, borders)
         ascent.begin_from(queue_prices(problem, search.best.start, search.best.pool, borders))
