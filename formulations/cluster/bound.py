@@ -451,7 +451,6 @@ class Tree:
 
     @property
     def bound(self) -> float:
-        """The least bound of the leaves."""
         return min(leaf.bound for leaf in self.leaves)
 
     def split(self, is_over: Callable[[], bool] = bool) -> bool:

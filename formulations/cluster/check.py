@@ -30,7 +30,6 @@ class CheckReport:
 
     @property
     def valid(self) -> bool:
-        """Whether no rule is violated."""
         return not self.violations
 
     def document(self) -> dict[str, Any]:

@@ -151,7 +151,6 @@ def _copy_profile(to, profile, slots):  # type: ignore[no-untyped-def]
 
 @inlined
 def _saved_at(saved, side, mark):  # type: ignore[no-untyped-def]
-    """The profile that is saved at a mark."""
     times, free, after, near, size = saved
     return times[side, mark], free[side, mark], after[side, mark], near[side, mark], size[side, mark]
 

@@ -43,7 +43,7 @@ from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import FORMAT, content_hash, parse
 from ratiobench.instances.cluster.model import COSTS, Instance, Schedule, make_costs
-from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, require_known
 
 VERSION = "7"  # Version of everything that can change a report's figures; part of the key of stored results
 
@@ -106,8 +106,7 @@ def solve(
     InputError : for an unknown name, or a formulation that is not for so many jobs.
     """
     check_settings(effort, gap, seconds)
-    if cost not in COSTS:
-        raise InputError("", "cost", explain_unknown_name(cost, COSTS))
+    require_known(cost, COSTS, "", "cost")
     clock = Clock()
     name, solver = choose(ALLOWED, formulation, backend, lambda backend: CP_SAT if backend != "auto" else PRICES)
     if name == CP_SAT and len(instance.jobs) > CP_SAT_JOBS:
@@ -322,11 +321,8 @@ class _Run(SolveInterval[Fraction]):
 
     def raise_bound(self, stage: int, plan: Plan) -> bool:
         """Raise the bound by branches if a few of them pay, else by finer prices; return whether starts follow."""
-        if (
-            self.tree is None
-            and isinstance(self.ascent, bound.ClassAscent)
-            and len(self.ascent.prices) * LEAST_LEAVES <= MOST_PRICES
-        ):
+        has_room = len(self.ascent.prices) * LEAST_LEAVES <= MOST_PRICES
+        if self.tree is None and has_room and isinstance(self.ascent, bound.ClassAscent):
             tree, before = bound.Tree(self.ascent, usable_threads()), self.ascent.bound
             self.branch(tree, TRIAL)
             if tree.bound - before > (PAYS if stage <= FINEST else LEAST_GAIN) * abs(before):
@@ -416,13 +412,12 @@ class _Run(SolveInterval[Fraction]):
         if self.cost != "slowdown":
             self.scale = 2 ** max(0, min(bits, 40))
         coarse = 2 ** max(0, self.scale.bit_length() - 1 - bits)
-        columns = (grid.job, grid.pool, grid.first, grid.offset[:-1], grid.offset[1:])
-        rows = []
+        heads, rows = np.column_stack((classes[grid.job], grid.pool, grid.first)).tolist(), []
         for leaf, prices in enumerate(leaves):
             integers = np.round(prices * (self.scale / coarse)).astype(np.int64) * coarse
+            parts = np.split(integers, grid.offset[1:-1])
             rows += [
-                PriceRow(int(classes[j]), q, first, integers[low:high].tolist(), leaf)
-                for j, q, first, low, high in zip(*(column.tolist() for column in columns), strict=True)
+                PriceRow(c, q, first, part.tolist(), leaf) for (c, q, first), part in zip(heads, parts, strict=True)
             ]
         tables = {"borders": grid.borders.tolist(), "classes": classes.tolist(), "rows": rows}
         self.certify(Proof.LAGRANGIAN, **tables, branches=list(branches))

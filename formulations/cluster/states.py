@@ -45,7 +45,6 @@ class States(NamedTuple):
     end: IntArray  # (states, most) their ends
 
     def take(self, chosen: Any) -> States:
-        """Some of the states."""
         return States(*(column[chosen] for column in self))
 
 

@@ -44,7 +44,6 @@ class Problem:
 
 
 def make_problem(instance: Instance, costs: Costs) -> Problem:
-    """Build the arrays."""
     jobs, running, pools = instance.jobs, instance.running, instance.pools
     fits = [(pool.gpus >= jobs.gpus) & (pool.nodes >= jobs.nodes) for pool in pools]
     kink = np.maximum(jobs.release, jobs.submit + (costs.low - costs.add) // np.maximum(1, costs.weight))
@@ -94,12 +93,4 @@ def greatest_free(problem: Problem, borders: IntArray) -> NDArray[np.int64]:
 @inner
 def find_last(values, count, most):  # type: ignore[no-untyped-def]
     """The place of the last of the first `count` values, which ascend, that is at most `most`; -1 if none is."""
-    low = -1
-    high = count - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if values[middle] <= most:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return np.searchsorted(values[:count], most, "right") - 1
