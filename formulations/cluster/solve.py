@@ -34,7 +34,7 @@ from ratiobench.formulations.cluster.check import check, sum_costs
 from ratiobench.formulations.cluster.enumerate import WAYS_LIMIT, enumerate_optimum
 from ratiobench.formulations.cluster.search import Plan, Search
 from ratiobench.formulations.cluster.states import StateSearch, fits
-from ratiobench.formulations.cluster.tables import FloatArray, make_problem
+from ratiobench.formulations.cluster.tables import FloatArray, Problem
 from ratiobench.formulations.cluster.verify import bound as proved_bound
 from ratiobench.formulations.engine import Clock, SolveInterval, choose, list_formulations
 from ratiobench.formulations.processes import usable_threads
@@ -137,7 +137,7 @@ class _Run(SolveInterval[Fraction]):
     def __init__(self, instance: Instance, cost: str, clock: Clock, gap: float, seconds: float | None) -> None:
         super().__init__(self._value, "negated cost", clock.began, Fraction(0), gap=gap, seconds=seconds)
         self.instance, self.cost = instance, cost
-        self.problem = make_problem(instance, make_costs(instance.jobs, cost))
+        self.problem = Problem(instance, make_costs(instance.jobs, cost))
         self.search = Search(self.problem)
         self.ascent: bound.Ascent  # the plain relaxation at first
         self.tree: bound.Tree | None = None  # of branches, if they pay more than finer prices

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,67 +12,38 @@ from ratiobench.instances.cluster.model import Costs, Instance
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """Jobs and nodes; c_j(s) = base_j + slope_j max(0, s - kink_j)."""
 
-    instance: Instance
-    costs: Costs
-    release: IntArray  # (jobs,) seconds
-    run: IntArray  # (jobs,) seconds
-    nodes: IntArray  # (jobs,)
-    gpus: IntArray  # (jobs,) of one node
-    allowed: NDArray[np.bool_]  # (jobs, pools) where the job fits
-    base: FloatArray  # (jobs,) cost
-    slope: FloatArray  # (jobs,) cost per second
-    kink: IntArray  # (jobs,) second, at least the release
-    # A pool of one-GPU nodes that are never closed is one slot with all its GPUs; in any other one each node is a slot
-    flat: NDArray[np.bool_]  # (pools,) whether the pool is one slot
-    slots: IntArray  # (pools,)
-    room: IntArray  # (pools,) GPUs of a slot
-    pieces: IntArray  # (jobs, pools) slots that the job takes
-    wide: IntArray  # (jobs, pools) GPUs of each
-    first_node: IntArray  # (pools + 1,)
-    node_gpus: IntArray  # (all nodes,)
-    # (spans, 4) node, start, end, GPUs that are not free: closed nodes, jobs running at the beginning
-    blocked: IntArray
+    def __init__(self, instance: Instance, costs: Costs) -> None:
+        jobs, running, pools = instance.jobs, instance.running, instance.pools
+        self.instance, self.costs = instance, costs
+        self.release, self.run = jobs.release, jobs.run  # (jobs,) seconds
+        self.nodes, self.gpus = jobs.nodes, jobs.gpus  # (jobs,), GPUs of one node
+        fits = [(pool.gpus >= jobs.gpus) & (pool.nodes >= jobs.nodes) for pool in pools]
+        # (jobs, pools) where the job fits
+        self.allowed = jobs.allowed & np.array(fits, dtype=bool).T.reshape(len(jobs), len(pools))
+        # (jobs,) second, at least the release
+        self.kink = np.maximum(jobs.release, jobs.submit + (costs.low - costs.add) // np.maximum(1, costs.weight))
+        self.base: FloatArray = (costs.numerators(self.kink) / costs.unit).astype(float)  # (jobs,) cost
+        self.slope: FloatArray = costs.weight / costs.unit  # (jobs,) cost per second
+        size, number = np.array([pool.gpus for pool in pools]), np.array([pool.nodes for pool in pools])
+        # A pool of one-GPU nodes that are never closed is one slot with all its GPUs; in others each node is a slot
+        self.flat = np.array([pool.gpus == 1 and not pool.closures for pool in pools])  # (pools,) whether it is one
+        self.slots = np.where(self.flat, 1, number)  # (pools,)
+        self.room = np.where(self.flat, number, size)  # (pools,) GPUs of a slot
+        self.pieces = np.where(self.flat, 1, jobs.nodes[:, None])  # (jobs, pools) slots that the job takes
+        self.wide = np.where(self.flat, jobs.width[:, None], jobs.gpus[:, None])  # (jobs, pools) GPUs of each
+        self.first_node, self.node_gpus = instance.first_node, instance.node_gpus  # (pools + 1,), (all nodes,)
+        held, closures = np.repeat(np.arange(len(running)), running.nodes), instance.closures
+        begin = np.full(len(held), instance.begin)
+        spans = np.column_stack((running.node, begin, running.end[held], running.gpus[held]))
+        closed = np.column_stack((closures[:, :3], self.node_gpus[closures[:, 0]]))
+        # (spans, 4) node, start, end, GPUs that are not free: closed nodes, jobs running at the beginning
+        self.blocked = np.concatenate((spans, closed)).astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.release)
-
-
-def make_problem(instance: Instance, costs: Costs) -> Problem:
-    jobs, running, pools = instance.jobs, instance.running, instance.pools
-    fits = [(pool.gpus >= jobs.gpus) & (pool.nodes >= jobs.nodes) for pool in pools]
-    kink = np.maximum(jobs.release, jobs.submit + (costs.low - costs.add) // np.maximum(1, costs.weight))
-    held = np.repeat(np.arange(len(running)), running.nodes)
-    begin = np.full(len(held), instance.begin)
-    spans = [np.stack((running.node, begin, running.end[held], running.gpus[held]), axis=1)]
-    closures = instance.closures
-    if len(closures):
-        spans.append(np.column_stack((closures[:, :3], instance.node_gpus[closures[:, 0]])))
-    size, number = np.array([pool.gpus for pool in pools]), np.array([pool.nodes for pool in pools])
-    flat = np.array([pool.gpus == 1 and not pool.closures for pool in pools])
-    return Problem(
-        instance=instance,
-        costs=costs,
-        release=jobs.release,
-        run=jobs.run,
-        nodes=jobs.nodes,
-        gpus=jobs.gpus,
-        allowed=jobs.allowed & np.array(fits, dtype=bool).T.reshape(len(jobs), len(pools)),
-        base=(costs.numerators(kink) / costs.unit).astype(float),
-        slope=costs.weight / costs.unit,
-        kink=kink,
-        flat=flat,
-        slots=np.where(flat, 1, number),
-        room=np.where(flat, number, size),
-        pieces=np.where(flat, 1, jobs.nodes[:, None]),
-        wide=np.where(flat, jobs.width[:, None], jobs.gpus[:, None]),
-        first_node=instance.first_node,
-        node_gpus=instance.node_gpus,
-        blocked=np.concatenate(spans).astype(np.int64).reshape(-1, 4),
-    )
 
 
 def greatest_free(problem: Problem, borders: IntArray) -> NDArray[np.int64]:

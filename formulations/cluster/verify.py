@@ -60,8 +60,8 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
             length, n = len(getattr(certificate, name)), len(instance.jobs)
             require(length == n, f"{name}: {length} entries for {n} jobs")
         report = check(instance, certificate.cost, certificate.decisions)
-        require(report.cost is not None, str(report.violations[0]) if report.violations else "")
-        assert report.cost is not None
+        if report.cost is None:
+            raise CertificateError(str(report.violations[0]))
         upper = -(-report.cost.numerator * certificate.scale // report.cost.denominator)
         require(upper == certificate.scaled_upper, f"upper: {certificate.scaled_upper} claimed; the cost is {upper}")
         lower = bound(instance, certificate)

@@ -20,7 +20,7 @@ from ratiobench.formulations.cluster.certificate import Branch, Certificate, Pri
 from ratiobench.formulations.cluster.check import check
 from ratiobench.formulations.cluster.enumerate import enumerate_optimum
 from ratiobench.formulations.cluster.search import Search
-from ratiobench.formulations.cluster.tables import make_problem
+from ratiobench.formulations.cluster.tables import Problem
 from ratiobench.formulations.cluster.verify import bound
 from ratiobench.instances.cluster.format import content_hash
 from ratiobench.instances.cluster.model import COSTS, Instance, make_costs
@@ -73,7 +73,7 @@ def _check_instance(number: int) -> tuple[float, float]:
     """Check bounds and schedules of one tiny instance; return OPT beyond waits nobody can avoid, and the best bound."""
     instance, stream = make_tiny("bound", number), Stream("bound", number)
     cost = COSTS[number % len(COSTS)]
-    problem = make_problem(instance, make_costs(instance.jobs, cost))
+    problem = Problem(instance, make_costs(instance.jobs, cost))
     optimum, schedule = enumerate_optimum(instance, problem.costs)
     assert check(instance, cost, schedule).cost == optimum
     search = Search(problem)

@@ -10,7 +10,7 @@ from ratiobench.formulations.cluster.check import check
 from ratiobench.formulations.cluster.enumerate import enumerate_optimum
 from ratiobench.formulations.cluster.search import Search
 from ratiobench.formulations.cluster.solve import solve
-from ratiobench.formulations.cluster.tables import make_problem
+from ratiobench.formulations.cluster.tables import Problem
 from ratiobench.formulations.cluster.verify import verify
 from ratiobench.formulations.report import Proof, Status
 from ratiobench.instances.cluster.format import parse
@@ -71,7 +71,7 @@ def test_a_time_limit_gives_proof_and_schedule_by_one_thread_or_two(
 def test_a_half_of_a_schedule_is_improved_within_its_time(number: int) -> None:
     """So two threads can share a schedule; what they leave is valid and costs what they say."""
     instance = _queue(60, 5) if number == 0 else make_tiny("halves", number, jobs=30)
-    problem = make_problem(instance, make_costs(instance.jobs, "wait"))
+    problem = Problem(instance, make_costs(instance.jobs, "wait"))
     search = Search(problem)
     first, run = search.decode(problem.release), problem.run
     middle = int(np.median(search.best.start))
@@ -92,7 +92,7 @@ def test_a_half_of_a_schedule_is_improved_within_its_time(number: int) -> None:
 def test_places_are_read_and_written_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that saw a new pool with old nodes would read beyond them."""
     instance = _queue(60, 5)
-    search = Search(make_problem(instance, make_costs(instance.jobs, "wait")))
+    search = Search(Problem(instance, make_costs(instance.jobs, "wait")))
     first, held, spread = search.decode(search.problem.release), list[bool](), search_module.spread
     watched = lambda *given: (held.append(search._lock.locked()), spread(*given))[1]  # noqa: E731
     monkeypatch.setattr(search_module, "spread", watched)
@@ -108,7 +108,7 @@ def test_a_half_gains_nothing_by_what_runs_beyond_its_end() -> None:
     top = {"format": "ratiobench/cluster/1", "name": "two", "begin": 0, "pool_sets": [[0]]}
     pools = [{"name": "cpu", "nodes": 2, "gpus": 1}]
     instance = parse(top | {"pools": pools, "jobs": columns | {"gpus": [1, 1], "pools": [0, 0]}})
-    search = Search(make_problem(instance, make_costs(instance.jobs, "wait")))
+    search = Search(Problem(instance, make_costs(instance.jobs, "wait")))
     search.decode([0, 1])
     for end, starts in ((11, [0, 10]), (12, [2, 1])):
         search.improve(5, 2, 50, end=end)

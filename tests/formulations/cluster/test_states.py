@@ -8,7 +8,7 @@ from ratiobench.formulations.cluster.enumerate import enumerate_optimum
 from ratiobench.formulations.cluster.search import Search
 from ratiobench.formulations.cluster.solve import solve
 from ratiobench.formulations.cluster.states import StateSearch, fits
-from ratiobench.formulations.cluster.tables import make_problem
+from ratiobench.formulations.cluster.tables import Problem
 from ratiobench.formulations.report import Proof, Status
 from ratiobench.instances.cluster.format import parse
 from ratiobench.instances.cluster.model import COSTS, Instance, make_costs
@@ -51,7 +51,7 @@ def _check_instances(low: int, high: int) -> None:
     for number in range(low, high):
         instance, cost = _flat(number), COSTS[number % len(COSTS)]
         optimum, _ = enumerate_optimum(instance, make_costs(instance.jobs, cost))
-        problem = make_problem(instance, make_costs(instance.jobs, cost))
+        problem = Problem(instance, make_costs(instance.jobs, cost))
         search = Search(problem)
         search.decode(problem.release)
         borders = make_borders(problem, 1 + number % 3, int((search.best.start + problem.run).max()), moments=False)
