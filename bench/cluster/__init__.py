@@ -46,6 +46,7 @@ FAMILY = Family(
         "recipe_forms": "instances.generate:forms",
         "log_formats": "instances.logs:FORMATS",
         "check_solution": "formulations.check:check_solution",
+        "crosscheck": "formulations.solve:crosscheck",
     },
     solver=_solve,
     warm_solver=_warm_solver,

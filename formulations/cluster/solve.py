@@ -7,6 +7,7 @@ up to 1/scale where the cost is no integer.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import threading
@@ -31,14 +32,15 @@ from ratiobench.formulations.cluster.certificate import (
     make_claim,
 )
 from ratiobench.formulations.cluster.check import check, sum_costs
-from ratiobench.formulations.cluster.enumerate import WAYS_LIMIT, enumerate_optimum
+from ratiobench.formulations.cluster.enumerate import WAYS_LIMIT, count_ways, enumerate_optimum
 from ratiobench.formulations.cluster.search import Plan, Search
 from ratiobench.formulations.cluster.states import StateSearch, fits
 from ratiobench.formulations.cluster.tables import FloatArray, Problem
 from ratiobench.formulations.cluster.verify import bound as proved_bound
+from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
 from ratiobench.formulations.engine import Clock, SolveInterval, choose, list_formulations
 from ratiobench.formulations.processes import usable_threads
-from ratiobench.formulations.report import UNLIMITED, Proof, SolveReport
+from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import FORMAT, content_hash, parse
@@ -451,6 +453,37 @@ def warm(by_states: bool) -> None:
     if by_states:
         assert run.ascent is not None
         StateSearch(run.problem, run.ascent).search(math.inf, 1, bool)
+
+
+def crosscheck(
+    instance: Instance, *, effort: int = 1, seconds: float | None = None, tell: Callable[[str], None] = lambda _: None
+) -> CrossCheck:
+    """Solve by every formulation that takes so many jobs, and compare the answers, as if the negated cost were best."""
+    if instance.cost == "slowdown":
+        raise InputError("crosscheck", "cost", "slowdown is no integer; take wait, wait-gpus or wait-gpu-hours")
+    if len(instance.jobs) > CP_SAT_JOBS:
+        raise InputError("crosscheck", "jobs", f"{len(instance.jobs)} jobs; at most {CP_SAT_JOBS} are compared")
+    names = [CP_SAT, PRICES]
+    with contextlib.suppress(ValueError):  # too many places of one job
+        names[:0] = [ENUMERATION] if count_ways(instance) <= WAYS_LIMIT else []
+    rows: list[CrossCheckRow] = []
+    for name in names:
+        tell(f"solving by {name}")
+        report = solve(instance, instance.cost, name, effort=effort, seconds=seconds)
+        bound, value = -math.floor(report.lower), -math.ceil(report.upper)
+        answer = SolverAnswer(
+            formulation=name,
+            backend=report.backend,
+            solver="" if report.solver is None else report.solver.solver,
+            status=Termination.OPTIMAL if report.lower == report.upper else Termination.LIMIT,
+            bound=float(bound),
+            value=float(value),
+            verified=value,
+            solve_seconds=report.seconds,
+            objective="the negated cost",
+        )
+        rows.append(CrossCheckRow(answer, bound, certified=name == PRICES))
+    return compare_answers(rows, value, bound)
 
 
 def formulations() -> list[tuple[str, str]]:

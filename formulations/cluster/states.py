@@ -48,16 +48,6 @@ class States(NamedTuple):
         return States(*(column[chosen] for column in self))
 
 
-class Prices(NamedTuple):
-    """The best prices of an ascent, for kernels."""
-
-    borders: IntArray  # (segments + 1,) seconds
-    integral: FloatArray  # (jobs and those that run at the beginning, segments + 1) of the job's prices up to a border
-    rest: FloatArray  # (segments + 1,) value of all packings from a border on
-    starts: IntArray  # (jobs, most) seconds; the cost of a start and its prices are linear between them
-    after: FloatArray  # (jobs, most) the least of both from such a second on
-
-
 def fits(instance: Instance) -> bool:
     """Whether the states of an instance can be looked at."""
     return len(instance.jobs) <= MOST_JOBS and [(pool.gpus, pool.closures) for pool in instance.pools] == [(1, ())]
@@ -233,21 +223,6 @@ def mark_dominated(order, states, size, stays):  # type: ignore[no-untyped-def]
             top += 1
 
 
-def _make_prices(problem: Problem, ascent: Ascent, rows: int) -> Prices:
-    """The best prices of an ascent for the jobs, and none for those that run at the beginning."""
-    n, borders = len(problem), ascent.grid.borders
-    values = ascent.value_packings()[0]
-    tables = [ascent.price_starts(j) for j in range(n)]
-    integral, most = np.zeros((rows, len(borders))), max(len(starts) for starts, _ in tables)
-    seconds, after = np.full((n, most), NEVER), np.full((n, most), np.inf)
-    for j, (starts, paid) in enumerate(tables):
-        integral[j] = ascent.integrate(j)[0]
-        seconds[j, : len(starts)] = starts
-        after[j, : len(starts)] = np.minimum.accumulate(paid[::-1])[::-1]
-    rest = np.append(np.cumsum(values[::-1])[::-1], 0.0)
-    return Prices(borders.copy(), integral, rest, seconds, after)
-
-
 def _find_equals(problem: Problem) -> IntArray:
     """(jobs,) of every job an equal one released before it, or -1: some best schedule starts equals in this order."""
     order = np.lexsort((problem.kink, problem.release, problem.slope, problem.run, problem.nodes))
@@ -263,11 +238,22 @@ class StateSearch:
 
     def __init__(self, problem: Problem, ascent: Ascent) -> None:
         ends, number = np.unique(problem.blocked[:, 2], return_counts=True)  # jobs that run at the beginning
-        n, held = len(problem), len(ends)
+        n, held, borders = len(problem), len(ends), ascent.grid.borders.copy()
         self._size = np.concatenate((problem.nodes, number)).astype(np.int64)
         self._jobs = (problem.release.copy(), problem.run.copy(), self._size, problem.slope.copy(), problem.kink.copy())
         self._equals, self._capacity = _find_equals(problem), int(problem.room[0])
-        self._prices = _make_prices(problem, ascent, n + held)
+        values = ascent.value_packings()[0]
+        rest = np.append(np.cumsum(values[::-1])[::-1], 0.0)  # (segments + 1,) value of all packings from a border on
+        integral = np.zeros((n + held, len(borders)))  # of a job's prices up to a border; those that run pay none
+        tables = [ascent.price_starts(j) for j in range(n)]
+        most = max(len(seconds) for seconds, _ in tables)
+        starts = np.full((n, most), NEVER)  # the cost of a start and its prices are linear between such seconds
+        after = np.full((n, most), np.inf)  # the least of both from such a second on
+        for j, (seconds, paid) in enumerate(tables):
+            integral[j] = ascent.integrate(j)[0]
+            starts[j, : len(seconds)] = seconds
+            after[j, : len(seconds)] = np.minimum.accumulate(paid[::-1])[::-1]
+        self._prices = borders, integral, rest, starts, after
         self._root = self._blank(1)
         self._root.second[0], self._root.running[0] = problem.release.min(), held
         self._root.who[0, :held], self._root.end[0, :held] = n + np.arange(held), ends
@@ -277,9 +263,9 @@ class StateSearch:
 
         A bound has fewer than `terms` additions, each off by at most 2^-53 of the sum of all that is added.
         """
-        prices = self._prices
-        terms = len(prices.borders) + 32 * (len(self._size) + 1)
-        return terms * 2.0**-53 * (float(prices.integral[:, -1].sum() + prices.rest[0]) + 2 * cost)
+        borders, integral, rest, _, _ = self._prices
+        terms = len(borders) + 32 * (len(self._size) + 1)
+        return terms * 2.0**-53 * (float(integral[:, -1].sum() + rest[0]) + 2 * cost)
 
     def _blank(self, states: int) -> States:
         columns = (np.zeros(states, kind) for kind in 3 * [int] + 2 * [float] + 3 * [int])
