@@ -14,7 +14,6 @@ import copy
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -462,19 +461,18 @@ class Tree:
         early, late = leaf.last.copy(), leaf.first.copy()
         early[leaf.job], late[leaf.job] = leaf.second - 1, leaf.second
         sides = (leaf.first, early), (late, leaf.last)
+
+        def climb(ascent: ClassAscent, starts: tuple[IntArray, IntArray]) -> Leaf:
+            ascent.limit_starts(*starts, leaf.prices)
+            ascent.evaluate()
+            ascent.climb(LEAF_ROUNDS, LEAF_STEP, LEAF_LAST, lambda: float(is_over()))
+            return _make_leaf(ascent, *starts, max(leaf.bound, ascent.bound))
+
         with ThreadPoolExecutor(self._threads) as threads:
-            self.leaves[weakest], later = threads.map(partial(_climb, leaf, is_over), self._ascents, sides)
+            self.leaves[weakest], later = threads.map(climb, self._ascents, sides)
         self.leaves.append(later)
         self.branches.append(Branch(weakest, leaf.job, leaf.second))
         return True
-
-
-def _climb(leaf: Leaf, is_over: Callable[[], bool], ascent: ClassAscent, starts: tuple[IntArray, IntArray]) -> Leaf:
-    """Raise the prices of one side of a leaf that is split."""
-    ascent.limit_starts(*starts, leaf.prices)
-    ascent.evaluate()
-    ascent.climb(LEAF_ROUNDS, LEAF_STEP, LEAF_LAST, lambda: float(is_over()))
-    return _make_leaf(ascent, *starts, max(leaf.bound, ascent.bound))
 
 
 def _make_leaf(ascent: ClassAscent, first: IntArray, last: IntArray, bound: float) -> Leaf:
