@@ -45,7 +45,6 @@ FAMILY = Family(
         "generate": "instances.generate:make",
         "recipe_forms": "instances.generate:forms",
         "log_formats": "instances.logs:FORMATS",
-        "check_solution": "formulations.check:check_solution",
         "crosscheck": "formulations.solve:crosscheck",
     },
     solver=_solve,

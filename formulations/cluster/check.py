@@ -39,19 +39,14 @@ class CheckReport:
         return {"valid": self.valid, "admitted": admitted, "welfare": self.cost, "violations": violations}
 
 
-def check_solution(instance: Instance, schedule: Schedule) -> CheckReport:
-    """Check a schedule by the instance's own cost."""
-    return check(instance, instance.cost, schedule)
-
-
-def check(instance: Instance, cost: str, schedule: Schedule) -> CheckReport:
-    """Check a schedule and compute its cost, exactly.
+def check(instance: Instance, schedule: Schedule, cost: str = "") -> CheckReport:
+    """Check a schedule and compute its cost, by default the instance's own, exactly.
 
     Rules: ``every job`` starts once, not before its ``release``, in a ``pool`` that it may use, on as many different
     ``nodes`` of it as it takes, and no node has more GPUs in ``use`` than it has, and none while it is closed.
     """
     violations = tuple(_find_violations(instance, schedule)[:MOST_VIOLATIONS])
-    total = None if violations else sum_costs(instance, cost, schedule.start.tolist())
+    total = None if violations else sum_costs(instance, cost or instance.cost, schedule.start.tolist())
     return CheckReport(violations, total, len(instance.jobs))
 
 

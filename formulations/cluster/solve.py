@@ -152,7 +152,7 @@ class _Run(SolveInterval[Fraction]):
         self.claim: Certificate | None = None  # of the best prices, without a schedule
 
     def _value(self, schedule: Schedule) -> tuple[Fraction | None, str]:
-        report = check(self.instance, self.cost, schedule)
+        report = check(self.instance, schedule, self.cost)
         if report.cost is None:
             return None, str(report.violations[0])
         scale = self.scale  # which another thread may change

@@ -59,7 +59,7 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
         for name in ("classes", "starts", "pools"):
             length, n = len(getattr(certificate, name)), len(instance.jobs)
             require(length == n, f"{name}: {length} entries for {n} jobs")
-        report = check(instance, certificate.cost, certificate.decisions)
+        report = check(instance, certificate.decisions, certificate.cost)
         if report.cost is None:
             raise CertificateError(str(report.violations[0]))
         upper = -(-report.cost.numerator * certificate.scale // report.cost.denominator)

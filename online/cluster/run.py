@@ -272,7 +272,7 @@ def _judge(instance: Instance, schedule: Schedule, violations: Sequence[Violatio
     """
     value = Fraction(0)
     if not violations:
-        report = check(instance, instance.cost, schedule)
+        report = check(instance, schedule)
         violations = [Violation(*violation) for violation in report.violations]
         value = report.cost or value
     if instance.cost == "slowdown":

@@ -75,14 +75,14 @@ def _check_instance(number: int) -> tuple[float, float]:
     cost = COSTS[number % len(COSTS)]
     problem = Problem(instance, make_costs(instance.jobs, cost))
     optimum, schedule = enumerate_optimum(instance, problem.costs)
-    assert check(instance, cost, schedule).cost == optimum
+    assert check(instance, schedule, cost).cost == optimum
     search = Search(problem)
     for keys in (problem.release, problem.release + problem.run, problem.run):
         search.decode(keys)
     search.tune(((0.5, 1.0, -1.0),))
     search.perturb(5)
     search.improve(3, len(problem), 20)
-    report = check(instance, cost, search.schedule())
+    report = check(instance, search.schedule(), cost)
     assert report.cost is not None
     assert report.cost >= optimum
     assert float(report.cost) == pytest.approx(search.cost)

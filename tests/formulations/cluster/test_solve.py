@@ -62,7 +62,7 @@ def test_a_time_limit_gives_proof_and_schedule_by_one_thread_or_two(
     assert report.time_limited
     assert report.certificate is not None
     assert verify(instance, to_document(report.certificate)).valid
-    assert check(instance, "wait", report.solution).cost == report.upper
+    assert check(instance, report.solution, "wait").cost == report.upper
     assert {"windows", "rounds"} <= report.work.keys()
     assert max(first.lower, report.lower) <= min(first.upper, report.upper)
 
@@ -86,7 +86,7 @@ def test_a_half_of_a_schedule_is_improved_within_its_time(number: int) -> None:
     halves, rounds = search.cost, iter(range(40))
     search.improve_halves(20, lambda: next(rounds, None) is None)
     assert search.cost <= halves <= first
-    assert check(instance, "wait", search.schedule()).cost == round(search.cost)
+    assert check(instance, search.schedule(), "wait").cost == round(search.cost)
 
 
 def test_places_are_read_and_written_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_branches_on_starts_prove_no_less_and_are_in_the_certificate(
 def test_the_schedule_is_valid_and_what_it_costs() -> None:
     instance = _queue(12, 6)
     report = solve(instance, "wait-gpu-hours")
-    assert check(instance, "wait-gpu-hours", report.solution).cost == report.upper
+    assert check(instance, report.solution, "wait-gpu-hours").cost == report.upper
     data = to_document(report.certificate)  # type: ignore[arg-type]
     assert verify(instance, data).valid
 
@@ -203,8 +203,8 @@ def test_a_wrong_schedule_is_refused_by_rule() -> None:
     instance = _queue(2, 4)
     nodes = np.concatenate([np.arange(m) for m in instance.jobs.nodes])
     good = Schedule(instance.jobs.release + np.array([0, 5000]), np.zeros(2, np.int64), nodes)
-    assert check(instance, "wait", good).cost == 5000
+    assert check(instance, good, "wait").cost == 5000
     early = Schedule(good.start - 5000, good.pool, good.node)
-    assert {v.rule for v in check(instance, "wait", early).violations} == {"release"}
+    assert {v.rule for v in check(instance, early, "wait").violations} == {"release"}
     short = Schedule(good.start[:1], good.pool, good.node)
-    assert {v.rule for v in check(instance, "wait", short).violations} == {"every job"}
+    assert {v.rule for v in check(instance, short, "wait").violations} == {"every job"}

@@ -132,7 +132,7 @@ def test_replan_starts_jobs_within_bounds_and_quotas(seed: int) -> None:
     instance = draw_log(seed)
     for name in ("replan", "replan:work=1,guard=0,belief=true", "replan:gpu_hours=1,belief=last2"):
         result = run_policy(instance, name)
-        report = check(instance, "wait", result.schedule)
+        report = check(instance, result.schedule, "wait")
         assert report.violations == ()
         assert starts(result) == starts(run_policy(instance, name))
 
