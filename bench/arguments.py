@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, ParamSpec, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.fields import seconds_of
 from ratiobench.instances.io.files import check_writable
 from ratiobench.instances.io.keys import Choice as Choice
 from ratiobench.instances.io.keys import Integer as Integer
 from ratiobench.instances.io.keys import Kind
 from ratiobench.instances.io.keys import Switch as Switch
 from ratiobench.instances.io.keys import Text as Text
-from ratiobench.instances.io.numerals import seconds_of
 
 NEEDED: Any = inspect.Parameter.empty  # the default of an option that has to be given
 _P = ParamSpec("_P")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from ratiobench.instances.io.documents import Digest, Documents, convert
+from ratiobench.instances.io.documents import Digest, Documents, convert, to_json_values
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import line_of, load_json, read_bytes, sha256_of
 
@@ -65,26 +64,17 @@ class CertificateFiles(Generic[Held]):
         self.read, self.write = files.read, files.write
 
     def document(self, certificate: Held) -> dict[str, Any]:
-        return add_checksum(self._content(certificate))
+        names: Mapping[str, Any] = self.kind.__dataclass_fields__  # type: ignore[attr-defined]
+        fields = {name: to_json_values(getattr(certificate, name)) for name in names}
+        return add_checksum({"format": self.form, **fields})
 
     def seal(self, certificate: Held) -> str:
         """SHA-256 of the document without `sha256`: no change of a file passes unseen, not even of a true claim."""
-        return sha256_of(self._content(certificate))
+        return str(self.document(certificate)["sha256"])
 
     def parse(self, data: Any, source: str = "<document>") -> tuple[Held, str]:
         """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
         return open_document(data, self.kind, self.form, source, self.decode)
-
-    def _content(self, certificate: Held) -> dict[str, Any]:
-        names: Mapping[str, Any] = self.kind.__dataclass_fields__  # type: ignore[attr-defined]
-        return {"format": self.form, **{name: _as_json(getattr(certificate, name)) for name in names}}
-
-
-def _as_json(value: Any) -> Any:
-    """Tuples as lists, a fraction as the text "p/q"."""
-    if isinstance(value, Fraction):
-        return f"{value.numerator}/{value.denominator}"
-    return [_as_json(each) for each in value] if isinstance(value, tuple) else value
 
 
 def check_certificate(

@@ -9,8 +9,6 @@ from typing import Any
 from ratiobench.formulations.report import SolverAnswer, Termination, solver_number
 from ratiobench.instances.io.display import format_number
 
-__all__ = ["CrossCheck", "CrossCheckRow", "compare_answers"]
-
 # Relative difference up to which a stated value counts as that of the solution: solvers add in floating point
 VALUE_SLACK = 1e-9
 
@@ -97,7 +95,7 @@ def _name(row: CrossCheckRow) -> str:
 
 def _contradiction(row: CrossCheckRow, best: Any, owner: str, upper: int | None) -> str:
     """Why the row is wrong; empty where nothing contradicts it."""
-    answer = row.answer
+    answer, optimal = row.answer, row.answer.status is Termination.OPTIMAL
     if not answer.answered:
         return ""
     if answer.status in (Termination.INFEASIBLE, Termination.UNBOUNDED):
@@ -109,10 +107,7 @@ def _contradiction(row: CrossCheckRow, best: Any, owner: str, upper: int | None)
         if abs(answer.value - float(answer.verified)) > 0.5 + VALUE_SLACK * abs(answer.value):
             return f"{says} its solution is worth {format_number(answer.verified)} by the exact check"
     if best is not None:
-        optimal, better = (
-            answer.status is Termination.OPTIMAL,
-            f"{owner} has a verified solution of {format_number(best)}",
-        )
+        better = f"{owner} has a verified solution of {format_number(best)}"
         if optimal and row.bound is None and (answer.verified is None or answer.verified < best):
             return f"says optimal without a bound, but {better}"
         if optimal and answer.verified is not None and answer.verified < best <= (row.bound or best):

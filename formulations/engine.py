@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,11 +12,28 @@ from typing import Any, Generic, TypeVar
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
-from ratiobench.formulations.report import Certificate, Exact, Proof, SolverAnswer, SolveReport, Status, Termination
-from ratiobench.formulations.settings import NO_BACKEND
+from ratiobench.formulations.report import (
+    NO_BACKEND,
+    Certificate,
+    Exact,
+    Proof,
+    SolverAnswer,
+    SolveReport,
+    Status,
+    Termination,
+)
 from ratiobench.instances.io.errors import InputError, require_known, shorten
 
 Value = TypeVar("Value", int, Fraction)
+
+
+def check_settings(effort: int, gap: float, seconds: float | None) -> None:
+    if isinstance(effort, bool) or not isinstance(effort, int) or effort < 1:
+        raise InputError("", "effort", f"{shorten(effort)} is not a positive integer")
+    if not 0.0 <= gap < 1.0:
+        raise InputError("", "gap", f"{shorten(gap)} is not in [0, 1)")
+    if seconds is not None and not 0.0 < seconds < math.inf:
+        raise InputError("", "seconds", f"{shorten(seconds)} is not a positive number")
 
 
 def choose(

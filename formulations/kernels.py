@@ -20,7 +20,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, update_wrapper
+from functools import cache, partial, update_wrapper
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
@@ -238,37 +238,29 @@ def _only_here(index: Path) -> Iterator[None]:
     # A process that holds one kernel waits only for kernels that this one calls, so no two wait for each other. Numba's
     # lock comes first, for the threads of a process. A tenth of the compiler's time would go into looking for garbage.
     with global_compiler_lock:
-        collects, file, place = gc.isenabled(), _open_lock(index.parent), zlib.crc32(index.name.encode())
+        collects, file, place = gc.isenabled(), _open_lock(index.parent, os.getpid()), zlib.crc32(index.name.encode())
         gc.disable()
-        locked = file is not None and _lock_byte(file, place)
+        with suppress(OSError):  # a file system without locks: a kernel may then be compiled twice
+            if file is not None:
+                fcntl.lockf(file, fcntl.LOCK_EX, 1, place)
         try:
             yield
         finally:
-            if file is not None and locked:
-                fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
+            with suppress(OSError):
+                if file is not None:
+                    fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
             if collects:
                 gc.enable()
 
 
-def _lock_byte(file: IO[bytes], place: int) -> bool:
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX, 1, place)
-    except OSError:  # a file system without locks: a kernel may then be compiled twice
-        return False
-    return True
-
-
-_lock_files: dict[tuple[Path, int], IO[bytes]] = {}  # By folder and process: a byte of the file stands for a kernel
-
-
-def _open_lock(folder: Path) -> IO[bytes] | None:
-    """The file of locks of a folder of compiled kernels, which stays open; None where there can be none."""
-    key = folder, os.getpid()
-    if fcntl is not None and key not in _lock_files:
-        with suppress(OSError):
+@cache
+def _open_lock(folder: Path, process: int) -> IO[bytes] | None:
+    """A process's file of locks in a folder of compiled kernels, a byte for each; None where there can be none."""
+    with suppress(OSError):
+        if fcntl is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            _lock_files[key] = (folder / "kernels.lock").open("ab")
-    return _lock_files.get(key)
+            return (folder / "kernels.lock").open("ab")
+    return None
 
 
 def _stamp(function: Any) -> str:
@@ -291,33 +283,15 @@ def _hash_file(path: str) -> str:
 _OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
 _INNER = {"no_cpython_wrapper": True}  # Options that only kernels that kernels alone call have
 
-
-def compiled(function: Any) -> Any:
-    return LazyKernel(function, _OPTIONS | {"_nrt": True})
-
-
-def compiled_in_place(function: Any) -> Any:
-    """Decorate a kernel that makes no array; see `inner`."""
-    return LazyKernel(function, _OPTIONS | {"_nrt": False})
-
-
-def inner(function: Any) -> Any:
-    """Decorate a kernel that only kernels call, and that makes no array: it has no machine code of its own.
-
-    It counts no references to arrays, which takes up to nine tenths of the time where kernels hand tuples of arrays on.
-    It must not call a kernel that returns a new array, which would never be freed, nor return arrays itself.
-    """
-    return LazyKernel(function, _OPTIONS | _INNER | {"_nrt": False})
-
-
-def inner_allocating(function: Any) -> Any:
-    """Decorate a kernel that only kernels call, and that makes arrays for itself or for whoever calls it."""
-    return LazyKernel(function, _OPTIONS | _INNER | {"_nrt": True})
-
-
-def inlined(function: Any) -> Any:
-    """Decorate a part of kernels: its statements are put where it is called."""
-    return LazyKernel(function, {"inline": "always"})
+# The decorators. Without `_nrt` a kernel counts no references to arrays, which takes up to nine tenths of the time if
+# kernels hand tuples of arrays on. It must not make an array, nor return one, nor call a kernel that returns a new one,
+# which would never be freed.
+compiled = partial(LazyKernel, options=_OPTIONS | {"_nrt": True})
+compiled_in_place = partial(LazyKernel, options=_OPTIONS | {"_nrt": False})
+# Of a kernel that only kernels call: it has no machine code of its own
+inner = partial(LazyKernel, options=_OPTIONS | _INNER | {"_nrt": False})
+inner_allocating = partial(LazyKernel, options=_OPTIONS | _INNER | {"_nrt": True})
+inlined = partial(LazyKernel, options={"inline": "always"})  # its statements are put where it is called
 
 
 def alternative(function: Any) -> Callable[[Any], Any]:
@@ -407,6 +381,12 @@ def draw_word(state):  # type: ignore[no-untyped-def]
 def draw_below(state, size):  # type: ignore[no-untyped-def]
     """A random integer in 0..size-1, by a remainder."""
     return np.int64((draw_word(state) >> np.uint64(11)) % np.uint64(size))
+
+
+@inlined
+def draw_integer(state, size):  # type: ignore[no-untyped-def]
+    """A random integer in 0..size-1, by the upper half of a word."""
+    return (np.int64(draw_word(state) >> np.uint64(33)) * size) >> 31
 
 
 @inlined

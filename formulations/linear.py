@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LinearModel", "RowBuilder"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -52,7 +50,7 @@ class LinearModel:
 
     def row(self, j: int) -> tuple[IntArray, FloatArray]:
         """Columns and coefficients of a row."""
-        span = slice(int(self.row_start[j]), int(self.row_start[j + 1]))
+        span = slice(self.row_start[j], self.row_start[j + 1])
         return self.index[span], self.value[span]
 
     def relation(self, j: int) -> tuple[str, float]:
@@ -73,8 +71,7 @@ class LinearModel:
             return self, 1
         step = max(1, int(np.gcd.reduce(self.objective.astype(np.int64), initial=0)))
         value, row_lower, row_upper = self.value.copy(), self.row_lower.copy(), self.row_upper.copy()
-        for j in range(len(self.rows)):
-            span = slice(int(self.row_start[j]), int(self.row_start[j + 1]))
+        for j, span in enumerate(map(slice, self.row_start[:-1], self.row_start[1:])):
             divisor = int(np.gcd.reduce(self.value[span].astype(np.int64), initial=0))
             equation = row_lower[j] == row_upper[j]
             if divisor <= 1 or (equation and row_lower[j] % divisor):
@@ -182,18 +179,18 @@ class RowBuilder:
     """Collects rows term by term or as whole blocks of a sparse matrix."""
 
     def __init__(self) -> None:
-        self._blocks: list[tuple[IntArray, IntArray, FloatArray]] = []
-        self._lower: list[FloatArray] = []
-        self._upper: list[FloatArray] = []
+        # (rows, columns, values) and (lower, upper) sides of each block; the first one is empty.
+        self._entries = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))]
+        self._sides = [(np.zeros(0), np.zeros(0))]
         self.names: list[str] = []
 
     def block(
         self, names: list[str], row: IntArray, column: IntArray, value: FloatArray | IntArray, low: object, high: object
     ) -> None:
         """Add rows: (entries,) row of each entry, 0..m-1, its column and value; sides, a number or (m,) each."""
-        self._blocks.append((row + len(self.names), column, np.asarray(value, dtype=np.float64)))
-        self._lower.append(np.broadcast_to(np.asarray(low, dtype=np.float64), (len(names),)))
-        self._upper.append(np.broadcast_to(np.asarray(high, dtype=np.float64), (len(names),)))
+        self._entries.append((row + len(self.names), column, np.asarray(value, dtype=np.float64)))
+        lower, upper = (np.broadcast_to(np.asarray(side, dtype=np.float64), (len(names),)) for side in (low, high))
+        self._sides.append((lower, upper))
         self.names.extend(names)
 
     def row(self, name: str, column: Sequence[int] | IntArray, value: object, low: float, high: float) -> None:
@@ -207,21 +204,6 @@ class RowBuilder:
         row, column, value = (np.concatenate(part) for part in parts)
         self.block(names, row, column, value, low, high)
 
-    def csr(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
-        empty_i, empty_f = np.zeros(0, dtype=np.int64), np.zeros(0)
-        row = np.concatenate([empty_i, *(block[0] for block in self._blocks)])
-        column = np.concatenate([empty_i, *(block[1] for block in self._blocks)])
-        value = np.concatenate([empty_f, *(block[2] for block in self._blocks)])
-        order = np.lexsort((column, row))
-        start = np.searchsorted(row[order], np.arange(len(self.names) + 1))
-        return (
-            start.astype(np.int64),
-            column[order],
-            value[order],
-            np.concatenate([empty_f, *self._lower]),
-            np.concatenate([empty_f, *self._upper]),
-        )
-
     def model(
         self,
         name: str,
@@ -232,18 +214,20 @@ class RowBuilder:
     ) -> LinearModel:
         """Make a model of the rows, whose columns are 0 or more; `objective` is to be maximised."""
         size = len(columns)
-        start, index, value, low, high = self.csr()
+        row, column, value = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
+        row_lower, row_upper = (np.concatenate(parts) for parts in zip(*self._sides, strict=True))
+        order = np.lexsort((column, row))
         return LinearModel(
             name=name,
             objective=np.asarray(objective, dtype=np.float64),
             lower=np.zeros(size),
             upper=np.array(np.broadcast_to(upper, size), dtype=np.float64),
             integer=np.array(np.broadcast_to(integer, size), dtype=np.bool_),
-            row_start=start,
-            index=index,
-            value=value,
-            row_lower=low,
-            row_upper=high,
+            row_start=np.searchsorted(row[order], np.arange(len(self.names) + 1)),
+            index=column[order],
+            value=value[order],
+            row_lower=row_lower,
+            row_upper=row_upper,
             columns=tuple(columns),
             rows=tuple(self.names),
         )

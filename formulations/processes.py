@@ -16,7 +16,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 GRACE = 5.0  # Seconds that a keeper has to end what is below it; then it is done from here
@@ -27,21 +27,12 @@ class Process(Protocol):
     """What is needed of a process that was started: a part of `subprocess.Popen`."""
 
     @property
-    def pid(self) -> int:
-        """Its number."""
-
+    def pid(self) -> int: ...
     @property
-    def returncode(self) -> int | None:
-        """Its exit status, None until it has been waited for."""
-
-    def terminate(self) -> None:
-        """Ask it to end."""
-
-    def kill(self) -> None:
-        """End it at once."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for its exit status."""
+    def returncode(self) -> int | None: ...  # None until it has been waited for
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
 
 
 def descendants(pid: int) -> list[int]:
@@ -100,10 +91,9 @@ def sizes_of_removed_files(pid: int) -> dict[tuple[int, int], int]:
 
 def count_threads(pid: int) -> int:
     """The threads of a process; 0 where the system does not tell."""
-    try:
+    with contextlib.suppress(OSError):
         return len(os.listdir(f"/proc/{pid}/task"))
-    except OSError:
-        return 0
+    return 0
 
 
 def usable_threads() -> int:
@@ -148,9 +138,13 @@ def kill_tree(process: Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-    for pid in below:
+    _signal_all(below, signal.SIGKILL)
+
+
+def _signal_all(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
 
 
 def end_keeper(process: Process) -> None:
@@ -238,10 +232,8 @@ def run_keeper(parent: int | None) -> None:
         below = descendants(me)
         if not below:
             break
-        for order in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in below:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, order)
+        _signal_all(below, signal.SIGSTOP)
+        _signal_all(below, signal.SIGKILL)
         found = _reaped(child)
         status = found if status is None else status
         time.sleep(0.002)
@@ -258,10 +250,7 @@ def _reaped(child: int) -> int | None:
     """Bury whatever has died below; the child's status, if it was among them."""
     found = None
     with contextlib.suppress(ChildProcessError):
-        while True:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                break
-            if pid == child:
-                found = status
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended[0] == child:
+                found = ended[1]
     return found

@@ -1,4 +1,4 @@
-"""What a solve says: an interval on OPT, the solution at its lower end, and what proves the upper end."""
+"""What a solve says (an interval on OPT, its solution, its proof), and what an exact check says against a solution."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ratiobench.instances.io.display import format_number, make_html
 from ratiobench.instances.io.errors import make_printable
-
-__all__ = ["Certificate", "Proof", "SolveReport", "SolverAnswer", "Status", "Termination"]
 
 Exact = int | Fraction  # A figure of a solution: an integer, or a fraction where the family's objective is one
 
@@ -56,19 +54,30 @@ class Termination(StrEnum):
 
 _IN_DOCUMENTS = {"bound": "solver_bound", "value": "solver_value"}
 _ANSWERS = (Termination.OPTIMAL, Termination.LIMIT, Termination.INFEASIBLE, Termination.UNBOUNDED)
+NO_BACKEND = "none"  # The name that asks for no solver
 UNLIMITED = 1_000_000  # An effort that nobody waits for: go on until the seconds end
+
+
+class ConstraintViolation(NamedTuple):
+    """One violated constraint, and the number of the task, job or user (`noun`) that breaks it; None for the whole."""
+
+    rule: str
+    task: int | None
+    detail: str
+    noun: str = "task"
+
+    def __str__(self) -> str:
+        where = "" if self.task is None else f"{self.noun} {self.task}: "
+        return f"({self.rule}) {where}{self.detail}"
 
 
 class Certificate(Protocol):
     """What proves an interval on OPT to an independent checker; the rest of it is the family's own."""
 
     @property
-    def lower(self) -> Exact:
-        """Value of the solution, in the family's unit."""
-
+    def lower(self) -> Exact: ...  # of its solution, in the family's unit
     @property
-    def upper(self) -> Exact:
-        """Upper bound on OPT, in the family's unit."""
+    def upper(self) -> Exact: ...  # a bound on OPT
 
 
 def solver_number(value: float) -> str:
@@ -187,9 +196,8 @@ class SolveReport:
     def interval(self) -> str:
         """The interval on OPT in words, rounded outward."""
         if self.lower == self.upper:
-            return f"OPT = {format_number(self.lower)}" + (
-                "..." if (1000 * Fraction(self.lower)).denominator > 1 else ""
-            )
+            more = "..." if (1000 * Fraction(self.lower)).denominator > 1 else ""
+            return f"OPT = {format_number(self.lower)}{more}"
         width = self.upper - self.lower
         gap = f", gap {100 * float(Fraction(width) / abs(Fraction(self.upper))):.3g} %" if self.upper else ""
         return f"OPT in [{format_number(self.lower)}, {format_number(self.upper, up=True)}]{gap}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,6 @@ from typing import Any
 
 _lock = threading.Lock()
 _active, _since, _total = 0, 0.0, 0.0  # of all clocks of the process, whichever thread was getting ready
-_listens = False
 
 
 def ignore_time(total: float, since: float) -> None:
@@ -58,12 +58,9 @@ class Stopwatch:
         return max(0.0, time.monotonic() - self._began - (excluded_seconds() - self._before))
 
 
+@functools.cache
 def exclude_compilation() -> None:
     """From now on what numba compiles, or loads from its cache, in this process is in no clock."""
-    global _listens
-    if _listens:
-        return
-    _listens = True
     from numba.core import event
 
     class Listener(event.Listener):  # type: ignore[misc]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Mapping
+from contextlib import suppress
 
-from ratiobench.formulations.settings import NO_BACKEND
+from ratiobench.formulations.report import NO_BACKEND
 from ratiobench.instances.io.plugins import BACKENDS, find_plugins
 
 # The package that brings the solver of each backend; PuLP brings CBC
@@ -30,10 +31,8 @@ def package_versions(backend: str = "auto") -> str:
     names = PINNED if backend == "auto" else [PACKAGES.get(backend, backend)]
     found = []
     for name in names:
-        try:
+        with suppress(importlib.metadata.PackageNotFoundError):
             found.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return ", ".join(found)
 
 

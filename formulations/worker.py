@@ -119,10 +119,9 @@ class Worker:
             return None
         kill_tree(process)
         code = process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        for pipe in filter(None, (process.stdin, process.stdout)):
+            with contextlib.suppress(OSError):
+                pipe.close()
         if self in _workers:
             _workers.remove(self)
         return code
@@ -163,10 +162,9 @@ class _Watch:
 
 def _death(code: int | None) -> str:
     if code is not None and code < 0:
-        try:
+        with contextlib.suppress(ValueError):
             return f"was killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"was killed by signal {-code}"
+        return f"was killed by signal {-code}"
     return f"ended with exit status {code}"
 
 
@@ -176,13 +174,8 @@ _here = threading.local()
 
 def worker(name: str) -> Worker:
     """This thread's worker: one a thread, because the parent-death signal follows the thread that started it."""
-    mine: dict[str, Worker] = _here.__dict__.setdefault("workers", {})
-    if _here.__dict__.setdefault("owner", os.getpid()) != os.getpid():
-        mine.clear()
-        _here.owner = os.getpid()
-    if name not in mine:
-        mine[name] = Worker(name)
-    return mine[name]
+    workers: dict[tuple[int, str], Worker] = _here.__dict__.setdefault("workers", {})
+    return workers.setdefault((os.getpid(), name), Worker(name))
 
 
 def close_all() -> None:
@@ -245,11 +238,9 @@ def _line(error: BaseException) -> str:
 
 def _limit_address_space(memory_mb: int) -> None:
     """Cap the address space above the memory limit, so that one huge allocation fails at once."""
-    try:
+    with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
-    except ImportError:
-        return
-    with contextlib.suppress(ValueError, OSError):
+
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, ((memory_mb + _ADDRESS_SPACE_MARGIN_MB) << 20, hard))
 

@@ -16,8 +16,8 @@ from ratiobench.instances.cluster.log_lines import read_second
 from ratiobench.instances.cluster.model import Instance, Quota
 from ratiobench.instances.io.documents import read_document
 from ratiobench.instances.io.errors import InputError, require_known, shorten
+from ratiobench.instances.io.fields import seconds_of
 from ratiobench.instances.io.files import load_toml
-from ratiobench.instances.io.numerals import seconds_of
 
 GRAMMAR = "nodes=+4, pool.NAME=+8, load=1.2, limits=true, maintenance=FROM..TO:N, quota=FILE"
 _LOAD, _NODES = re.compile(r"[0-9]{1,3}(\.[0-9]{1,6})?"), re.compile(r"[+-][0-9]{1,6}")

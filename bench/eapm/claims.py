@@ -16,8 +16,7 @@ import numpy as np
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
 from ratiobench.bench.family.source import read_sources
-from ratiobench.bench.theory.claim import Case, Claim, make_claims
-from ratiobench.bench.theory.keeping import keep_by_content
+from ratiobench.bench.theory.claim import Case, Claim, keep_by_content, make_claims
 from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.eapm.model import Instance, IntArray, User, freeze, profit_rate
 from ratiobench.online.eapm import registry

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
 from ratiobench.bench.family.source import read_sources
-from ratiobench.bench.theory.claim import Case, Claim, make_claims
-from ratiobench.bench.theory.keeping import keep_by_content
+from ratiobench.bench.theory.claim import Case, Claim, keep_by_content, make_claims
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.edgeflow.format import content_hash

@@ -263,9 +263,10 @@ class Family:
 
     def suites(self) -> Sequence[Suite]:
         """Return the suites of the family, those of the standard set at the end."""
-        from ratiobench.bench.family.standard import suites_of
+        from ratiobench.bench.family.standard import list_sets, suite_of
 
-        return (*self.own_suites(), *suites_of(self.name, self.day_before))
+        standard = (suite_of(chosen, self.name, self.day_before) for chosen in list_sets())
+        return (*self.own_suites(), *filter(None, standard))
 
     def notes(self, instance: Any) -> Sequence[str]:
         """Return the remarks on how an instance was made: the `notes` of its origin."""

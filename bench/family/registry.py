@@ -151,8 +151,7 @@ _BY_CLASS: WeakKeyDictionary[type, Family] = WeakKeyDictionary()
 def family_of(instance: object) -> Family:
     """The family that can write the instance into a file; InputError for an object that is no instance."""
     kind, known = type(instance), families()
-    is_class = kind.__module__ != "builtins"
-    found = _BY_CLASS.get(kind) if is_class else None
+    found = _BY_CLASS.get(kind)
     if found is not None and known.get(found.name) is found:
         return found
     for family in known.values():
@@ -160,7 +159,7 @@ def family_of(instance: object) -> Family:
             family.dumps(instance)
         except Exception:  # anything but an instance of this family
             continue
-        if is_class:
+        if kind.__module__ != "builtins":
             _BY_CLASS[kind] = family
         return family
     if isinstance(instance, Mapping) and instance and not isinstance(next(iter(instance.values())), str | int | None):

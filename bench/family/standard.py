@@ -119,9 +119,7 @@ class StandardSet:
         return self.path.with_suffix(".history.csv")
 
     def read_history(self) -> list[dict[str, str]]:
-        if not self.history.exists():
-            return []
-        data, _ = read_bytes(self.history)
+        data = read_bytes(self.history)[0] if self.history.exists() else b""
         return list(csv.DictReader(io.StringIO(data.decode())))
 
     def add_to_history(self, name: str, record: Record) -> None:
@@ -156,11 +154,11 @@ def shipped_sets() -> list[str]:
 
 def set_of(family: str) -> StandardSet:
     """The main set, or else the first shipped one with instances of the family."""
-    sets = _list_sets()
+    sets = list_sets()
     return next((one for one in sets if any(entry.family == family for entry in one.entries)), sets[0])
 
 
-def _list_sets() -> list[StandardSet]:
+def list_sets() -> list[StandardSet]:
     return [read_set(name) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)]
 
 
@@ -184,15 +182,10 @@ def _read(path: Path, _: int) -> StandardSet:
     return StandardSet(found.name, path, found.released, found.algorithms, tuple(found.entries))
 
 
-DayBefore = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
-
-
-def suites_of(family: str, day_before: DayBefore) -> tuple[Suite, ...]:
-    """The instances of a family in each shipped set as a suite; their OPT comes from the certificates."""
-    return tuple(suite for one in _list_sets() if (suite := suite_of(one, family, day_before)) is not None)
-
-
-def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite | None:
+def suite_of(
+    chosen: StandardSet, family: str, day_before: Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
+) -> Suite | None:
+    """The instances of a family in a set as a suite; their OPT comes from the certificates."""
     entries = [each for each in chosen.entries if each.family == family and each.best]
     if not entries:
         return None

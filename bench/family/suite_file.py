@@ -19,7 +19,7 @@ from msgspec import Meta
 
 from ratiobench.bench.family import suite as suites
 from ratiobench.bench.family.contract import FILE, Family
-from ratiobench.formulations.settings import NO_BACKEND
+from ratiobench.formulations.report import NO_BACKEND
 from ratiobench.instances.io.documents import Name, Part, convert, require_different
 from ratiobench.instances.io.errors import (
     MEANT,
@@ -32,7 +32,7 @@ from ratiobench.instances.io.errors import (
     suggest_name,
 )
 from ratiobench.instances.io.files import load_json, load_toml, read_bytes
-from ratiobench.instances.io.keys import Kind, Text, flatten, text_of
+from ratiobench.instances.io.keys import LISTS, Kind, Text, flatten, text_of
 
 SUFFIX = ".toml"
 CASES = 10_000  # Most cases of a file
@@ -357,7 +357,7 @@ class _Table:
         """The values of a key in the grid: a list is several, unless it is one value by itself."""
         kind = next(key.kind for key in self.form.keys if key.name == name)
         found = [value]
-        if isinstance(value, list) and not (kind.lists and all(type(part) is int for part in value)):
+        if isinstance(value, list) and not (isinstance(kind, LISTS) and all(type(part) is int for part in value)):
             found = value
         place = join_path(place, name)
         if not found:
@@ -446,6 +446,7 @@ def _plots(
     kinds = [*suites.QUANTITIES, suites.LEADERBOARD, suites.SWEEP, *shows, *(measures or ())]
     full = tuple(dict.fromkeys(case.group for case in cases))
     groups = dict.fromkeys([*full, *(case.group for case in small)])
+    studied = {study.kind for case in (*cases, *small) for study in case.studies}
     with name_source(source):
         require_different("plot[].name", [table.name for table in tables])
     for j, table in enumerate(tables):
@@ -455,9 +456,7 @@ def _plots(
             raise InputError(source, f"{field}.name", problem)
         if table.kind not in kinds and measures is not None:
             raise InputError(source, f"{field}.kind", explain_unknown_name(table.kind, kinds))
-        if table.kind in suites.STUDIED and all(
-            study.kind != table.kind for case in (*cases, *small) for study in case.studies
-        ):
+        if table.kind in {*suites.STUDIED} - studied:
             problem = f"{shorten(table.kind)} shows studies, and no instance has a [[instance.study]] of this kind"
             raise InputError(source, f"{field}.kind", problem)
         printed = [*(gain.group for gain in table.printed), *(mean.group for mean in table.printed_means)]

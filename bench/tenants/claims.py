@@ -13,8 +13,7 @@ from pathlib import Path
 
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict, compare_sides
 from ratiobench.bench.family.source import read_sources
-from ratiobench.bench.theory.claim import Case, Claim, make_claims
-from ratiobench.bench.theory.keeping import keep_by_content
+from ratiobench.bench.theory.claim import Case, Claim, keep_by_content, make_claims
 from ratiobench.formulations.tenants.tables import queues_of, tables
 from ratiobench.instances.tenants.format import content_hash
 from ratiobench.instances.tenants.model import Instance, Solution

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from ratiobench.bench.family.capabilities import Claims, Statement
 from ratiobench.bench.family.checks import ANOTHER, Case, Check, Verdict
@@ -12,7 +13,7 @@ from ratiobench.bench.family.explanation import Conclusion, Sentence
 from ratiobench.formulations.report import SolveReport
 from ratiobench.online.outcome import OnlineRun
 
-__all__ = ["Case", "Claim", "ClaimScope", "find_claim", "make_claims"]
+__all__ = ["Case", "Claim", "ClaimScope", "find_claim", "keep_by_content", "make_claims"]
 
 
 class CaseProtocol(Protocol):
@@ -53,13 +54,9 @@ class Claim(Statement, Generic[CaseType]):
 
     def end_explanation(self, check: Check, why: str = "Why") -> Conclusion:
         """The end of an explained run: both sides, and the flaw of the argument under the heading `why`."""
-        steps: list[Sentence] = []
-        if check.witness:
-            steps.append(["Witness: " + ", ".join(f"{key} {value}" for key, value in check.witness.items()) + "."])
-        if self.flaw:
-            steps.append([f"{why}: {self.flaw}"])
-        if self.repaired:
-            steps.append([f"Repaired: {self.repaired}"])
+        witness = ", ".join(f"{key} {value}" for key, value in (check.witness or {}).items())
+        parts = {"Witness": witness and f"{witness}.", why: self.flaw, "Repaired": self.repaired}
+        steps = [[f"{heading}: {text}"] for heading, text in parts.items() if text]
         sides: Sentence = [check.reason]
         if check.left is not None and check.right is not None:
             sign = " > " if check.status is Verdict.VIOLATED else " <= "
@@ -95,3 +92,31 @@ def make_claims(
         ]
 
     return Claims(version, (*notation, *(sign for claim in claims for sign in claim.signs)), tuple(claims), audit)
+
+
+Instance = TypeVar("Instance")
+Rest = ParamSpec("Rest")
+Value = TypeVar("Value")
+Maker = Callable[Concatenate[Instance, Rest], Value]
+
+
+def keep_by_content(
+    content_hash: Callable[[Instance], str], most: int
+) -> Callable[[Maker[Instance, Rest, Value]], Maker[Instance, Rest, Value]]:
+    """Keep what a function makes of an instance and further hashable arguments; at `most` of them all are dropped."""
+
+    def keeping(make: Maker[Instance, Rest, Value]) -> Maker[Instance, Rest, Value]:
+        cache: dict[tuple[Hashable, ...], Value] = {}
+
+        @wraps(make)
+        def find_or_make(instance: Instance, /, *args: Rest.args, **more: Rest.kwargs) -> Value:
+            key = (content_hash(instance), *args, *more.items())
+            if key not in cache:
+                if len(cache) >= most:
+                    cache.clear()
+                cache[key] = make(instance, *args, **more)
+            return cache[key]
+
+        return find_or_make
+
+    return keeping

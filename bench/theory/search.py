@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ratiobench.bench.family.capabilities import CounterexampleSearch, SearchFunction, SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, require_known, shorten
 from ratiobench.instances.io.seeds import RandomNumbers
 
 BACK = 400  # Tries without a better candidate after which a round goes back to its best one
@@ -327,8 +327,7 @@ def make_search(
     """The capability `Family.counterexample_search` from a problem by claim."""
 
     def search(claim: str, *args: Any, **kwargs: Any) -> SearchResult:
-        if claim not in problems:
-            raise InputError("claim", "", explain_unknown_name(claim, problems))
+        require_known(claim, problems, "claim")
         return search_problem(problems[claim], *args, **kwargs)
 
     return CounterexampleSearch(lambda: list(problems), search, worst)

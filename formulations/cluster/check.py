@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.formulations.violations import ConstraintViolation
+from ratiobench.formulations.report import ConstraintViolation
 from ratiobench.instances.cluster.model import COSTS, Instance, Schedule
 from ratiobench.instances.io.errors import shorten
 

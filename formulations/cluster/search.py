@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ratiobench.formulations.cluster.tables import FloatArray, Problem
-from ratiobench.formulations.draws import draw_integer
-from ratiobench.formulations.kernels import compiled, copy_list, inlined, inner
+from ratiobench.formulations.kernels import compiled, copy_list, draw_integer, inlined, inner
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.model import Schedule
 from ratiobench.instances.io.seeds import Stream

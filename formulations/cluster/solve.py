@@ -38,10 +38,9 @@ from ratiobench.formulations.cluster.states import StateSearch, fits
 from ratiobench.formulations.cluster.tables import FloatArray, Problem
 from ratiobench.formulations.cluster.verify import bound as proved_bound
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
-from ratiobench.formulations.engine import Clock, SolveInterval, choose, list_formulations
+from ratiobench.formulations.engine import Clock, SolveInterval, check_settings, choose, list_formulations
 from ratiobench.formulations.processes import usable_threads
-from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_settings
+from ratiobench.formulations.report import NO_BACKEND, UNLIMITED, Proof, SolverAnswer, SolveReport, Termination
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import FORMAT, content_hash, parse
 from ratiobench.instances.cluster.model import COSTS, Instance, Schedule, make_costs

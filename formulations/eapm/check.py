@@ -7,7 +7,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
-from ratiobench.formulations.violations import ConstraintViolation
+from ratiobench.formulations.report import ConstraintViolation
 from ratiobench.instances.eapm.model import Instance, Solution
 from ratiobench.instances.io.errors import shorten
 

@@ -22,6 +22,7 @@ from ratiobench.formulations.eapm.verify import Certificate
 from ratiobench.formulations.engine import (
     Clock,
     SolveInterval,
+    check_settings,
     choose,
     choose_export,
     list_formulations,
@@ -29,8 +30,7 @@ from ratiobench.formulations.engine import (
     require_columns,
 )
 from ratiobench.formulations.linear import LinearModel
-from ratiobench.formulations.report import Proof, SolveReport, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_settings
+from ratiobench.formulations.report import NO_BACKEND, Proof, SolveReport, Termination
 from ratiobench.instances.eapm.format import content_hash, loads
 from ratiobench.instances.eapm.model import Instance, IntArray, Solution
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from ratiobench.formulations.violations import ConstraintViolation
+from ratiobench.formulations.report import ConstraintViolation
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance, Model, Piece, Solution, Window
 from ratiobench.instances.io.errors import shorten
 

@@ -30,6 +30,7 @@ from ratiobench.formulations.edgeflow.verify import Certificate
 from ratiobench.formulations.engine import (
     Clock,
     SolveInterval,
+    check_settings,
     choose,
     choose_export,
     list_formulations,
@@ -37,8 +38,7 @@ from ratiobench.formulations.engine import (
     require_columns,
 )
 from ratiobench.formulations.kernels import load_numba
-from ratiobench.formulations.report import Proof, SolveReport, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_settings
+from ratiobench.formulations.report import NO_BACKEND, Proof, SolveReport, Termination
 from ratiobench.instances.edgeflow.format import content_hash, loads
 from ratiobench.instances.edgeflow.model import Instance, Solution
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from ratiobench.formulations.violations import ConstraintViolation
+from ratiobench.formulations.report import ConstraintViolation
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution
 

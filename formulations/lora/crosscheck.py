@@ -9,15 +9,14 @@ from typing import NamedTuple
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
-from ratiobench.formulations.engine import make_verify
+from ratiobench.formulations.engine import check_settings, make_verify
 from ratiobench.formulations.lora.certificate import Certificate, document
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.direct_solve import solve_direct
 from ratiobench.formulations.lora.models.formulation import registry
 from ratiobench.formulations.lora.solve import TINY_COLUMNS, require_any, solve
 from ratiobench.formulations.lora.verify import verify
-from ratiobench.formulations.report import SolverAnswer, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_settings
+from ratiobench.formulations.report import NO_BACKEND, SolverAnswer, Termination
 from ratiobench.instances.lora.model import Instance, ScheduleKind
 
 CERTIFIED = "certificate"  # Name of the row of the certified interval, in the place of a formulation

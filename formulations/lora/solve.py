@@ -18,7 +18,7 @@ import numpy as np
 from ratiobench.formulations import backends, engine
 from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.checksums import CertificateError
-from ratiobench.formulations.engine import Clock, SolveInterval, make_verify
+from ratiobench.formulations.engine import Clock, SolveInterval, check_settings, make_verify
 from ratiobench.formulations.kernels import load_numba
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.bound.facets import Separator
@@ -39,8 +39,7 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import Formulation, registry
 from ratiobench.formulations.lora.verify import dual_bound as prove_bound
 from ratiobench.formulations.lora.verify import tree_bound
-from ratiobench.formulations.report import UNLIMITED, Proof, SolveReport, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_settings
+from ratiobench.formulations.report import NO_BACKEND, UNLIMITED, Proof, SolveReport, Termination
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, ScheduleKind, Task

@@ -8,7 +8,7 @@ from math import sqrt
 from numbers import Integral
 from typing import Any
 
-from ratiobench.formulations.violations import ConstraintViolation
+from ratiobench.formulations.report import ConstraintViolation
 from ratiobench.instances.io.errors import shorten
 from ratiobench.instances.tenants.model import Instance, Solution
 

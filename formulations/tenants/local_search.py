@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.draws import draw_integer
-from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.kernels import compiled, draw_integer, inlined, inner
 from ratiobench.formulations.tenants.tables import Jobs, Queues, Tables, cost_at, put, take
 from ratiobench.instances.tenants.model import IntArray
 

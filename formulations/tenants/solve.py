@@ -14,6 +14,7 @@ import numpy as np
 from ratiobench.formulations.engine import (
     Clock,
     SolveInterval,
+    check_settings,
     choose,
     choose_export,
     list_formulations,
@@ -21,8 +22,7 @@ from ratiobench.formulations.engine import (
     require_columns,
 )
 from ratiobench.formulations.kernels import load_numba
-from ratiobench.formulations.report import Proof, SolveReport
-from ratiobench.formulations.settings import NO_BACKEND, check_settings
+from ratiobench.formulations.report import NO_BACKEND, Proof, SolveReport
 from ratiobench.formulations.tenants import models
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import Prices

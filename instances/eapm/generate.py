@@ -18,8 +18,8 @@ from ratiobench.instances.eapm.format import FORMAT, parse, read
 from ratiobench.instances.eapm.matrices import METHODS, SOURCE_KEYS, Source, list_names, matrices, read_source
 from ratiobench.instances.eapm.matrices import VERSION as MATRICES_VERSION
 from ratiobench.instances.eapm.model import Instance
+from ratiobench.instances.io.fields import round_half_up, text_of_fraction
 from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values, nest
-from ratiobench.instances.io.numerals import round_half_up, text_of_fraction
 from ratiobench.instances.io.recipe import make_existing_kinds, make_forms, make_instance, make_named_form, read_values
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.shipped_instances import ShippedInstances

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from ratiobench.instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
 from ratiobench.instances.eapm.model import Anchors, IntArray, Rows, anchors_of
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import round_half_up
 from ratiobench.instances.io.keys import Choice, Integer, Key, Ratio, Seed, Span, Values
-from ratiobench.instances.io.numerals import round_half_up
 from ratiobench.instances.io.recipe import SOURCE
 from ratiobench.instances.io.seeds import Stream
 

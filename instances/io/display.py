@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
@@ -13,12 +14,11 @@ CELL = 200  # Characters of a cell of a table in a notebook
 
 def format_decimal(value: int | Fraction, digits: int = 3, *, up: bool) -> str:
     """The value as a decimal with at most `digits` places, rounded up or down (never to the nearest)."""
-    scale = 10**digits
-    scaled = Fraction(value) * scale
-    whole = -((-scaled.numerator) // scaled.denominator) if up else scaled.numerator // scaled.denominator
-    sign, whole = ("-" if whole < 0 else ""), abs(whole)
-    places = f"{whole % scale:0{digits}d}".rstrip("0") if digits else ""
-    return f"{sign}{whole // scale}" + (f".{places}" if places else "")
+    scaled = Fraction(value) * 10**digits
+    units = math.ceil(scaled) if up else math.floor(scaled)
+    whole, places = divmod(abs(units), 10**digits)
+    text = f"{'-' if units < 0 else ''}{whole}.{places:0{digits}d}"
+    return text.rstrip("0").rstrip(".")
 
 
 def format_number(value: int | Fraction, *, up: bool = False) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from functools import cache
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -22,6 +23,7 @@ from ratiobench.instances.io.errors import InputError, explain_unknown_value, jo
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.files import (
     HugeInteger,
+    iterate_values,
     load_json,
     read_bytes,
     sha256_of,
@@ -101,8 +103,7 @@ class SolutionFiles(Generic[Document]):
         self._kind = msgspec.defstruct("SolutionDocument", [("decisions", solution)])
 
     def document(self, solution: Document) -> dict[str, Any]:
-        """The solution's JSON document."""
-        return {"decisions": tuples_to_lists(solution)}
+        return {"decisions": to_json_values(solution)}
 
     def parse(self, data: Any, source: str) -> Document:
         """Read a decoded document, of which only the form is checked."""
@@ -110,9 +111,11 @@ class SolutionFiles(Generic[Document]):
         return decisions
 
 
-def tuples_to_lists(value: Any) -> Any:
-    """Tuples, in each other too, as lists."""
-    return [tuples_to_lists(each) for each in value] if isinstance(value, tuple) else value
+def to_json_values(value: Any) -> Any:
+    """Tuples, in each other too, as lists; a fraction as the text "p/q"."""
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    return [to_json_values(item) for item in value] if isinstance(value, tuple) else value
 
 
 def read_document(
@@ -131,30 +134,18 @@ def convert(
     form = _types_of(described).get("format")
     if isinstance(data, dict) and form is not None and data.get("format") not in get_args(form):
         raise InputError(source, join_path(path, "format"), _explain(form, data.get("format")))
-    field, problem = "", ""
-    if isinstance(data, dict) and is_dataclass(kind):  # of which msgspec would ignore fields that are unknown
-        field, problem = _explain_fields(kind, data)
+    # msgspec would ignore fields of a dataclass that are unknown.
+    field, problem = _explain_fields(kind, data) if isinstance(data, dict) and is_dataclass(kind) else ("", "")
     try:
         if not problem:
             return msgspec.convert(data, kind, dec_hook=decode)
     except msgspec.ValidationError as error:
         field, problem = _locate(error, data, kind)
     except UnicodeEncodeError:  # msgspec compares keys as UTF-8
-        field, problem = _find_surrogate(data), NO_TEXT
+        texts = ((place, text) for place, value in iterate_values(data) for text in (place.step, value))
+        field = next((str(place) for place, text in texts if isinstance(text, str) and has_surrogate(text)), "")
+        problem = NO_TEXT
     raise InputError(source, join_path(path, field) or "document", problem)
-
-
-def _find_surrogate(data: Any, path: str = "") -> str:
-    """The path of the first key or value with a lone surrogate; empty where there is none."""
-    pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    for key, value in pairs:
-        inner = join_path(path, key) if isinstance(key, str) else f"{path}[{key}]"
-        for text in (key, value):
-            if isinstance(text, str) and has_surrogate(text):
-                return inner
-        if found := _find_surrogate(value, inner):
-            return found
-    return ""
 
 
 def to_document(content: msgspec.Struct) -> dict[str, Any]:
@@ -234,15 +225,12 @@ def _walk(steps: str, value: Any, part: Any) -> tuple[str, Any, Any]:
 
 def _wrong_key(kind: Any, table: dict[Any, Any]) -> Any:
     """The first key of a table that is not as its type allows, or has such a value."""
-    return next((key for key in table if not _is_valid({key: table[key]}, kind)), next(iter(table), ""))
-
-
-def _is_valid(value: Any, kind: Any) -> bool:
-    try:
-        msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return False
-    return True
+    for key, value in table.items():
+        try:
+            msgspec.convert({key: value}, kind)
+        except msgspec.ValidationError:
+            return key
+    return next(iter(table), "")
 
 
 def _explain_fields(kind: Any, value: dict[str, Any]) -> tuple[str, str]:
@@ -294,11 +282,9 @@ def _kind_of(base: Any) -> type:
     origin = get_origin(base) or base
     if options := _options(base):
         return type(options[0])
-    if hasattr(origin, "__struct_fields__") or is_dataclass(origin):
-        return dict
     if not isinstance(origin, type):
         return object
-    if issubclass(origin, Mapping):
+    if hasattr(origin, "__struct_fields__") or is_dataclass(origin) or issubclass(origin, Mapping):
         return dict
     return list if issubclass(origin, Sequence) and origin is not str else origin
 

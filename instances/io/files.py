@@ -106,9 +106,9 @@ def load_json(data: bytes, source: str, most: int | None = None) -> Any:
         twice += 1
         return _Twice(pairs)
 
-    if packing.is_packed(data):
-        return packing.unpack(data, source, _limit.get(), most)
     try:
+        if packing.is_packed(data):
+            return packing.unpack(data, source, _limit.get(), most)
         if data[:2] == b"\x1f\x8b":
             data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), source, "unpacked, ")
         if packing.count_values(data) > most:  # would take far more memory than its bytes
@@ -278,18 +278,25 @@ def _writing_error(path: object, problem: object) -> InputError:
     return InputError(str(path), "", f"cannot be written: {problem}")
 
 
+@contextlib.contextmanager
+def _writing(path: object) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _writing_error(path, error.strerror or error) from None
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse what `write_atomically` could not write, before the work whose result it is to hold."""
     target = Path(path)
     if _is_special(path):
         if not os.access(target, os.W_OK):
             raise _writing_error(path, "permission denied")
-        return
-    if not target.parent.is_dir():
+    elif not target.parent.is_dir():
         raise _writing_error(path, "there is no such folder")
-    handle, temporary = _make_temporary(target)
-    os.close(handle)
-    Path(temporary).unlink()
+    else:
+        with _writing(target):
+            tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.").close()
 
 
 def _is_special(path: str | os.PathLike[str]) -> bool:
@@ -300,33 +307,24 @@ def _is_special(path: str | os.PathLike[str]) -> bool:
     return target.exists() and (not target.is_file() or Path(os.path.abspath(target)).parent == Path("/dev"))
 
 
-def _make_temporary(target: Path) -> tuple[int, str]:
-    try:
-        return tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise _writing_error(target, error.strerror or error) from None
-
-
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Replace the file in one step, so that an interruption leaves the old file or the new one."""
     target = Path(path)
-    temporary = ""
-    try:
+    with _writing(path):
         if _is_special(path):
             with target.open("ab") as device:
                 device.write(data)
             return
-        handle, temporary = _make_temporary(target)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise _writing_error(path, error.strerror or error) from None
-    finally:
-        if temporary:
+        with _writing(target):
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, target)
+        finally:
             Path(temporary).unlink(missing_ok=True)
 
 
@@ -374,10 +372,8 @@ def fill_folder(folder: Path) -> Iterator[Path]:
     """A folder whose files get into `folder` (made if need be, not left behind empty) at the end, or none of them."""
     new = not folder.exists()
     make_folder(folder)
-    handle, temporary = _make_temporary(folder / "files")
-    os.close(handle)
-    Path(temporary).unlink()
-    beside = make_folder(Path(temporary))
+    with _writing(folder / "files"):
+        beside = Path(tempfile.mkdtemp(dir=folder, prefix=".files."))
     try:
         yield beside
         for file in sorted(beside.iterdir()):

@@ -8,25 +8,18 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, Protocol
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_value, join_path, shorten, suggest_name
-from ratiobench.instances.io.fields import LIMIT, integer
-from ratiobench.instances.io.numerals import fraction_of, text_of_fraction
+from ratiobench.instances.io.fields import LIMIT, fraction_of, integer, text_of_fraction
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
-class Kind:
-    lists: ClassVar[bool] = False  # Whether a list of integers is one value; else a list in a file is several values
-
+class Kind(Protocol):
     @property
-    def range(self) -> str:  # in words
-        raise NotImplementedError
-
-    def checked(self, source: str, field: str, value: Any) -> Any:
-        raise NotImplementedError
-
+    def range(self) -> str: ...  # in words
+    def checked(self, source: str, field: str, value: Any) -> Any: ...
     def parsed(self, text: str) -> Any:  # from a text of the command line, without a check
         return text
 
@@ -36,10 +29,12 @@ def _number_or_text(text: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Integer(Kind):
+class _Bounded(Kind):
     low: int
     high: int = LIMIT
 
+
+class Integer(_Bounded):
     @property
     def range(self) -> str:
         power = self.high >= LIMIT and self.high.bit_count() == 1
@@ -107,13 +102,8 @@ class Day(Kind):
         return value
 
 
-@dataclass(frozen=True)
-class Span(Kind):
+class Span(_Bounded):
     """Two integers [from, to] in low..high; on the command line A-B."""
-
-    low: int
-    high: int
-    lists: ClassVar[bool] = True
 
     @property
     def range(self) -> str:
@@ -131,13 +121,8 @@ class Span(Kind):
         return [_number_or_text(start), _number_or_text(end)] if dash else text
 
 
-@dataclass(frozen=True)
-class Several(Kind):
+class Several(_Bounded):
     """Some integers in low..high; on the command line A+B."""
-
-    low: int
-    high: int
-    lists: ClassVar[bool] = True
 
     @property
     def range(self) -> str:
@@ -194,7 +179,6 @@ class Either(Kind):
 
     named: Choice
     listed: Span
-    lists: ClassVar[bool] = True
 
     @property
     def range(self) -> str:
@@ -205,6 +189,9 @@ class Either(Kind):
 
     def parsed(self, text: str) -> Any:
         return text if text in self.named.options else self.listed.parsed(text)
+
+
+LISTS = Several, Span, Either  # Kinds of which a list of integers is one value; else a list in a file is several values
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +225,11 @@ class Form:
     def recipe(self, source: str, field: str, given: Mapping[str, Any], label: str = "") -> dict[str, Any]:
         found: dict[str, Any] = dict(self.fixed)
         for key in self.keys:
+            path, value = join_path(field, key.name), key.default if key.place else None
             if key.name in given:
-                value = key.kind.checked(source, join_path(field, key.name), given[key.name])
-                put(found, key.place or key.name, make_json_value(value), source, join_path(field, key.name))
-            elif key.place and key.default is not None:
-                put(found, key.place, make_json_value(key.default), source, join_path(field, key.name))
+                value = key.kind.checked(source, path, given[key.name])
+            if value is not None:
+                put(found, key.place or key.name, make_json_value(value), source, path)
         if self.label and label and self.label not in found:
             found[self.label] = label
         try:
@@ -312,14 +299,12 @@ def flatten(keys: Sequence[Key], data: Any, source: str, field: str = "", path: 
 class Values(Mapping[str, Any]):
     """The checked values of a recipe by the names of its keys; of a key that is not given its default, or None."""
 
-    def __init__(self, source: str, keys: Sequence[Key], data: Any, field: str = "") -> None:
-        self.source, self.field, self.known = source, field, {key.name: key for key in keys}
+    def __init__(self, source: str, keys: Sequence[Key], data: Any) -> None:
+        self.source, self.known = source, {key.name: key for key in keys}
         if isinstance(data, Mapping) and "kind" not in self.known:
             data = {name: value for name, value in data.items() if name != "kind"}
-        self.given = {
-            name: self.known[name].kind.checked(source, join_path(field, name), value)
-            for name, value in flatten(keys, data, source, field)
-        }
+        values = flatten(keys, data, source)
+        self.given = {name: self.known[name].kind.checked(source, name, value) for name, value in values}
 
     def __getitem__(self, name: str) -> Any:
         if name in self.given:
@@ -335,7 +320,7 @@ class Values(Mapping[str, Any]):
 
     def needed(self, name: str) -> Any:
         if self[name] is None:
-            raise InputError(self.source, join_path(self.field, name), "the key is missing")
+            raise InputError(self.source, name, "the key is missing")
         return self[name]
 
 

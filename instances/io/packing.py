@@ -53,8 +53,6 @@ def unpack(data: bytes, source: str, limit: int, most: int = MOST) -> Any:
         raise InputError(source, "", f"packed, it has more than {most} values, the most that is read") from None
     except (ValueError, LookupError, RecursionError):
         raise InputError(source, "", _CORRUPT) from None
-    except MemoryError:
-        raise InputError(source, "", "does not fit into the memory that there is") from None
     return document
 
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from ratiobench.instances.io.errors import InputError, make_printable
 
-__all__ = ["Plugin", "find_plugins", "plugin_packages", "plugins_of"]
-
 GROUPS = ALGORITHMS, FAMILIES, BACKENDS, CLAIMS = (
     "ratiobench.algorithms", "ratiobench.families", "ratiobench.backends", "ratiobench.claims",
 )  # fmt: skip

@@ -7,7 +7,6 @@ built on them in integers, so the same names give the same draws on any machine 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from functools import lru_cache
 
@@ -44,9 +43,6 @@ class Stream:
 
     def integer(self, low: int, high: int) -> int:
         return int(self.integers(low, high, 1)[0])
-
-    def choice(self, options: Sequence[int], size: int) -> NDArray[np.int64]:
-        return np.asarray(options, dtype=np.int64)[self.integers(0, len(options) - 1, size)]
 
     def poisson(self, mean: int, size: int) -> NDArray[np.int64]:
         """`size` Poisson draws with integer mean 1..500, by inversion of a table computed in decimal arithmetic."""

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import text_of_fraction
 from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Several, Switch, Values
-from ratiobench.instances.io.numerals import text_of_fraction
 from ratiobench.instances.io.recipe import SOURCE
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.constructions import TASK_LIMIT, Construction, build

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import round_half_up, text_of_fraction
 from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Seed, Several, Span, Text, Values, nest
-from ratiobench.instances.io.numerals import round_half_up, text_of_fraction
 from ratiobench.instances.io.recipe import (
     SOURCE,
     make_existing_kinds,

@@ -280,7 +280,6 @@ def twice(x):
 def _chosen(x):
     from numba import types
     return (lambda x: twice(x)) if isinstance(x, types.Integer) else (lambda x: x)
-kernels._OPTIONS["cache"] = False
 @kernels.inner
 def inside(x):
     return chosen(x) + twice(1)

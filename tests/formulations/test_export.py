@@ -1,6 +1,7 @@
 """MPS and LP texts: what HiGHS and CBC read from them has our optimum."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -87,21 +88,9 @@ def mixed_model() -> LinearModel:
     rows.block(["r_2"], np.array([0, 0]), np.array([0, 2]), np.array([1, -1]), -7.0, np.inf)
     rows.block(["r_3"], np.array([0, 0]), np.array([1, 3]), np.array([1, 1]), 2.5, 2.5)
     rows.block(["r_4"], np.array([0]), np.array([2]), np.array([-2]), -np.inf, 9.0)
-    start, index, value, low, high = rows.csr()
-    return LinearModel(
-        name="mixed",
-        objective=np.array([3.0, 2.0, -1.0, 1 / 3]),
-        lower=np.array([-2.0, 0.0, -np.inf, 0.0]),
-        upper=np.array([3.0, np.inf, np.inf, 1 / 3]),
-        integer=np.array([True, False, False, False]),
-        row_start=start,
-        index=index,
-        value=value,
-        row_lower=low,
-        row_upper=high,
-        columns=("a", "b", "c", "d"),
-        rows=tuple(rows.names),
-    )
+    objective, integer = np.array([3.0, 2.0, -1.0, 1 / 3]), np.array([True, False, False, False])
+    model = rows.model("mixed", objective, "abcd", np.array([3.0, np.inf, np.inf, 1 / 3]), integer)
+    return replace(model, lower=np.array([-2.0, 0.0, -np.inf, 0.0]))
 
 
 @pytest.mark.parametrize("kind", ["mps", "lp"])

@@ -51,7 +51,7 @@ def crowded(draw: Stream) -> Instance:
     low = -6 if draw.integer(1, 3) == 1 else 0
     shared = [numbers(low, 9, slots) for _ in range(types)]
     tasks = []
-    for arrival in sorted(draw.choice([1, 1, slots], draw.integer(3, 7)).tolist()):
+    for arrival in sorted((1, 1, slots)[place] for place in draw.integers(0, 2, draw.integer(3, 7))):
         bid = draw.integer(10, 60)
         tasks.append(
             {

@@ -32,7 +32,7 @@ def tiny(seed: int) -> Instance:
     most = 2 if n < 5 else 1
 
     def one_of(*options: int) -> int:
-        return int(stream.choice(options, 1)[0])
+        return options[stream.integer(0, len(options) - 1)]
 
     jobs: list[dict[str, Any]] = [
         {

@@ -19,7 +19,7 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case, Figures, find_loads
 from ratiobench.bench.lora.theory.basis.dual import DualValue, dual_of
 from ratiobench.bench.lora.theory.basis.verdicts import CLOSE, compare
-from ratiobench.bench.theory.keeping import keep_by_content
+from ratiobench.bench.theory.claim import keep_by_content
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.mechanism import prices, settle_share

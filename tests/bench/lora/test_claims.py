@@ -15,8 +15,7 @@ from ratiobench.bench.lora.counterexamples.tiny import instance as sketch_instan
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.verdicts import compare
 from ratiobench.bench.lora.theory.claims import CLAIMS, THEORY, Claim, ProofStatus, audit
-from ratiobench.bench.theory.claim import ClaimScope
-from ratiobench.bench.theory.keeping import keep_by_content
+from ratiobench.bench.theory.claim import ClaimScope, keep_by_content
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.io.seeds import RandomNumbers
 from ratiobench.instances.lora import Instance, parse

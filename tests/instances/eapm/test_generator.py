@@ -31,8 +31,8 @@ from ratiobench.instances.eapm.matrices import (
 )
 from ratiobench.instances.eapm.model import anchors_of, describe, find_anchors, profit_rate
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import round_half_up, text_of_fraction
 from ratiobench.instances.io.keys import Values
-from ratiobench.instances.io.numerals import round_half_up, text_of_fraction
 from ratiobench.instances.io.seeds import Stream
 from tests.support.documents import refusal_of
 from tests.support.samples import samples

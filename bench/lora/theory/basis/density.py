@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.bench.theory.keeping import keep_by_content
+from ratiobench.bench.theory.claim import keep_by_content
 from ratiobench.formulations.kernels import compiled
 from ratiobench.formulations.lora.covering.schedules import States, space, states
 from ratiobench.instances.lora.format import content_hash

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.bench.theory.keeping import keep_by_content
+from ratiobench.bench.theory.claim import keep_by_content
 from ratiobench.formulations.lora.bound.pricing import Pricer, find_pool, node_rents
 from ratiobench.formulations.lora.covering.schedules import Cover, space
 from ratiobench.instances.lora.format import content_hash

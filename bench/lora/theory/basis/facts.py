@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.bench.theory.keeping import keep_by_content
+from ratiobench.bench.theory.claim import keep_by_content
 from ratiobench.formulations.lora.bound.minimal_covers import MinimalCovers, list_minimal_covers
 from ratiobench.formulations.lora.covering.schedules import space
 from ratiobench.instances.lora.format import content_hash
