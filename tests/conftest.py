@@ -96,6 +96,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _nothing_is_said_by_the_clock() -> None:
     """No line that a command is still at work: what a test reads does not depend on how busy the machine is."""
-    from ratiobench.bench.running import heartbeat, progress
+    from ratiobench.bench.running import heartbeat
 
-    heartbeat.SILENCE = progress.SILENCE = 3600.0
+    heartbeat.SILENCE = 3600.0

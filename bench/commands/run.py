@@ -107,7 +107,7 @@ def run(
     )  # fmt: skip
     spent = run_suite(family, found, options, _import_report_early)
     set_current("writing the tables and the page")
-    yield from _report(folder, spent)
+    yield from _report(folder, {"run": spent})
 
 
 @contextlib.contextmanager

@@ -285,7 +285,7 @@ def generate(
     """
     from ratiobench.bench.family.registry import families, find_suite
     from ratiobench.bench.family.suite_file import suite_of
-    from ratiobench.bench.running.runner import filter_cases, generate_suite, scale_suite
+    from ratiobench.bench.running.runner import filter_cases, generate_cases, scale_suite
 
     if keys:
         document = {"instance": [{"recipe": str(what), **keys}]}
@@ -294,7 +294,7 @@ def generate(
         family, suite = find_suite(str(what))
     suite = scale_suite(suite.select_axes(over), scale)
     cases = filter_cases(suite, only, tier)
-    written = [] if out is None else generate_suite(family, suite, out, only, tier)
+    written = [] if out is None else generate_cases(family, cases, out)
     shows = yield Outcome(lambda: {case.name: family.make(case.recipe) for case in cases}, lambda: written)
     for row in written if shows else ():
         yield f"{row['file']}  {row['instance']}"

@@ -115,17 +115,17 @@ def improve(
     settings = SolveSettings(effort=amount_of(effort, seconds), gap=gap, seconds=seconds)
     rows: list[dict[str, Any]] = []
     for entry in entries:
-        improved = improve_entry(chosen, entry, settings, set_current)
-        chosen, unit = improved.chosen, families()[entry.family].unit
-        before, after = (
-            None if each is None else {"lower": json_number(each[0]), "upper": json_number(each[1])}
-            for each in (improved.before, improved.after)
-        )
-        rows.append({"name": entry.name, "improved": improved.moved, "before": before, "after": after})
-        yield f"{entry.name}: {'better' if improved.moved else 'no better interval was found'}"
-        if improved.before is not None and improved.moved:
-            yield interval_text(*improved.before, unit, " was")
-        yield interval_text(*improved.after, unit)
+        chosen, before, after = improve_entry(chosen, entry, settings)
+        moved, unit = before != after, families()[entry.family].unit
+        ends = {
+            name: None if each is None else {"lower": json_number(each[0]), "upper": json_number(each[1])}
+            for name, each in (("before", before), ("after", after))
+        }
+        rows.append({"name": entry.name, "improved": moved} | ends)
+        yield f"{entry.name}: {'better' if moved else 'no better interval was found'}"
+        if before is not None and moved:
+            yield interval_text(*before, unit, " was")
+        yield interval_text(*after, unit)
     yield Outcome(lambda: rows, lambda: rows)
 
 
@@ -151,7 +151,7 @@ def store_runs(
     short = [entry for entry in entries if entry.tier != WEEKS]
     if not short:
         raise InputError("NAME", "", "runs on weeks are not stored: a week takes each algorithm minutes")
-    counts = store(chosen, short, out or Path("results") / f"runs-{chosen.name}", workers, set_current)
+    counts = store(chosen, short, out or Path("results") / f"runs-{chosen.name}", workers)
     yield Outcome(lambda: counts, lambda: counts)
     yield from (f"{name}: {count} runs stored" for name, count in counts.items())
 
@@ -193,6 +193,6 @@ def fetch(
     from ratiobench.bench.running.standard import fetch as fetch_entries
 
     chosen, entries = choose(set, tier, family, names)
-    files = list(map(str, fetch_entries(chosen, entries, out, set_current)))
+    files = list(map(str, fetch_entries(chosen, entries, out)))
     yield Outcome(lambda: files, lambda: files)
     yield from files

@@ -108,21 +108,31 @@ def _summarise(statement: Statement, results: Results, sizes: Sequence[str]) -> 
 
 def claims_frame(claims: Sequence[ClaimSummary]) -> pd.DataFrame:
     """The claims as claims.csv. Sides are exact; the witness's columns are empty if none was found."""
-    sizes = [name for name in claims[0].sizes if any(name in claim.described for claim in claims)]
+    every = dict.fromkeys(name for claim in claims for name in claim.sizes)
+    sizes = [name for name in every if any(name in claim.described for claim in claims)]
     lines = []
     for claim in claims:
         statement, witness, check = claim.statement, claim.witness, claim.check
-        line: dict[str, Any] = {"claim": statement.name}
-        line |= {name: getattr(statement, name) for name in ("statement", "source", "standing", "assumptions")}
-        line |= {"proof_assumes": statement.proof_assumes or None}
-        line |= {verdict.value.replace(" ", "_"): claim.counts[verdict] for verdict in Verdict}
-        line |= {"assumption_fails": claim.failing, "violated_by": "; ".join(claim.violated_by) or None}
-        line |= {f"witness_{name}": witness and getattr(witness, name) for name in ("case", "algorithm")}
-        line |= {f"witness_{name}": claim.described.get(name) for name in sizes}
-        line |= {"witness_instance": witness and witness.instance}
-        line |= {"left": check and check.left, "right": check and check.right, "sides": check and check.reason}
-        line |= {"repaired": statement.repaired, "proof": statement.proof or None, "command": claim.command()}
-        lines.append(line)
+        lines.append(
+            {
+                "claim": statement.name,
+                **{name: getattr(statement, name) for name in ("statement", "source", "standing", "assumptions")},
+                "proof_assumes": statement.proof_assumes or None,
+                **{verdict.value.replace(" ", "_"): claim.counts[verdict] for verdict in Verdict},
+                "assumption_fails": claim.failing,
+                "violated_by": "; ".join(claim.violated_by) or None,
+                "witness_case": witness and witness.case,
+                "witness_algorithm": witness and witness.algorithm,
+                **{f"witness_{name}": claim.described.get(name) for name in sizes},
+                "witness_instance": witness and witness.instance,
+                "left": check and check.left,
+                "right": check and check.right,
+                "sides": check and check.reason,
+                "repaired": statement.repaired,
+                "proof": statement.proof or None,
+                "command": claim.command(),
+            }
+        )
     return pd.DataFrame(lines, dtype=object)
 
 

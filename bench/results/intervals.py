@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-CONFIDENCE = 0.95
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -19,16 +17,14 @@ class Estimate:
     cases: int  # how many values
 
 
-def mean(values: Sequence[Fraction], confidence: float = CONFIDENCE) -> Estimate:
+def mean(values: Sequence[Fraction]) -> Estimate:
     """The mean of independent values, +- t(n - 1) s / sqrt(n)."""
     count = len(values)
-    if not count:
-        return Estimate(None, None, None, 0)
-    middle = sum(values, Fraction(0)) / count
-    if count == 1:
-        return Estimate(middle, None, None, 1)
+    middle = sum(values, Fraction(0)) / count if count else None
+    if middle is None or count == 1:
+        return Estimate(middle, None, None, count)
     spread = math.fsum(float(value - middle) ** 2 for value in values) / (count - 1)
-    half = quantile(count - 1, confidence) * math.sqrt(spread / count)
+    half = quantile(count - 1) * math.sqrt(spread / count)
     return Estimate(middle, float(middle) - half, float(middle) + half, count)
 
 
@@ -36,9 +32,7 @@ def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimat
     """By how many percent the mean of `ours` is above that of `others`, values paired, by Fieller's theorem (1954)."""
     pairs = list(zip(ours, others, strict=True))
     count = len(pairs)
-    if not count:
-        return Estimate(None, None, None, 0)
-    a, b = sum(ours, Fraction(0)) / count, sum(others, Fraction(0)) / count
+    a, b = (sum(values, Fraction(0)) / max(1, count) for values in (ours, others))
     if b <= 0:  # a percentage says nothing
         return Estimate(None, None, None, count)
     middle = 100 * (a / b - 1)
@@ -59,7 +53,7 @@ def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimat
 
 
 @cache
-def quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
+def quantile(freedom: int, confidence: float = 0.95) -> float:
     """The t with P(|T| <= t) = confidence for Student's T with that many degrees of freedom."""
     if freedom < 1 or not 0 < confidence < 1:
         raise ValueError(f"no quantile with {freedom} degrees of freedom at confidence {confidence}")

@@ -60,8 +60,8 @@ def group_shares(rows: Iterable[Row], sense: Sense) -> pd.DataFrame:
         ends = [share_of(row, sense) for row in known]
         line = {"group": group, "algorithm": algorithm, "cases": len(parts), "reached": mean(parts), "parts": parts}
         line |= {"lower": mean([low for low, _ in ends]), "upper": mean([high for _, high in ends])}
-        line |= {"unbounded": sum(row.ratio_kind == ratios.Kind.UNBOUNDED for row in usable)}
-        line |= {"undefined": len(usable) - len(known)}
+        unbounded = sum(row.ratio_kind == ratios.Kind.UNBOUNDED for row in usable)
+        line |= {"unbounded": unbounded, "undefined": len(usable) - len(known)}
         line |= {state: sum(row.state == state for row in part) for state in ("invalid", "failed")}
         lines.append(line | _describe_runs(part, usable))
     return pd.DataFrame(lines, columns=SHARES, dtype=object)
@@ -70,12 +70,8 @@ def group_shares(rows: Iterable[Row], sense: Sense) -> pd.DataFrame:
 def _describe_runs(rows: Sequence[Row], shown: Sequence[Row]) -> dict[str, Any]:
     """What an algorithm's runs are called; remarks are those on the runs that are shown."""
     name, remarks = rows[0].name, [row.remarks for row in shown]
-    return {
-        "name": name,
-        "label": label_of_runs(name, remarks),
-        "oracle": any(row.is_oracle for row in rows),
-        "said": remarks_of_runs(name, remarks),
-    }
+    words = {"name": name, "label": label_of_runs(name, remarks), "said": remarks_of_runs(name, remarks)}
+    return words | {"oracle": any(row.is_oracle for row in rows)}
 
 
 def share_of(row: Row, sense: Sense) -> tuple[Fraction, Fraction]:
@@ -135,21 +131,19 @@ class CaseValues:
         wanted = [*plot.algorithms, *results.about.get("algorithms", ())] if plot.algorithms else list(present)
         self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
         self.groups = by_group(self.rows)
-        self.tasks = {case.name: case.describe.get("tasks") for case in results.cases}
-        self.seconds = online_seconds(results)
         self.deciding = online_seconds(results, DECIDING)
+        self.tasks = {case.name: case.describe.get("tasks") for case in results.cases}
+        spent = online_seconds(results).items()
+        per_task = {key: Fraction(seconds) / int(count) for key, seconds in spent if (count := self.tasks.get(key[0]))}
+        self._timed: dict[str, Mapping[tuple[str, str], Any]] = {"seconds": per_task, "deciding": self.deciding}
 
     def value(self, row: Row, kind: str) -> tuple[Fraction, Fraction] | None:
         if row.state != "ok":
             return None
-        if kind == "seconds":
-            seconds, tasks = self.seconds.get((row.case, row.algorithm)), self.tasks.get(row.case)
-            return None if seconds is None or not tasks else (Fraction(seconds) / int(tasks),) * 2
-        if kind == "deciding":
-            alone = self.deciding.get((row.case, row.algorithm))
-            return None if alone is None else (Fraction(alone),) * 2
         if kind == "ratio":
             lower, upper = row.ratio_lower, row.ratio_upper
+        elif kind in self._timed:
+            lower = upper = self._timed[kind].get((row.case, row.algorithm))
         else:
             lower = upper = row.measures[kind] if kind in row.measures else getattr(row, kind, None)
         return None if lower is None or upper is None else (Fraction(lower), Fraction(upper))
@@ -206,17 +200,9 @@ def _mean_line(plot: Plot, group: str, figures: Sequence[tuple[Fraction, Fractio
     ends: list[Any] = [lower.mean, upper.mean]
     if find_quantity(plot.kind).timed:  # measured by a clock: digits beyond a float's say nothing
         ends = [None if end is None else float(end) for end in ends]
-    return {
-        "plot": plot.name,
-        "kind": plot.kind,
-        "group": group,
-        "cases": lower.cases,
-        "mean_lower": ends[0],
-        "mean_upper": ends[1],
-        "low": lower.low,
-        "high": upper.high,
-        "parts": [] if is_sample or len(figures) < 2 else sorted(pair[0] for pair in figures),
-    }
+    parts = [] if is_sample or len(figures) < 2 else sorted(pair[0] for pair in figures)
+    line = {"plot": plot.name, "kind": plot.kind, "group": group, "cases": lower.cases, "parts": parts}
+    return line | {"mean_lower": ends[0], "mean_upper": ends[1], "low": lower.low, "high": upper.high}
 
 
 def _find_samples(cases: Sequence[StoredCase]) -> set[str]:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What can be said of the ratio."""
-
     INTERVAL = "interval"
     OPEN = "open"  # It has a least value only: OPT may be 0, and where it is, the ratio is unbounded
     # The algorithm earned nothing (or lost) where something could be earned, or had costs where none are needed
@@ -63,9 +61,7 @@ def ratio(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -
         return Ratio(Kind.INTERVAL, Fraction(lower) / Fraction(value), Fraction(upper) / Fraction(value))
     if value == 0 == upper:
         return Ratio(Kind.INTERVAL, Fraction(1), Fraction(1))
-    if lower > 0:
-        return Ratio(Kind.UNBOUNDED)
-    return Ratio(Kind.UNDEFINED)
+    return Ratio(Kind.UNBOUNDED if lower > 0 else Kind.UNDEFINED)
 
 
 def _least_ratio(lower: Exact, upper: Exact, value: Exact) -> Ratio:
@@ -83,17 +79,9 @@ def _least_ratio(lower: Exact, upper: Exact, value: Exact) -> Ratio:
 def columns(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> dict[str, Any]:
     interval, part = ratio(lower, upper, value, sense), certain_share(lower, upper, value, sense)
     least, most = shortfall(lower, upper, value, sense)
-    return {
-        "ratio_kind": interval.kind.value,
-        "ratio_lower": interval.lower,
-        "ratio_upper": interval.upper,
-        "ratio_lower_float": None if interval.lower is None else float(interval.lower),
-        "ratio_upper_float": None if interval.upper is None else float(interval.upper),
-        "reached": part,
-        "reached_float": None if part is None else float(part),
-        "behind_lower": least,
-        "behind_upper": most,
-    }
+    exact = {"ratio_lower": interval.lower, "ratio_upper": interval.upper, "reached": part}
+    floats = {f"{name}_float": None if end is None else float(end) for name, end in exact.items()}
+    return {"ratio_kind": interval.kind.value, "behind_lower": least, "behind_upper": most} | exact | floats
 
 
 def beats_bound(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> bool:

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +104,7 @@ def read_results(store: Store, only: str = "") -> Results:
     for case in cases:
         rows.extend(reader.case_rows(case))
         studies.extend(reader.case_studies(case))
-        if (answers := reader.case_solvers(case)) is not None:
-            solvers[case.name] = answers
+        solvers |= reader.case_solvers(case)
     checks, measures = tuple(reader.checks), tuple(reader.measures)
     accounts = ACCOUNTS if family is not None and family.accounts is not None else ()
     columns = [*COLUMNS, *measures]
@@ -111,20 +112,11 @@ def read_results(store: Store, only: str = "") -> Results:
         columns += [f"{name}{part}" for part in ("", "_left", "_right", "_reason", "_figures")]
         columns += [f"{name}_failing"] if any(row.failing(name) is not None for row in rows) else []
     columns += [*accounts, *(REPEATED if reader.runs else ())]
-    cells = [row.cells() for row in rows]
-    return Results(
-        about=about,
-        cases=cases,
-        exact=pd.DataFrame([[row.get(name) for name in columns] for row in cells], columns=columns, dtype=object),
-        seconds=pd.DataFrame(reader.seconds, columns=["case", "algorithm", "stage", "seconds"]),
-        checks=checks,
-        measures=measures,
-        accounts=accounts,
-        records=rows,
-        studies=studies,
-        repetitions=pd.DataFrame(reader.runs, columns=RUN, dtype=object),
-        solvers=solvers,
-    )
+    lines = [[cells.get(name) for name in columns] for cells in map(Row.cells, rows)]
+    exact = pd.DataFrame(lines, columns=columns, dtype=object)
+    seconds = pd.DataFrame(reader.seconds, columns=["case", "algorithm", "stage", "seconds"])
+    repetitions = pd.DataFrame(reader.runs, columns=RUN, dtype=object)
+    return Results(about, cases, exact, seconds, checks, measures, accounts, rows, studies, repetitions, solvers)
 
 
 def read_folder(folder: Path) -> Results:
@@ -142,7 +134,7 @@ class _Reader:
     store: Store
     sense: Sense
     whole: bool  # whether values of solutions are integers
-    seconds: list[dict[str, Any]] = field(default_factory=list)
+    seconds: list[tuple[str, str, str, float]] = field(default_factory=list)  # case, algorithm, stage, seconds
     checks: dict[str, None] = field(default_factory=dict)
     measures: dict[str, None] = field(default_factory=dict)
     runs: list[dict[str, Any]] = field(default_factory=list)
@@ -154,20 +146,18 @@ class _Reader:
             return None
         content = read_piece(piece, self.store.path, case, whole=self.whole)
         if not isinstance(content, Online) or content.seconds is not None:
-            self._note(case, algorithm, stage, piece.seconds)
+            self.seconds.append((case.name, algorithm, stage, piece.seconds))
         return content
 
-    def _note(self, case: StoredCase, algorithm: str, stage: str, seconds: float) -> None:
-        self.seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": seconds})
-
-    def case_solvers(self, case: StoredCase) -> CrossCheck | None:
+    def case_solvers(self, case: StoredCase) -> dict[str, CrossCheck]:
         piece = self._get(case, "solvers", case.solvers_key) if case.solvers_key else None
         if not isinstance(piece, Solvers) or not piece.answers:
-            return None
+            return {}
         answers = [CrossCheckRow.from_document(msgspec.to_builtins(answer)) for answer in piece.answers]
         stored = self.store.get("opt", case.instance, case.solve_key)
         opt = None if stored is None else read_piece(stored, self.store.path, case, whole=self.whole)
-        return compare_answers(answers, *([int(opt.lower), int(opt.upper)] if isinstance(opt, Opt) else []))
+        ends = [int(opt.lower), int(opt.upper)] if isinstance(opt, Opt) else []
+        return {case.name: compare_answers(answers, *ends)}
 
     def case_studies(self, case: StoredCase) -> Iterator[StudyTable]:
         for kind, algorithm, task, key in case.studies:
@@ -181,30 +171,27 @@ class _Reader:
         online = {key: self._get(case, "online", key, name) for name, _, key in case.runs()}
         every = [(name, run) for name, _, key in case.runs() if isinstance(run := online[key], Online)]
         head = {"case": case.name, "group": case.group, "instance": case.instance, **self._reference(case, opt, every)}
-        rows: list[list[Row]] = []
-        for name, repetition, key in case.runs():
-            cells = head | {"algorithm": name, "label": name, "algorithm_key": key, "remarks": Remarks(name)}
-            run = online[key]
-            if isinstance(run, Online):
-                cells |= _run_columns(run, head["opt_lower"], head["opt_upper"], self.sense)
-                if run.seconds is not None:
-                    self._note(case, name, DECIDING, run.seconds)
-            elif isinstance(run, Failed):
-                cells |= {"state": "failed", "reason": run.reason}
-            elif isinstance(made, Failed):
-                cells |= {"state": "failed", "reason": f"no instance: {made.reason}"}
-            else:
-                cells |= {"state": "missing", "reason": "not run yet"}
-            cells |= self._audit(case, name, key, run, cells["reason"])
-            if repetition == 1:
-                rows.append([])
-            rows[-1].append(Row(**cells))
-        for several in rows:
-            if len(several) == 1:
-                yield several[0]
-            else:
+        for name, runs in groupby(case.runs(), itemgetter(0)):
+            several = []
+            for _, _, key in runs:
+                cells = head | {"algorithm": name, "label": name, "algorithm_key": key, "remarks": Remarks(name)}
+                run = online[key]
+                if isinstance(run, Online):
+                    cells |= _run_columns(run, head["opt_lower"], head["opt_upper"], self.sense)
+                    if run.seconds is not None:
+                        self.seconds.append((case.name, name, DECIDING, run.seconds))
+                elif isinstance(run, Failed):
+                    cells |= {"state": "failed", "reason": run.reason}
+                elif isinstance(made, Failed):
+                    cells |= {"state": "failed", "reason": f"no instance: {made.reason}"}
+                else:
+                    cells |= {"state": "missing", "reason": "not run yet"}
+                cells |= self._audit(case, name, key, run, cells["reason"])
+                several.append(Row(**cells))
+            if len(several) > 1:
                 self.runs += [row.cells() | {"repetition": number} for number, row in enumerate(several, 1)]
-                yield mean_row(several, self.sense)
+                several = [mean_row(several, self.sense)]
+            yield several[0]
 
     def _reference(self, case: StoredCase, opt: Piece | None, runs: Iterable[tuple[str, Online]]) -> dict[str, Any]:
         """The interval on OPT, whose verified end the best valid run may move."""
@@ -234,9 +221,8 @@ class _Reader:
 
     def _audit(self, case: StoredCase, name: str, key: str, run: Piece | None, reason: str | None) -> dict[str, Any]:
         audit = self._get(case, "audit", case.audit_key(key), name)
-        if isinstance(audit, Failed):
-            told = "; ".join(filter(None, [reason, f"audit: {audit.reason}"]))
-            return {"reason": told} if isinstance(run, Online) else {}
+        if isinstance(audit, Failed) and isinstance(run, Online):
+            return {"reason": "; ".join(filter(None, [reason, f"audit: {audit.reason}"]))}
         if not isinstance(audit, Audit):
             return {}
         measures = {name: None if value is None else Fraction(value) for name, value in audit.measures.items()}
@@ -278,8 +264,7 @@ def stages(seconds: pd.DataFrame) -> pd.DataFrame:
 def online_seconds(results: Results, stage: str = "online") -> dict[tuple[str, str], float]:
     """Seconds of every online run, or of its decisions alone, by (case, algorithm); of several runs their mean."""
     chosen = results.seconds[results.seconds["stage"] == stage]
-    spent: dict[tuple[str, str], float] = chosen.groupby(["case", "algorithm"], sort=False)["seconds"].mean().to_dict()  # type: ignore[assignment]
-    return spent if len(chosen) else {}
+    return chosen.groupby(["case", "algorithm"], sort=False)["seconds"].mean().to_dict()  # type: ignore[return-value]
 
 
 def mean_row(rows: Sequence[Row], sense: Sense) -> Row:
@@ -297,31 +282,23 @@ def mean_row(rows: Sequence[Row], sense: Sense) -> Row:
     counts: Counter[str] = Counter()
     for row in rows:
         counts.update(json.loads(row.counts))
-    admitted = _mean([row.admitted for row in rows])
     expected = intervals.mean([Fraction(row.welfare) for row in rows])
-    figures: dict[str, Any] = {
-        name: _mean([getattr(row, name) for row in rows]) for name, kind in KINDS.items() if kind == "exact"
-    }
-    figures["admitted"] = admitted if admitted is None or admitted.denominator > 1 else admitted.numerator
+    exact = [name for name, kind in KINDS.items() if kind == "exact"]
+    figures: dict[str, Any] = {name: _mean([getattr(row, name) for row in rows]) for name in (*exact, "admitted")}
+    if figures["admitted"] is not None and figures["admitted"].denominator == 1:
+        figures["admitted"] = figures["admitted"].numerator
     if first.opt_lower is not None and first.opt_upper is not None:
         figures |= ratios.columns(first.opt_lower, first.opt_upper, figures["welfare"], sense)
         if figures["ratio_kind"] == ratios.Kind.INTERVAL:
             figures["ratio_kind"] = ratios.Kind.ESTIMATE.value
         low, high = _expected_ratio(float(first.opt_lower), float(first.opt_upper), expected, sense)
         figures |= {"expected_ratio_low": low, "expected_ratio_high": high}
-    return replace(
-        first,
-        **figures,
-        label=remarks.label,
-        remarks=remarks,
-        reason=next((reason for row, reason in zip(rows, reasons, strict=True) if row.reason), ""),
-        counts=json.dumps(counts),
-        repetitions=count,
-        welfare_low=expected.low,
-        welfare_high=expected.high,
-        measures={name: _mean([row.measures.get(name) for row in rows]) for name in first.measures},
-        checks={name: _find_worst(rows, name) for name in dict.fromkeys(name for row in rows for name in row.checks)},
-    )
+    figures |= {"label": remarks.label, "remarks": remarks, "repetitions": count, "counts": json.dumps(counts)}
+    figures |= {"reason": next((reason for row, reason in zip(rows, reasons, strict=True) if row.reason), "")}
+    figures |= {"welfare_low": expected.low, "welfare_high": expected.high}
+    measures = {name: _mean([row.measures.get(name) for row in rows]) for name in first.measures}
+    names = dict.fromkeys(name for row in rows for name in row.checks)
+    return replace(first, **figures, measures=measures, checks={name: _find_worst(rows, name) for name in names})
 
 
 def _mean(values: Sequence[Any]) -> Fraction | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,16 +16,14 @@ MOST = 4  # Different remarks on a mean; of more the number
 
 def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
     """The remarks on an algorithm's runs, each with the number of runs that have it."""
-    counted: dict[Remark, int] = {}
+    options, counted = algorithm.rpartition(":")[2].split(","), Counter[Remark]()
     for run in runs:
-        named = algorithm.rpartition(":")[2].split(",")
-        remarks = []
+        remarks: dict[Remark, int] = {}
         for field, text in run.listed():
-            if rest := ", ".join(part for part in text.split(", ") if part not in named):  # options of the name
+            if rest := ", ".join(part for part in text.split(", ") if part not in options):
                 counts_as = KINDS.get(field) if len(runs) > 1 else None
-                remarks.append(Remark(field, counts_as or make_printable(rest, 120)))
-        for remark in dict.fromkeys(remarks):
-            counted[remark] = counted.get(remark, 0) + 1
+                remarks[Remark(field, counts_as or make_printable(rest, 120))] = 1
+        counted.update(remarks)
     gaps = [run.gap_ppm for run in runs if run.gap_ppm is not None]
     parts = []
     for remark, count in counted.items():

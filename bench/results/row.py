@@ -113,11 +113,8 @@ class Row:
 
 
 # The kind of each column: a type of pandas, or ``exact``
-KINDS: Mapping[str, str] = {
-    name: hint.__metadata__[0]
-    for name, hint in get_type_hints(Row, include_extras=True).items()
-    if hasattr(hint, "__metadata__")
-}
+_hints = get_type_hints(Row, include_extras=True).items()
+KINDS: Mapping[str, str] = {name: hint.__metadata__[0] for name, hint in _hints if hasattr(hint, "__metadata__")}
 ACCOUNTS = ("vendors", "energy", "bids", "profit")
 REPEATED = ("repetitions", "welfare_low", "welfare_high", "expected_ratio_low", "expected_ratio_high")
 COLUMNS = tuple(name for name in KINDS if name not in (*ACCOUNTS, *REPEATED))  # The first of results.csv

@@ -94,9 +94,8 @@ class DaskCluster(Executor):
         return max(1, self._threads)
 
     def _gone(self) -> ExecutorLost:
-        return ExecutorLost(
-            f"the dask scheduler at {self.address} is gone; what was finished is kept, and the same command resumes"
-        )
+        gone = f"the dask scheduler at {self.address} is gone"
+        return ExecutorLost(f"{gone}; what was finished is kept, and the same command resumes")
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         handed: Future[T] = Future()
@@ -113,7 +112,7 @@ class DaskCluster(Executor):
 
     def _hand_over(self, done: Future[tuple[Any, Exception | None]], handed: Future[T]) -> None:
         value: Any = None
-        error: Exception | None = None
+        error: Exception | None
         if done.cancelled():
             error = self._gone()
         elif (lost := done.exception()) is None:
@@ -121,28 +120,20 @@ class DaskCluster(Executor):
         elif type(lost).__name__ == "KilledWorker":
             error = WorkerLost("the dask workers that were given this piece died, one after another")
         else:
-            error = ExecutorLost(
-                f"a dask worker cannot run ratiobench: {type(lost).__name__}: {lost}; install it there"
-            )
+            reason = f"{type(lost).__name__}: {lost}"
+            error = ExecutorLost(f"a dask worker cannot run ratiobench: {reason}; install it there")
         if error is None:
             handed.set_result(value)
         else:
             handed.set_exception(error)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        (self.shutdown if kind is None else self.stop)()
-
-    def stop(self) -> None:
-        """Leave the cluster at once; pieces that its workers have begun end there, and nobody waits for them."""
-        with contextlib.suppress(Exception):
-            self._executor.shutdown(wait=False)
-        self._close()
+        self.shutdown(wait=kind is None)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        self._executor.shutdown(wait=wait)
-        self._close()
-
-    def _close(self) -> None:
+        """Leave the cluster; without `wait`, pieces that its workers have begun end there, and nobody waits."""
+        with contextlib.suppress(*([] if wait else [Exception])):
+            self._executor.shutdown(wait=wait)
         with contextlib.suppress(Exception):
             self._client.close(timeout=2)
 
@@ -169,11 +160,11 @@ def run_piece(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, E
     child, ever, memory_mb = worker("piece"), 1e9, 2**30  # seconds; all memory
     if child.pid is None:
         child.call("ratiobench.bench.running.work:load_imports", wall_seconds=ever, memory_mb=memory_mb)
-    place = "ratiobench.bench.running.cluster:answer_call"
-    reply = child.call(place, call, wall_seconds=limit or ever, memory_mb=memory_mb)
+    place, seconds = "ratiobench.bench.running.cluster:answer_call", limit or ever
+    reply = child.call(place, call, wall_seconds=seconds, memory_mb=memory_mb)
     if reply.termination is None:
         return reply.value  # type: ignore[no-any-return]
-    reasons = {Termination.TIMEOUT: f"ended at the limit of {limit or ever:g} s"}
+    reasons = {Termination.TIMEOUT: f"ended at the limit of {seconds:g} s"}
     reasons[Termination.CRASH] = "the worker process died"
     return None, WorkerLost(reasons.get(reply.termination, reply.message))
 

@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import subprocess
+from functools import partial
 from pathlib import Path
 
 from ratiobench.instances.io.plugins import plugin_packages
@@ -42,8 +43,7 @@ def default_workers() -> int:
 
 def collect(isolation: str = "") -> dict[str, dict[str, str]]:
     """Commit (`code`), versions (`packages`) and machine (`machine`), without names of hosts, users and folders."""
-    machine = _machine() | ({"isolation": isolation} if isolation else {})
-    return {"code": _code(), "packages": _packages(), "machine": machine}
+    return {"code": _code(), "packages": _packages(), "machine": _machine(isolation)}
 
 
 def _code() -> dict[str, str]:
@@ -51,17 +51,13 @@ def _code() -> dict[str, str]:
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return {}
-
-    def git(*words: str) -> str:
-        command = ["git", "-C", str(root), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
-
+    commands = ["rev-parse HEAD", "status --porcelain -- bench formulations instances online"]
+    git = partial(subprocess.run, cwd=root, capture_output=True, text=True, check=True, timeout=20)
     try:
-        folders = ("bench", "formulations", "instances", "online")
-        changed = git("status", "--porcelain", "--", *folders)
-        return {"commit": git("rev-parse", "HEAD"), "changed since": "yes" if changed else "no"}
+        commit, changed = (git(["git", *words.split()]).stdout.strip() for words in commands)
     except (OSError, subprocess.SubprocessError):  # no git, or a checkout of somebody else's
         return {}
+    return {"commit": commit, "changed since": "yes" if changed else "no"}
 
 
 def _packages() -> dict[str, str]:
@@ -70,24 +66,18 @@ def _packages() -> dict[str, str]:
         required = importlib.metadata.requires("ratiobench") or []
     except importlib.metadata.PackageNotFoundError:
         required = ["highspy", "numba", "numpy", "ortools", "pandas", "pulp"]
-    for requirement in ("ratiobench", *required):
-        match = re.match(r"[A-Za-z0-9._-]+", requirement)
-        if match:
-            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-                versions[match.group()] = importlib.metadata.version(match.group())
+    for name in re.findall(r"^[A-Za-z0-9._-]+", "\n".join(["ratiobench", *required]), re.MULTILINE):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
     return versions | {f"plug-in {name}": version for name, version in plugin_packages().items()}
 
 
-def _machine() -> dict[str, str]:
-    machine = {
-        "system": f"{platform.system()} {platform.machine()}",
-        "processor": platform.processor() or platform.machine(),
-        "usable cores": str(usable_cores()),
-    }
+def _machine(isolation: str) -> dict[str, str]:
+    processor, free = platform.processor() or platform.machine(), usable_bytes()
     with contextlib.suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        machine["processor"] = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    free = usable_bytes()
-    if free is not None:
-        machine["free memory"] = f"{free / 2**30:.1f} GiB"
-    return machine
+        processor = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    machine = {"system": f"{platform.system()} {platform.machine()}", "processor": processor}
+    machine["usable cores"] = str(usable_cores())
+    machine |= {} if free is None else {"free memory": f"{free / 2**30:.1f} GiB"}
+    return machine | ({"isolation": isolation} if isolation else {})

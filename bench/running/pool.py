@@ -47,13 +47,16 @@ class SpawnPool(ThreadPoolExecutor):
     def __init__(self, workers: int, limit: float | None = None) -> None:
         super().__init__(max(1, workers), initializer=_shield_from_interrupts)
         self.workers, self.limit = workers, limit  # in seconds, without those that `timing` excludes
-        self._context, self._stopped, self._lock = _context(), False, threading.Lock()
-        self._here = threading.local()
+        self._stopped, self._lock, self._here = False, threading.Lock(), threading.local()
         self._processes: set[_Process] = set()
         self._at_work: dict[Future[Any], list[_Process]] = {}
         threading._register_atexit(self.stop)  # type: ignore[attr-defined]  # before Python waits for the threads
-        if workers and sys.platform == "linux":
-            super().submit(forkserver.ensure_running)  # it loads what workers need while the parent gets ready
+        # Processes forked from a server that has loaded what every worker needs; spawned elsewhere, 0.7 s a worker.
+        self._context: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+        if sys.platform == "linux":
+            self._context.set_forkserver_preload([_KERNELS, "numba", __name__])
+            if workers:
+                super().submit(forkserver.ensure_running)  # it loads what workers need while the parent gets ready
 
     def parallel(self) -> int:
         return self.workers
@@ -75,7 +78,11 @@ class SpawnPool(ThreadPoolExecutor):
         """In a thread: run a piece in the thread's process, or in a new one if that has died."""
         process: _Process | None = getattr(self._here, "process", None)
         if process is None or process.lost:
-            process = self._here.process = self._start()
+            process = self._here.process = _Process(self._context, max(1, usable_cores() // self.workers))
+            with self._lock:
+                self._processes.add(process)
+                if self._stopped:
+                    process.kill()
             process.run(work.load_imports, None)  # what a new process has to load is not in the limit
         at_work.append(process)
         try:
@@ -84,19 +91,10 @@ class SpawnPool(ThreadPoolExecutor):
             if process.lost:
                 self._end(process)
 
-    def _start(self) -> _Process:
-        process = _Process(self._context, max(1, usable_cores() // self.workers))
-        with self._lock:
-            self._processes.add(process)
-            if self._stopped:
-                process.kill()
-        return process
-
     def _end(self, process: _Process) -> None:
         with self._lock:
             self._processes.discard(process)
-        process.kill()
-        process.join()
+        process.end()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         (self.shutdown if kind is None else self.stop)()
@@ -122,8 +120,8 @@ class _Process:
         self.count = context.RawArray("q", len(ArrivalCount._fields))
         self._left_out = context.RawArray("d", 2)  # seconds so far, and since when more are, or 0
         self._pipe, there = context.Pipe()
-        told = self._left_out, self.count, dict(os.environ)
-        self._process = context.Process(target=_work, args=(there, cores, *told))
+        arguments = there, cores, self._left_out, self.count, dict(os.environ)
+        self._process = context.Process(target=_work, args=arguments)
         with hide_main_module():
             self._process.start()
         there.close()
@@ -157,9 +155,9 @@ class _Process:
                     os.killpg(self._process.pid, signal.SIGKILL)
             self._process.kill()
 
-    def join(self) -> None:
-        """Wait until it has ended: Python complains of pipes that are closed while it ends."""
-        self._process.join()
+    def end(self) -> None:
+        self.kill()
+        self._process.join()  # Python complains of pipes that are closed while a process ends
         self._pipe.close()
 
 
@@ -209,15 +207,6 @@ def _prepare(cores: int, left_out: Any, count: Any, environment: dict[str, str])
             os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
-
-
-def _context() -> Any:
-    """Processes forked from a server that has loaded what every worker needs; spawned elsewhere, 0.7 s a worker."""
-    if sys.platform != "linux":
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([_KERNELS, "numba", __name__])
-    return context
 
 
 @contextlib.contextmanager

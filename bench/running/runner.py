@@ -29,10 +29,9 @@ from ratiobench.bench.family.standard import StoredRun, find_certificate, read_r
 from ratiobench.bench.family.suite import Case, Study, Suite, is_informed
 from ratiobench.bench.running import work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
-from ratiobench.bench.running.heartbeat import set_current
+from ratiobench.bench.running.heartbeat import Progress, clock, set_current
 from ratiobench.bench.running.machine import collect, default_workers, usable_cores
 from ratiobench.bench.running.pool import ExecutorLost, SpawnPool
-from ratiobench.bench.running.progress import MAKING, Progress, clock
 from ratiobench.bench.storage.store import STORE, UNAUDITED, Store, StoredCase, StoredResult
 from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import InputError, make_printable, require_known, shorten, suggest_name
@@ -41,12 +40,11 @@ from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
-OPT = "OPT"
+OPT, MAKING = "OPT", "instance"  # The kinds of work that solve and make an instance
 GENERATE, OPT_STAGE, SOLVERS, ONLINE, AUDIT, STUDY = "generate", "opt", "solvers", "online", "audit", "study"
 CERTIFICATE = "certificate "  # The beginning of keys of intervals that a shipped certificate proves
 AHEAD = 16  # Cases that are generated before the largest of them is begun with
 TABLES = 40  # Of no more cases each table is printed as soon as its case is done
-SCALES = ("full", "small")
 # Options on which no figure depends; all others stand in the command of the provenance
 _BESIDE = ("out", "workers", "dask", "fresh", "retry_failed", "quiet", "own")
 # In keys of results of users' algorithms: how they were isolated
@@ -91,10 +89,8 @@ class RunOptions:
             if isinstance(value, bool):
                 words.append(flag if value else flag.replace("--", "--no-", 1))
             else:
-                values = value if isinstance(value, tuple) else (value,)
-                words += [
-                    word for one in values for word in (flag, f"{one:.15g}" if isinstance(one, float) else str(one))
-                ]
+                for one in value if isinstance(value, tuple) else (value,):
+                    words += [flag, f"{one:.15g}" if isinstance(one, float) else str(one)]
         return words
 
 
@@ -149,27 +145,19 @@ class _Sweep:
         solve_key = self.family.solve_key(case.solve)
         if case.certificate:
             solve_key = f"{CERTIFICATE}{sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
+        algorithms = [(name, self._key(name)) for name in case.algorithms]
+        studies = [
+            (study.kind, study.algorithm, study.task, f"{study.name} | {self._key(study.algorithm)}")
+            for study in case.studies
+        ]
+        repeats = {name: self.repeats[name] for name in case.algorithms if name in self.repeats}
         stored = StoredCase(
-            name=case.name,
-            group=case.group,
-            instance="",
-            recipe=case.recipe,
-            describe={},
-            algorithms=[(name, self._key(name)) for name in case.algorithms],
-            solve=asdict(case.solve),
-            solve_key=solve_key,
-            audits=self.family.audit_version if self.audited else UNAUDITED,
-            prior_recipe=case.prior,
-            history_recipe=case.history,
-            repeats={name: self.repeats[name] for name in case.algorithms if name in self.repeats},
-            studies=[
-                (study.kind, study.algorithm, study.task, f"{study.name} | {self._key(study.algorithm)}")
-                for study in case.studies
-            ],
+            name=case.name, group=case.group, instance="", recipe=case.recipe, describe={}, algorithms=algorithms,
+            solve=asdict(case.solve), solve_key=solve_key, prior_recipe=case.prior, history_recipe=case.history,
+            audits=self.family.audit_version if self.audited else UNAUDITED, studies=studies, repeats=repeats,
             solvers_key=self.solvers_key,
-        )
-        runs = sum(self.repeats.get(name, 1) for name in case.algorithms)
-        self.left[case.name] = 2 + bool(self.solvers_key) + runs + len(case.studies)  # with the instance and OPT
+        )  # fmt: skip
+        self.left[case.name] = 2 + bool(self.solvers_key) + len([*stored.runs(), *case.studies])  # 2: instance and OPT
 
         def call() -> partial[Any]:
             files = work.read_given(case.recipe, case.prior, case.history)
@@ -211,23 +199,20 @@ class _Sweep:
             audit_key = case.audit_key(key)
             own = {path: user for path, user in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
             terms = replace(self.terms, own=own, repetition=repetition)
-            call = partial(self._play, work.measure, case, name, name, key, audit_key, reference, terms, self.audited)
+            arguments = name, key, audit_key, reference, terms, self.audited
+            call = partial(self._call, work.measure, case, *arguments, algorithm=name)
             piece = _Piece(case, AUDIT, name, audit_key, call, slow=self.family.is_slow(name))
             self._add(piece, self._known_run(case, name, key, audit_key))
         for kind, algorithm, task, key in case.studies:
             study = Study(kind, algorithm, task)
-            call = partial(self._play, work.study, case, algorithm, study, key, self.terms)
+            call = partial(self._call, work.study, case, study, key, self.terms, algorithm=algorithm)
             self._add(_Piece(case, STUDY, study.name, key, call))
 
-    def _call(self, work_of: Callable[..., Any], case: StoredCase, *args: Any) -> partial[Any]:
-        data, _ = read_bytes(self.path(case.instance))
-        return partial(work_of, self.family.name, data, case.instance, *args)
-
-    def _play(self, work_of: Callable[..., Any], case: StoredCase, algorithm: str, *args: Any) -> partial[Any]:
-        """The same with the file of the case's prior or history, if the algorithm asks for it."""
-        asked = case.find_prior(is_informed(algorithm))
-        prior = read_bytes(self.path(asked))[0] if asked else None
-        return partial(self._call(work_of, case, *args), prior=prior)
+    def _call(self, work_of: Callable[..., Any], case: StoredCase, *args: Any, algorithm: str = "") -> partial[Any]:
+        """The work with the file of the case, and with that of its prior or history if the algorithm asks for it."""
+        asked, (data, _) = case.find_prior(is_informed(algorithm)), read_bytes(self.path(case.instance))
+        prior = {"prior": read_bytes(self.path(asked))[0]} if asked else {}
+        return partial(work_of, self.family.name, data, case.instance, *args, **prior)
 
     def _known_run(self, case: StoredCase, name: str, key: str, audit_key: str) -> list[StoredResult]:
         online = self.store.get(ONLINE, case.instance, key)
@@ -237,8 +222,7 @@ class _Sweep:
         known = self.stored.get((case.name, name))
         if online is None and known is not None and (known.instance, known.key) == (case.instance, key):
             online = StoredResult(ONLINE, case.instance, key, True, known.run)
-            measured = {"checks": [], "measures": known.measures}
-            audit = StoredResult(AUDIT, case.instance, audit_key, True, measured)
+            audit = StoredResult(AUDIT, case.instance, audit_key, True, {"checks": [], "measures": known.measures})
             self.store.put(online, audit)
         return [online, audit] if online is not None and audit is not None else []
 
@@ -254,8 +238,7 @@ class _Sweep:
     def _add(self, piece: _Piece, known: Sequence[StoredResult] | None = None) -> None:
         """Queue a piece, unless its results are stored, or those of one with the same content are awaited."""
         if known is None:
-            stored = self.store.get(*piece.address)
-            known = [] if stored is None else [stored]
+            known = [*filter(None, [self.store.get(*piece.address)])]
         if known:
             self._arrived(piece, known, is_new=False)
         elif piece.address in self.same:
@@ -284,8 +267,7 @@ class _Sweep:
             return
         failed = [work.make_failed(piece.stage, case.instance, piece.key, error)]
         if piece.stage == AUDIT:
-            key = next(key for _, _, key in case.runs() if case.audit_key(key) == piece.key)
-            online = work.make_failed(ONLINE, case.instance, key, error)
+            online = work.make_failed(ONLINE, case.instance, piece.key.removesuffix(case.audit_key("")), error)
             failed = [online, work.make_failed(AUDIT, case.instance, piece.key, "the online run failed")]
         self._done(piece, failed)
 
@@ -356,11 +338,9 @@ class _Sweep:
                 at_work[pool.submit(piece.call())] = piece, time.monotonic()
             finished, _ = wait(at_work, min(1.0, POLL), FIRST_COMPLETED)
             now = time.monotonic()
+            pieces = at_work.items()
             self.progress.tick(
-                [
-                    (piece.case.name, piece.what, now - began, pool.count_of(at))
-                    for at, (piece, began) in at_work.items()
-                ]
+                [(piece.case.name, piece.what, now - began, pool.count_of(at)) for at, (piece, began) in pieces]
             )
             for future in finished:
                 piece, _ = at_work.pop(future)
@@ -379,9 +359,8 @@ def _case_table(family: Family, store: Store, name: str) -> str:
     from ratiobench.bench.results.read import read_results
 
     results = read_results(store, name)
-    if results.cases[0].group in list_sweep_groups(results):
-        return ""
-    return results_text(results, family).partition("\n\n")[0]
+    is_swept = results.cases[0].group in list_sweep_groups(results)
+    return "" if is_swept else results_text(results, family).partition("\n\n")[0]
 
 
 def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
@@ -393,11 +372,9 @@ def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
         asked = case.find_prior(word)
         return f"{old} | {word} {asked}" if asked else old
 
-    return replace(
-        case,
-        algorithms=[(name, key(name, old)) for name, old in case.algorithms],
-        studies=[(kind, name, task, key(name, old)) for kind, name, task, old in case.studies],
-    )
+    algorithms = [(name, key(name, old)) for name, old in case.algorithms]
+    studies = [(kind, name, task, key(name, old)) for kind, name, task, old in case.studies]
+    return replace(case, algorithms=algorithms, studies=studies)
 
 
 def filter_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
@@ -426,15 +403,13 @@ def _filter_rows(suite: Suite, options: RunOptions) -> list[Case]:
     cases, patterns = filter_cases(suite, options.only, options.tier), options.rows
     names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
     _require_fitting("--rows", patterns, names, f"algorithm of {suite.name}")
-    selection = [
-        replace(
-            case,
-            algorithms=tuple(name for name in case.algorithms if _fits(name, patterns)),
-            studies=tuple(study for study in case.studies if _fits(study.algorithm, patterns)),
-        )
-        for case in cases
-    ]
-    return [case for case in selection if case.algorithms or not patterns]
+    selection = []
+    for case in cases:
+        algorithms = tuple(name for name in case.algorithms if _fits(name, patterns))
+        studies = tuple(study for study in case.studies if _fits(study.algorithm, patterns))
+        if algorithms or not patterns:
+            selection.append(replace(case, algorithms=algorithms, studies=studies))
+    return selection
 
 
 def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
@@ -487,9 +462,9 @@ def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
     for name in options.named:
         without = [case.name for case in chosen if not case.is_served(name)]
         if without:
-            cases = f"the case {without[0]}" if len(without) == 1 else f"{len(without)} of {len(chosen)} cases"
-            have = "has no other day" if len(without) == 1 else "have no other day"
-            lines.append(f"left out: {name} on {cases}, which {have}")
+            several = f"{len(without)} of {len(chosen)} cases, which have"
+            cases = several if len(without) > 1 else f"the case {without[0]}, which has"
+            lines.append(f"left out: {name} on {cases} no other day")
     return lines
 
 
@@ -506,30 +481,22 @@ def require_shown(suite: Suite, added: Sequence[str]) -> None:
         for field_, names in named.items():
             for name in names:
                 if name not in known:
-                    problem = (
-                        f"{shorten(name)} is run in no case; run are {', '.join(known)}{suggest_name(name, known)}"
-                    )
-                    raise InputError(suite.file, f"plot[{j}].{field_}", problem)
+                    problem = f"{shorten(name)} is run in no case; run are {', '.join(known)}"
+                    raise InputError(suite.file, f"plot[{j}].{field_}", f"{problem}{suggest_name(name, known)}")
 
 
 def scale_suite(suite: Suite, scale: str) -> Suite:
-    if scale not in SCALES:
-        raise InputError("--scale", "", f"{shorten(scale)} is not one of {', '.join(SCALES)}")
-    if scale == SCALES[0]:
+    if scale == "full":
         return suite
     if not suite.small:
         raise InputError("--scale", "", f"the suite {suite.name} has one scale only")
     groups = {case.group for case in suite.small}
-    if not suite.axes:
-        return replace(suite, cases=suite.small)
-    selection = [replace(plot, groups=tuple(filter(groups.__contains__, plot.groups))) for plot in suite.plots]
-    return replace(suite, cases=suite.small, plots=tuple(selection))
+    plots = [replace(plot, groups=tuple(filter(groups.__contains__, plot.groups))) for plot in suite.plots]
+    return replace(suite, cases=suite.small, plots=tuple(plots) if suite.axes else suite.plots)
 
 
-def run_suite(
-    family: Family, suite: Suite, options: RunOptions, idle: Callable[[], object] = lambda: None
-) -> dict[str, float]:
-    """Run what is missing of a suite, into the store of the folder; the seconds of this run by the clock: ``run``.
+def run_suite(family: Family, suite: Suite, options: RunOptions, idle: Callable[[], object] = lambda: None) -> float:
+    """Run what is missing of a suite, into the store of the folder; the seconds of this run by the clock.
 
     `idle` is called, more than once, when a worker has nothing to do any more while others are at work.
     """
@@ -551,8 +518,7 @@ def run_suite(
                     raise
                 raise InputError(suite.file, "algorithms", str(error).removeprefix("algorithm: ")) from None
         repeat = max(options.repeat, suite.repeat)
-        drawing = [name for name in names if repeat > 1 and family.is_randomised(name)]
-    repeats = dict.fromkeys(drawing, repeat)
+        repeats = {name: repeat for name in names if repeat > 1 and family.is_randomised(name)}
     isolation = sandbox.describe(str(terms.isolate)) if any(map(family.runs_user_code, names)) else ""
     folder = options.out / "instances"
     if folder.exists() and not folder.is_dir():
@@ -588,42 +554,30 @@ def run_suite(
             if isinstance(pool, DaskCluster):
                 pool.tell = sweep.progress.line
             sweep.drain(pool, idle)
-    return {"run": time.monotonic() - started}
+    return time.monotonic() - started
 
 
 def _describe(family: Family, suite: Suite, options: RunOptions) -> dict[str, Any]:
     rows = options.named if options.algorithms else options.rows
     over = [word for name in suite.over for word in ("--over", name)]
     command = ["python", "-m", "ratiobench", "run", Path(suite.file).name or suite.name, *over, *options.as_words()]
-    about: dict[str, Any] = {
-        "suite": suite.name,
-        "summary": suite.summary,
-        "family": family.name,
-        "sense": family.sense.value,
-        "command": shlex.join(command),
-        "date": datetime.now(UTC).date().isoformat(),
-        "algorithms": list(options.named),
-        "only": [*options.only, *options.tier],
-        "effort": options.effort,
-        "scale": options.scale,
-        "plots": [msgspec.to_builtins(plot) for plot in suite.plots],
-    }
-    if suite.file:
-        about |= {"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first}
+    about: dict[str, Any] = {"suite": suite.name, "family": family.name, "sense": family.sense.value}
+    about |= {"summary": suite.summary, "plots": [msgspec.to_builtins(plot) for plot in suite.plots]}
+    about |= {"command": shlex.join(command), "date": datetime.now(UTC).date().isoformat(), "scale": options.scale}
+    about |= {"algorithms": list(options.named), "only": [*options.only, *options.tier], "effort": options.effort}
+    about |= {"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first} if suite.file else {}
     return about | ({"rows": list(rows)} if rows else {})
 
 
 def find_folder(out: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()) -> Path:
     """The folder of the results: ``results/SUITE[-AXIS...][-small]`` if none is named."""
-    return out or Path("results") / "-".join([suite, *over, *([scale] if scale != SCALES[0] else [])])
+    return out or Path("results") / "-".join([suite, *over, *([scale] if scale != "full" else [])])
 
 
-def generate_suite(
-    family: Family, suite: Suite, out: Path, only: Sequence[str] = (), tiers: Sequence[str] = ()
-) -> list[Mapping[str, Any]]:
+def generate_cases(family: Family, cases: Sequence[Case], out: Path) -> list[Mapping[str, Any]]:
     written: list[Mapping[str, Any]] = []
     with fill_folder(out) as beside:
-        for case in filter_cases(suite, only, tiers):
+        for case in cases:
             made = work.make(family.name, case.recipe, case.prior, None, case.history)
             others = ((", prior", "_yesterday", made.prior), (", history", "_history", made.history))
             for word, suffix, part in (("", "", made), *others):

@@ -60,16 +60,13 @@ def make(
     history: Mapping[str, Any] | None = None,
 ) -> GeneratedInstance:
     """Generate the instance of a recipe, and those of its prior and its history; `given` has what `read_given` read."""
-    started = time.perf_counter()
-    contract = families()[family]
+    started, contract = time.perf_counter(), families()[family]
     instance = _generate(contract, recipe, given or {})
-    data = gzip.compress(contract.dumps(instance).encode(), compresslevel=6, mtime=0)
-    described = dict(contract.describe(instance))
-    other, earlier = (None if each is None else make(family, each, None, given) for each in (prior, history))
-    notes = tuple(contract.notes(instance))
-    return GeneratedInstance(
-        contract.identity(instance), data, described, time.perf_counter() - started, other, earlier, notes
-    )
+    identity, described = contract.identity(instance), dict(contract.describe(instance))
+    data, notes = _compress(contract.dumps(instance)), tuple(contract.notes(instance))
+    other, earlier = (None if part is None else make(family, part, None, given) for part in (prior, history))
+    seconds = time.perf_counter() - started
+    return GeneratedInstance(identity, data, described, seconds, other, earlier, notes)
 
 
 def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
@@ -124,6 +121,14 @@ def _result(
         return make_failed(stage, identity, key, error, watch.seconds())
 
 
+def _compress(text: str) -> bytes:
+    return gzip.compress(text.encode(), compresslevel=6, mtime=0)
+
+
+def _encode(family: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
+    return report_payload(report), _compress(json.dumps(family.solution_document(report.solution)))
+
+
 def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key: str) -> StoredResult:
     def find(contract: Family) -> tuple[dict[str, Any], bytes]:
         return _encode(contract, contract.solve(_instance(family, data), settings))
@@ -131,22 +136,16 @@ def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key:
     return _result("opt", family, identity, key, find, lambda contract: contract.solve_key(settings))
 
 
-def _encode(family: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
-    document = json.dumps(family.solution_document(report.solution)).encode()
-    return report_payload(report), gzip.compress(document, compresslevel=6, mtime=0)
-
-
 def certify(family: str, data: bytes, identity: str, source: str, certificate: bytes, key: str) -> StoredResult:
     """The interval of a shipped certificate after the checker's word, which a disk keeps for these bytes and code."""
 
     def verify(contract: Family) -> tuple[dict[str, Any], bytes]:
-        checker = "ratiobench.formulations"
+        packages = ["ratiobench.instances", "ratiobench.formulations"]
         if contract.has_certificates:
             home = contract.verify_certificate.__module__.split(".")
-            checker = ".".join(home[:2]) if home[0] == "ratiobench" else home[0]
+            packages.append(".".join(home[:2]) if home[0] == "ratiobench" else home[0])
         marks = [hashlib.sha256(content).hexdigest() for content in (data, certificate)]
-        code = code_mark(("ratiobench.instances", "ratiobench.formulations", checker))
-        asked = ["certified", family, source, *marks, code]
+        asked = ["certified", family, source, *marks, code_mark(tuple(packages))]
         if (kept := recall(asked)) is not None:
             report, _, solution = kept.partition(b"\n")
             return json.loads(report), solution
@@ -198,8 +197,8 @@ def measure(
         instance, checks = _instance(family, data), list[Check]()
         if audited:
             document = json.loads(gzip.decompress(reference.solution or b""))
-            solution = contract.parse_solution(document, "reference")
-            checks += contract.audit(instance, run, restore_report(reference, solution))
+            report = restore_report(reference, contract.parse_solution(document, "reference"))
+            checks += contract.audit(instance, run, report)
         payload: dict[str, Any] = {"checks": [check.document() for check in checks]}
         if contract.measures is not None:
             values = contract.measures(instance, run, checks)
@@ -219,30 +218,23 @@ def measure(
 
 
 def study(
-    family: str,
-    data: bytes,
-    identity: str,
-    wanted: Study,
-    key: str,
-    terms: RunContext = FREE,
-    prior: bytes | None = None,
+    family: str, data: bytes, identity: str, wanted: Study, key: str, terms: RunContext, prior: bytes | None = None
 ) -> StoredResult:
     def tabulate(contract: Family) -> tuple[dict[str, Any], None]:
         if contract.studies is None:
             raise InputError("suite", wanted.name, f"the family {family} makes no studies")
-        _same_code(contract, wanted.algorithm, key.partition(" | ")[2])
         other = None if prior is None else _instance(family, prior)
         return {"rows": [dict(row) for row in contract.studies.make(_instance(family, data), wanted, other)]}, None
 
+    load = partial(_same_code, algorithm=wanted.algorithm, key=key.partition(" | ")[2])
     with run_context(terms):
-        return _result("study", family, identity, key, tabulate)
+        return _result("study", family, identity, key, tabulate, load)
 
 
 def _same_code(family: Family, algorithm: str, key: str) -> None:
     """The algorithm is the one that the run was planned with; a user's may have been edited since."""
-    with excluded_from_timing():  # its module is loaded; anyone's own is built once
-        family.validate_algorithm(algorithm)
-        here = family.algorithm_key(algorithm)
+    family.validate_algorithm(algorithm)  # its module is loaded; anyone's own is built once
+    here = family.algorithm_key(algorithm)
     if not f"{key} |".startswith(f"{here} |"):
         raise RuntimeError(f"{algorithm} is not the one that the run was planned with: {here} here, {key} there")
 

@@ -26,9 +26,9 @@ _LARGEST = 2**100  # No value of a solution is larger: far above what sums of an
 _FRACTION = r"^-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?$"
 
 
-def format_error(error: BaseException | str, limit: int = 300) -> str:
+def format_error(error: BaseException | str) -> str:
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    return make_printable(text, limit)
+    return make_printable(text, 300)
 
 
 def report_payload(report: SolveReport) -> dict[str, Any]:
@@ -47,14 +47,11 @@ def read_exact(value: int | str) -> Exact:
     return value if isinstance(value, int) else Fraction(value)
 
 
-_KINDS: Mapping[str, Callable[[Any], Any]] = {
-    "status": Status, "proof": Proof, "termination": Termination, "lower": read_exact, "upper": read_exact,
-}  # fmt: skip
-
-
 def restore_report(piece: StoredResult, solution: Any) -> SolveReport:
     values: dict[str, Any] = {**piece.payload, "solution": solution}
-    values |= {name: kind(values[name]) for name, kind in _KINDS.items()}
+    kinds: dict[str, Callable[[Any], Any]] = {"status": Status, "proof": Proof, "termination": Termination}
+    values |= {name: kind(values[name]) for name, kind in kinds.items()}
+    values |= {end: read_exact(values[end]) for end in ("lower", "upper")}
     solver = values.get("solver")
     return SolveReport(**values | {"solver": SolverAnswer.from_document(solver) if solver else None})
 
@@ -79,8 +76,7 @@ def run_payload(run: OnlineRun, accounts: Mapping[str, Exact] | None = None) -> 
     }
 
 
-# What is read: a type for each stage, which validates the content before tables are made of it.
-
+# What is read: a type for each stage, which validates the content before tables are made of it
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Signed = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
@@ -110,9 +106,7 @@ class Opt(Struct):
             raise InputError("", "lower", f"{shorten(self.lower)} is above the upper end {shorten(self.upper)}")
 
 
-class Answer(Struct, omit_defaults=True):
-    """What a solver said (`CrossCheckRow`)."""
-
+class Answer(Struct, omit_defaults=True):  # `CrossCheckRow`
     formulation: str
     backend: str
     solver: str
@@ -140,9 +134,7 @@ class Constant(Struct):
     detail: str
 
 
-class Accounts(Struct):
-    """What a run earned and spent: bids - vendors - energy is the value of its solution."""
-
+class Accounts(Struct):  # bids - vendors - energy is the value of the run's solution
     vendors: Fraction
     energy: Fraction
     bids: Fraction

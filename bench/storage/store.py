@@ -21,13 +21,12 @@ from ratiobench.bench.family.suite import REPEATS
 from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import CommandError, InputError, shorten
 
+STORE = "results.sqlite"  # The file of a folder of results
 VERSION = 2
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files
-
 PATIENCE = 60.0  # Seconds to wait while another process writes the same store
-
 EMPTY = "holds no results; `run SUITE --out DIR` with this folder as DIR makes them"
-
+UNAUDITED = "none"  # In place of the version of audits: no claim is checked
 _TABLES = """
 CREATE TABLE IF NOT EXISTS pieces (
     stage TEXT NOT NULL, instance TEXT NOT NULL, key TEXT NOT NULL,
@@ -45,9 +44,6 @@ class StoreError(CommandError):
     """The store could not be written (disk full, I/O error); what was in it before is still there."""
 
 
-STORE = "results.sqlite"  # The file of a folder of results
-
-
 @dataclass(frozen=True, slots=True)
 class StoredResult:
     stage: str  # ``generate``, ``opt``, ``solvers``, ``online``, ``audit`` or ``study``
@@ -63,9 +59,6 @@ class StoredResult:
         return self.stage, self.instance, self.key
 
 
-UNAUDITED = "none"  # In place of the version of audits: no claim is checked
-
-
 @dataclass(frozen=True, slots=True)
 class StoredCase:
     """A case of the suite as it was run: what `report` needs to lay out the table."""
@@ -75,9 +68,8 @@ class StoredCase:
     instance: str  # SHA-256 of its content; empty when it could not be generated
     recipe: Mapping[str, Any]
     describe: Mapping[str, Any]  # the family's figures about it
-    algorithms: Sequence[
-        Annotated[Sequence[str], Meta(min_length=2, max_length=2)]
-    ]  # (name as asked for, key) pairs in the order of the table
+    # (name as asked for, key) pairs in the order of the table.
+    algorithms: Sequence[Annotated[Sequence[str], Meta(min_length=2, max_length=2)]]
     solve: Mapping[str, Any]  # the settings of the reference
     solve_key: str
     audits: str = ""  # version of the family's audits, `UNAUDITED` where nothing is checked
@@ -85,8 +77,7 @@ class StoredCase:
     prior_recipe: Mapping[str, Any] | None = None
     # the tables to be made: kind, algorithm, task (or None), key.
     studies: Sequence[Annotated[Sequence[Any], Meta(min_length=4, max_length=4)]] = field(default_factory=list)
-    # Of algorithms that draw: number of runs
-    repeats: Mapping[str, Annotated[int, Meta(ge=2, le=REPEATS)]] = field(default_factory=dict)
+    repeats: Mapping[str, Annotated[int, Meta(ge=2, le=REPEATS)]] = field(default_factory=dict)  # of those that draw
     history: str = ""  # SHA-256 of several days before, which some algorithms learn from
     history_recipe: Mapping[str, Any] | None = None
     solvers_key: str = ""  # of the answers of several solvers for the program as printed; empty where none are asked
@@ -114,48 +105,38 @@ class Store:
     connection: sqlite3.Connection = field(repr=False)
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = True) -> Store:
+    @contextlib.contextmanager
+    def open(cls, path: Path, *, create: bool = True) -> Iterator[Store]:
         if not create and not os.path.isfile(path):  # False as well for a name that is too long
             raise InputError(str(path), "", "there is no result store here; `run` makes one")
         if os.path.exists(path) and not os.path.isfile(path):
             raise InputError(str(path), "", "cannot be opened: it is no regular file")
         with _plain_words(path):
-            connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-        store = cls(path, connection)
-        try:
+            store = cls(path, sqlite3.connect(path, timeout=PATIENCE, isolation_level=None))
+        with contextlib.closing(store.connection):
             store._prepare(create)
-        except BaseException:
-            connection.close()
-            raise
-        return store
+            yield store
 
     def _prepare(self, create: bool) -> None:
+        application, version = (self._rows(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version"))
+        [(tables,)] = self._rows("SELECT count(*) FROM sqlite_master")
+        if tables and application != _APPLICATION:
+            raise InputError(str(self.path), "", "an SQLite file, but not a result store of ratiobench")
+        if tables and version != VERSION:
+            problem = f"a store of version {version}; this program reads {VERSION}: run the suite into a new folder"
+            raise InputError(str(self.path), "", problem)
         with _plain_words(self.path):
-            application, version = (self._one(f"PRAGMA {name}") for name in ("application_id", "user_version"))
-            tables = self._one("SELECT count(*) FROM sqlite_master")
-            if tables and application != _APPLICATION:
-                raise InputError(str(self.path), "", "an SQLite file, but not a result store of ratiobench")
-            if tables and version != VERSION:
-                problem = f"a store of version {version}; this program reads {VERSION}: run the suite into a new folder"
-                raise InputError(str(self.path), "", problem)
-            if self._one("PRAGMA quick_check(1)") != "ok":
+            if self._rows("PRAGMA quick_check(1)") != [("ok",)]:
                 raise sqlite3.DatabaseError("malformed")
             if not tables and not create:
                 raise InputError(str(self.path), "", EMPTY)
             if not tables:
-                self.connection.executescript(
-                    f"BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = {_APPLICATION}; "
-                    f"PRAGMA user_version = {VERSION}; COMMIT;"
-                )
+                head = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {VERSION};"
+                self.connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {head} COMMIT;")
 
-    def _one(self, query: str) -> Any:
-        return self.connection.execute(query).fetchone()[0]
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.connection.close()
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        with _plain_words(self.path):
+            return self.connection.execute(query, values).fetchall()
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -173,14 +154,11 @@ class Store:
 
     def get(self, stage: str, instance: str, key: str) -> StoredResult | None:
         query = "SELECT ok, payload, solution, seconds FROM pieces WHERE stage = ? AND instance = ? AND key = ?"
-        with _plain_words(self.path):
-            row = self.connection.execute(query, (stage, instance, key)).fetchone()
-        if row is None:
+        rows = self._rows(query, stage, instance, key)
+        if not rows:
             return None
-        ok, payload, solution, seconds = row
-        return StoredResult(
-            stage, instance, key, bool(ok), self._object(payload, f"{stage} of {key}"), solution, seconds
-        )
+        ok, payload, *others = rows[0]
+        return StoredResult(stage, instance, key, bool(ok), self._object(payload, f"{stage} of {key}"), *others)
 
     def _object(self, text: Any, what: str) -> dict[str, Any]:
         try:
@@ -197,18 +175,15 @@ class Store:
 
     def begin(self, about: Mapping[str, Any], cases: Sequence[str]) -> None:
         """Note what is being run, and forget cases that are not part of it any more."""
+        content = json.dumps(about, sort_keys=True)
         with self._transaction():
-            self.connection.execute(
-                "INSERT OR REPLACE INTO about VALUES ('run', ?)", (json.dumps(about, sort_keys=True),)
-            )
-            known = [name for (name,) in self.connection.execute("SELECT name FROM cases")]
-            gone = [(name,) for name in known if name not in cases]
+            self.connection.execute("INSERT OR REPLACE INTO about VALUES ('run', ?)", (content,))
+            gone = [row for row in self._rows("SELECT name FROM cases") if row[0] not in cases]
             self.connection.executemany("DELETE FROM cases WHERE name = ?", gone)
 
     def about(self) -> dict[str, Any]:
-        with _plain_words(self.path):
-            row = self.connection.execute("SELECT content FROM about WHERE name = 'run'").fetchone()
-        return {} if row is None else self._object(row[0], "about")
+        rows = self._rows("SELECT content FROM about WHERE name = 'run'")
+        return self._object(rows[0][0], "about") if rows else {}
 
     def put_case(self, position: int, case: StoredCase) -> None:
         content = json.dumps({name: getattr(case, name) for name in StoredCase.__slots__})
@@ -216,11 +191,9 @@ class Store:
             self.connection.execute("INSERT OR REPLACE INTO cases VALUES (?, ?, ?)", (case.name, position, content))
 
     def cases(self) -> list[StoredCase]:
-        with _plain_words(self.path):
-            rows = self.connection.execute("SELECT name, content FROM cases ORDER BY position, name").fetchall()
         return [
             convert(self._object(content, f"case {name}"), StoredCase, str(self.path), f"case {shorten(name)}")
-            for name, content in rows
+            for name, content in self._rows("SELECT name, content FROM cases ORDER BY position, name")
         ]
 
 
@@ -233,10 +206,8 @@ def _plain_words(path: Path) -> Iterator[None]:
         if "unable to open" in text or "readonly" in text or "read-only" in text:
             raise InputError(str(path), "", f"the result store cannot be opened for writing ({text})") from None
         if isinstance(error, sqlite3.OperationalError) and "malformed" not in text:
-            what = (
-                "another process has locked the result store" if "locked" in text else "the result could not be stored"
-            )
+            locked = "another process has locked the result store"
+            what = locked if "locked" in text else "the result could not be stored"
             raise StoreError(f"{path}: {what} ({text}); earlier results are kept") from None
-        raise InputError(
-            str(path), "", f"not a sound result store ({text}); move it away or name another folder with --out"
-        ) from None
+        problem = f"not a sound result store ({text}); move it away or name another folder with --out"
+        raise InputError(str(path), "", problem) from None

@@ -13,8 +13,7 @@ from numba.core import event
 
 from ratiobench.bench.cli import main
 from ratiobench.bench.running import heartbeat
-from ratiobench.bench.running.heartbeat import Heartbeat, set_current
-from ratiobench.bench.running.progress import Progress, clock
+from ratiobench.bench.running.heartbeat import Heartbeat, Progress, clock, set_current
 from ratiobench.online.referee.arrival_count import ArrivalCount
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
@@ -31,8 +30,8 @@ class Terminal(io.StringIO):
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The clock of the progress, which the test sets."""
     moment = [0.0]
-    monkeypatch.setattr("ratiobench.bench.running.progress.time", SimpleNamespace(monotonic=lambda: moment[0]))
-    monkeypatch.setattr("ratiobench.bench.running.progress.SILENCE", 4.0)
+    monkeypatch.setattr("ratiobench.bench.running.heartbeat.time", SimpleNamespace(monotonic=lambda: moment[0]))
+    monkeypatch.setattr("ratiobench.bench.running.heartbeat.SILENCE", 4.0)
     return moment
 
 

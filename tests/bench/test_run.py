@@ -447,7 +447,8 @@ def test_a_report_of_nothing_says_what_to_do(tmp_path: Path, capsys: pytest.Capt
         if name == "empty":
             store.touch()
         else:
-            Store.open(store).connection.close()
+            with Store.open(store):
+                pass
         before = store.read_bytes()
         assert "holds no results; `run SUITE --out DIR`" in refused(capsys, "report", str(store.parent))
         assert store.read_bytes() == before

@@ -144,7 +144,7 @@ def test_an_unsound_store_is_one_line_and_is_left_as_it_is(tmp_path: Path, damag
     assert callable(damage)
     damage(path)
     before = path.read_bytes()
-    told = refusal_of(Store.open, path)
+    told = refusal_of(Store.open(path).__enter__)
     assert told.startswith(str(path))
     assert problem in told
     assert path.read_bytes() == before
@@ -153,8 +153,8 @@ def test_an_unsound_store_is_one_line_and_is_left_as_it_is(tmp_path: Path, damag
 def test_a_place_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "s.sqlite").mkdir()
     for path in (tmp_path / "s.sqlite", tmp_path / "none" / "s.sqlite"):
-        with pytest.raises(InputError, match="cannot be opened"):
-            Store.open(path)
-    with pytest.raises(InputError, match="no result store"):
-        Store.open(tmp_path / "other.sqlite", create=False)
+        with pytest.raises(InputError, match="cannot be opened"), Store.open(path):
+            pass
+    with pytest.raises(InputError, match="no result store"), Store.open(tmp_path / "other.sqlite", create=False):
+        pass
     assert not (tmp_path / "other.sqlite").exists()

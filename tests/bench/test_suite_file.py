@@ -15,7 +15,7 @@ from ratiobench.bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, SWEE
 from ratiobench.bench.family.suite_file import InstanceTable, shorten_name, suite_of
 from ratiobench.bench.report.figures import KINDS
 from ratiobench.bench.results import means
-from ratiobench.bench.running.runner import generate_suite, require_shown
+from ratiobench.bench.running.runner import generate_cases, require_shown
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.paper import read_recipe
 from tests.support.commands import json_of, printed, refused
@@ -149,7 +149,8 @@ def test_what_is_run_is_the_suite_s_unless_the_instance_says_otherwise() -> None
 def test_instance_files_are_cases(tmp_path: Path) -> None:
     """A file, a pattern and a folder, from the folder of the suite's file; the family is that of their format."""
     for number in range(2):
-        generate_suite(*find_suite(f"day:tasks=3,slots=6,nodes=1,start=60,seed={number}"), tmp_path / f"{number}")
+        family, day = find_suite(f"day:tasks=3,slots=6,nodes=1,start=60,seed={number}")
+        generate_cases(family, day.cases, tmp_path / f"{number}")
         [file] = (tmp_path / f"{number}").iterdir()
         file.rename(tmp_path / f"day{number}.json.gz")
     head = '[[instance]]\nrecipe = "file"\npath = '
