@@ -67,6 +67,8 @@ def start(
     import resource
 
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TOY_NAP": str(nap), "TOY_LOG": str(log)}
+    if largest_file is not None:  # a cut .pyc file would fail every later import
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
     command = [sys.executable, "-m", "ratiobench", "run", suite, "--out", str(out), "--workers", "2", *more]
 
     def limit() -> None:

@@ -27,6 +27,7 @@ from ratiobench.instances.lora.named import path
 IN_BOTH = {
     # Bounds are searched for in doubles and proved in integers.
     "fill", "fill_table", "cheapest", "best_pattern", "_node_values", "cover_table", "first_cover", "_profits",
+    "insert",  # with and without tasks that move to other nodes
 }  # fmt: skip
 
 _COUNT = """

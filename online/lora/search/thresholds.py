@@ -386,7 +386,7 @@ def _find_pairs(p, cells, memory, offsets, net, scale, slack, d):  # type: ignor
         work[c] = p.state_work[p.cover[c]]
         memory_used[c] = memory * p.state_cells[p.cover[c]]
     impossible = p.far[0] // 2
-    rows = 0
+    rows = np.int64(0)  # a literal would compile `_keep` twice
     best = -np.inf
     boxes[0, 0], boxes[0, 1], boxes[0, 2], boxes[0, 3], boxes[0, 4] = 0, len(lam) - 1, 0, len(phi) - 1, 0
     for c in range(covers):

@@ -561,9 +561,9 @@ def test_the_checker_loads_nothing_of_the_optimiser() -> None:
     }  # fmt: skip
     instances = {name for name in ours if name.startswith("instances")}
     assert instances <= {
-        "instances", "instances.arrays", "instances.io", "instances.io.documents", "instances.io.errors",
-        "instances.io.fields", "instances.io.files", "instances.lora", "instances.io.packing", "instances.lora.format",
-        "instances.lora.model", "instances.lora.solution",
+        "instances", "instances.arrays", "instances.io", "instances.io.display", "instances.io.documents",
+        "instances.io.errors", "instances.io.fields", "instances.io.files", "instances.io.packing", "instances.lora",
+        "instances.lora.format", "instances.lora.model", "instances.lora.solution",
     }  # fmt: skip
     assert not {"numba", "scipy", "highspy", "ortools", "pulp"} & set(loaded)
 

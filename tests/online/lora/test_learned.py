@@ -208,7 +208,7 @@ def test_a_type_that_the_first_tasks_cannot_use_has_price_steps_of_its_own() -> 
 def test_what_cannot_run_is_said_before_opt_is_looked_for(
     days: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(simulate._Simulation, "_enclose", lambda *given: pytest.fail("OPT is looked for"))
+    monkeypatch.setattr(simulate._Simulation, "_tightened", lambda *given: pytest.fail("OPT is looked for"))
     write(named("tiny_two_types"), days / "other.json")
     line = _refused(capsys, str(days / "today.json"), "--algorithm", "greedy", f"learned:history={days / 'other.json'}")
     assert "other.json: " in line
