@@ -237,13 +237,14 @@ def figure_text(value: Figure) -> str:
 
 def sentence_text(sentence: Sentence) -> str:
     """A sentence with its figures; numbers that differ and would read alike are given exactly."""
+    texts = [part if isinstance(part, str) else figure_text(part) for part in sentence]
     values: dict[str, set[Fraction]] = {}
-    for part in sentence:
+    for part, text in zip(sentence, texts, strict=True):
         if not isinstance(part, str):
-            values.setdefault(figure_text(part), set()).add(Fraction(part))
+            values.setdefault(text, set()).add(Fraction(part))
     shown = [
-        part if isinstance(part, str) else text if len(values[text := figure_text(part)]) == 1 else str(part)
-        for part in sentence
+        text if isinstance(part, str) or len(values[text]) == 1 else str(part)
+        for part, text in zip(sentence, texts, strict=True)
     ]
     return "".join(" ".join(text.split("\n")) for text in shown).replace("....", "...")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -341,10 +340,11 @@ class Costs:
         return np.maximum(self.low, self.weight * wait + self.add)
 
     def total(self, start: IntArray) -> Fraction:
-        sums = Counter[int]()
-        for unit, value in zip(self.unit.tolist(), self.numerators(start).tolist(), strict=True):
-            sums[unit] += value  # integers without bounds
-        pairs = [(value, unit) for unit, value in sums.items()] or [(0, 1)]
+        units, group = np.unique(self.unit, return_inverse=True)
+        sums = [0] * len(units)  # of integers without bounds
+        for place, value in zip(group.tolist(), self.numerators(start).tolist(), strict=True):
+            sums[place] += value
+        pairs = list(zip(sums, units.tolist(), strict=True)) or [(0, 1)]
         while len(pairs) > 1:  # in a tree, because the common unit has thousands of digits
             halves = zip(pairs[::2], pairs[1::2], strict=False)
             pairs = [(a * d + c * b, b * d) for (a, b), (c, d) in halves] + pairs[len(pairs) & ~1 :]
