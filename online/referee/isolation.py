@@ -70,6 +70,7 @@ class Runner:
         context = run_context.current()
         own = context.own.get(spec.path)
         self._looked_at: set[str] = set()
+        self._unread = bytearray()  # what its process has written beyond the last line
         self.drew = False  # something was drawn in its process from a source that nobody seeded
         self.started: list[str] = []  # names of the programs that it has started; our solvers are not among them
         self.seconds = 0.0  # in which it started and decided, compiling left out
@@ -150,7 +151,6 @@ class Runner:
     def _exchange(self, message: tuple[Any, ...], index: int | None, take: Callable[[dict[str, Any]], T]) -> Steps[T]:
         """Send a message and take what is wanted from the reply, which may be anything at all."""
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         data = self._sender.pack(message)
         self._guard.ask()
         # When the process is gone, what it had to say before (it peeked) still stands in the pipe.
@@ -158,11 +158,10 @@ class Runner:
             self._process.stdin.write(data)
             self._process.stdin.flush()
         sent, compiling = time.perf_counter(), self._compiling
-        yield self._process.stdout.fileno()
-        line = self._process.stdout.readline(_LINE_LIMIT)
+        line = yield from self._read_line()
         while line in COMPILING:
             self._compiles(line == COMPILING[0])
-            line = self._process.stdout.readline(_LINE_LIMIT)
+            line = yield from self._read_line()
         self._compiles(False)
         passed = time.perf_counter() - sent - (self._compiling - compiling)
         if not line.endswith(b"\n"):
@@ -195,6 +194,22 @@ class Runner:
             return take(reply)
         except (ValueError, ArithmeticError, RecursionError, TypeError, LookupError, AttributeError):
             raise RuleViolation("protocol", index, f"answered {shorten(line[:80])!r}") from None
+
+    def _read_line(self) -> Steps[bytes]:
+        """The next line from the process; without its end if the process has ended, or the line is too long."""
+        assert self._process.stdout is not None
+        descriptor, end = self._process.stdout.fileno(), self._unread.find(b"\n")
+        while end < 0 and len(self._unread) < _LINE_LIMIT:
+            yield descriptor
+            seen = len(self._unread)
+            if not (data := os.read(descriptor, 2**20)):
+                break
+            self._unread += data
+            end = self._unread.find(b"\n", seen)
+        size = len(self._unread) if end < 0 else end + 1
+        line = bytes(self._unread[:size])
+        del self._unread[:size]
+        return line
 
     def _look_through(self, paths: list[str], index: int | None) -> None:
         """Look whether a file that it read shows the future: each file once, so long as its clocks allow."""

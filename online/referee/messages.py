@@ -140,7 +140,6 @@ class _Unpickler(pickle.Unpickler):
         self._names = names
 
     def find_class(self, module: str, name: str) -> Any:
-        found = self._names.get((module, name))
-        if found is None:
-            found = self._names[module, name] = super().find_class(module, name)
-        return found
+        if (module, name) not in self._names:
+            self._names[module, name] = super().find_class(module, name)
+        return self._names[module, name]

@@ -93,7 +93,7 @@ def copy_answer(plain: Callable[[Any], Answer], kind: str, index: int | None, an
         raise RuleViolation("protocol", index, refusal(answer, kind, error)) from None
 
 
-# What is done by steps: each yields the descriptor of a process that is to answer before the next one
+# Work in steps: each yields the descriptor of a process that is to answer before the next step
 Steps = Generator[int, None, T]
 Ask = Callable[[Question], Sequence[Any]]  # Put a question to the algorithm; answers in the order of its indices
 
@@ -121,7 +121,7 @@ def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | 
 
     def answer_at_once(question: Question) -> Steps[Sequence[Any]]:
         return ask(question)
-        yield
+        yield  # makes it a generator, which never waits
 
     return complete(converse(table, answer_at_once, start_counting(table.arrivals), batch=batch, span=span))
 
