@@ -161,8 +161,9 @@ def pad_cells(rows: Sequence[Sequence[str]], words: Sequence[bool]) -> list[str]
 
 
 def is_words(heading: str) -> bool:
-    """Whether the column below a heading has words: it begins with a capital letter, unless it is a ratio."""
-    return heading in ("algorithm", "group", "state") or (heading[:1].isupper() and "/" not in heading)
+    """Whether the column below a heading has words: it begins with a capital letter, unless it is a figure's."""
+    is_figure = "/" in heading or heading.startswith("GPU-h")
+    return heading in ("algorithm", "group", "state") or (heading[:1].isupper() and not is_figure)
 
 
 def _narrow(widths: dict[str, int], lines: Sequence[Mapping[str, str]], most: int) -> None:

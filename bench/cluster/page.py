@@ -10,7 +10,7 @@ import pandas as pd
 
 from ratiobench.bench.cluster.backtest import JUDGED_BY, Backtest, Policy, Span, WhatIf
 from ratiobench.bench.cluster.measures import LEAST_PERIODS, Difference, Figures
-from ratiobench.bench.report.pictures import Picture
+from ratiobench.bench.report.pictures import Picture, label_ends, name_rows, write_right
 from ratiobench.bench.report.tables import Section, list_html
 from ratiobench.bench.report.tables import render_page as render_sections
 from ratiobench.instances.io.errors import make_printable
@@ -159,12 +159,6 @@ def list_basis(result: Backtest) -> Iterator[str]:
     yield f"Waits are of {result.judged:,} of {result.jobs:,} jobs (`judged`; by default without the last day)."
 
 
-def _draw_utilisation(axes: Axes, result: Backtest) -> None:
-    _draw_days(axes, result.days.utilisation, 0.01, "utilisation, percent")
-    axes.set_ylim(0, 100)
-    axes.legend(fontsize="small", loc="lower center", ncols=4)
-
-
 def _draw_accounts(axes: Axes, result: Backtest) -> None:
     groups = "accounts" if result.policies[0].accounts else "widths"
     shown = shown_policies(result)
@@ -177,45 +171,54 @@ def _draw_accounts(axes: Axes, result: Backtest) -> None:
     axes.legend(fontsize="small")
 
 
-def _draw_gain(axes: Axes, result: Backtest) -> None:
-    """Share of the possible gain in the wait of jobs, an interval for every policy that is no worse than today's."""
-    shares = [(row.name + " *" * row.oracle, row.shares.get("wait")) for row in reversed(result.policies[1:])]
-    rows = [(name, 100 * span.low, 100 * span.high) for name, span in shares if span and span.high >= 0]
-    axes.hlines(range(len(rows)), [row[1] for row in rows], [row[2] for row in rows], color=COLORS[1], linewidth=6)
-    axes.set_yticks(range(len(rows)), [row[0] for row in rows])
+def _list_gains(result: Backtest) -> dict[str, Span]:
+    """The share of the possible gain in the wait of jobs, of every policy that is no worse than today's."""
+    shares = ((row.name + " *" * row.oracle, row.shares.get("wait")) for row in result.policies[1:])
+    return {name: span for name, span in shares if span and span.high >= 0}
+
+
+def _draw_gains(axes: Axes, result: Backtest) -> None:
+    gains = _list_gains(result)
+    name_rows(axes, list(gains))
+    for row, span in enumerate(gains.values()):
+        axes.hlines(row, 100 * span.low, 100 * span.high, color=COLORS[1], linewidth=6)
+        write_right(axes, row, percent(span))
     axes.set_xlim(0, 100)
     axes.set_xlabel(f"share of the possible gain over {result.today}, percent ({NAMES['wait']}); *: knows all lengths")
 
 
-def _draw_days(axes: Axes, lines: Mapping[str, Sequence[float | None]], unit: float, label: str) -> None:
+def _draw_days(
+    axes: Axes, lines: Mapping[str, Sequence[float | None]], unit: float, label: str, top: float = 0
+) -> None:
     """A line for each name; means of weeks if there are many days."""
     days = pd.DataFrame(lines, dtype=float) / unit
     step = 7 if len(days) > MOST_DAYS else 1
     means = days.groupby(days.index // step).mean()
     for color, name in zip(COLORS, means, strict=False):
-        axes.plot(means.index + 1, means[name], label=name, color=color, linewidth=1.2)
+        axes.plot(means.index + 1, means[name], color=color, linewidth=1.2)
     highest, greatest = means.quantile(0.97).max(), means.max().max()
     axes.set_xlabel("week (mean of its days)" if step > 1 else "day")
     axes.set_ylabel(label)
-    axes.set_ylim(0, 1.1 * highest or 1)  # few weeks with extreme waits would hide all others
-    if greatest > 1.1 * highest:
+    axes.set_ylim(0, top or 1.1 * highest or 1)  # few weeks with extreme waits would hide all others
+    if greatest > axes.get_ylim()[1]:
         axes.set_title(f"lines leave the picture: up to {greatest:,.0f}", fontsize="small", loc="left")
-    axes.legend(fontsize="small")
+    known = [(color, name, means[name].dropna()) for color, name in zip(COLORS, means, strict=False)]
+    label_ends(axes, [(line.iloc[-1], str(name), color) for color, name, line in known if len(line)])
 
 
 def render_page(result: Backtest) -> str:
     """The page as HTML; it needs nothing from a network."""
-    lead = [list_html([*list_answers(result)]), *list_basis(result)]
+    (title, policies), *tables = list_tables(result).items()
+    lead = [list_html([*list_answers(result)]), f"{title}.", policies, list_html([*list_basis(result)])]
+    waits, utilisation = result.days.waits, result.days.utilisation
     pictures = {
-        "Waits by time of submit": partial(
-            _draw_days, lines=result.days.waits, unit=3600, label="mean wait of a job, hours"
-        ),
-        "Utilisation": partial(_draw_utilisation, result=result),
+        "Waits by time of submit": partial(_draw_days, lines=waits, unit=3600, label="mean wait of a job, hours"),
+        "Utilisation": partial(_draw_days, lines=utilisation, unit=0.01, label="utilisation, percent", top=100),
         "Waits by account": partial(_draw_accounts, result=result),
-        "Share of the possible gain": partial(_draw_gain, result=result),
+        "Share of the possible gain": partial(_draw_gains, result=result),
     }
-    sections = [Section(title, [Picture(title, draw, 3.4)]) for title, draw in pictures.items()]
-    sections += [Section(title, [rows]) for title, rows in list_tables(result).items()]
+    sections = [Section(name, [Picture(name, draw, 3.4)]) for name, draw in pictures.items()]
+    sections += [Section(name, [rows]) for name, rows in tables]
     note = f"ratiobench; instance {result.instance}. The command's --json has all figures in seconds."
     sections.append(Section("Source", [note]))
     return render_sections(f"Backtest of {result.name}", sections, lead)

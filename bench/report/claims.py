@@ -237,21 +237,22 @@ def _claim_line(claim: ClaimSummary, family: Family) -> dict[str, Any]:
     about += [f"its proof assumes {statement.proof_assumes}"] if statement.proof_assumes else []
     about += [f"proof: {statement.proof}"] if statement.proof else []
     violators = [f"violated by {'; '.join(claim.violated_by)}"] if len(claim.violated_by) > 1 else []
-    shown: list[Any] = []
+    sides, command = [], Markup("")
     if claim.check is not None:
         if claim.check.left is not None:
-            shown.append(f"{_short(claim.check.left)} > {_short(claim.check.right)}")
+            sides.append(f"{_short(claim.check.left)} > {_short(claim.check.right)}")
         explainer = family.explainer
         is_small = explainer and all(claim.described.get(name, 0) <= most for name, most in explainer.limits.items())
-        shown.append(Markup("<code>{}</code>").format(claim.command("explain" if is_small else "audit")))
+        folded = Markup("<details><summary>command</summary><code>{}</code></details>")
+        command = folded.format(claim.command("explain" if is_small else "audit"))
     wrong = Markup('<span class="bad">{}, yet violated here</span>').format(PROVED)
     return {
         "Claim": _stack(check_title(statement.name), [statement.source]),
         "Statement": _stack(statement.statement, about),
         "Proof status": wrong if claim.is_wrong else statement.standing,
         "In these runs": _stack(claim.summary, violators),
-        "Smallest witness": _stack(_witness(claim), shown),
-        "Repaired form": statement.repaired or "-",
+        "Smallest witness": _stack(_witness(claim), sides) + command,
+        "Repaired form": _stack(statement.repaired or "-", []),
     }
 
 

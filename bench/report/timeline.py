@@ -136,7 +136,9 @@ def draw_series(axes: Axes, timeline: Timeline, series: Sequence[TimeSeries], ti
         axes.stairs(mean, places, baseline=None, linewidth=1.2, color=style["color"], linestyle=style["linestyle"])
         ends.append((float(mean[-1]), quantity.name, style["color"]))
     axes.set_ylim(bottom=min([0.0, *(end for end, _, _ in ends)]))
-    axes.set_ylabel(title.rpartition(", ")[2] if title else "capacity used, percent\n(grey: asked for)")
+    what, _, unit = title.rpartition(", ")
+    axes.set_title(f"{what[:1].upper()}{what[1:]}", fontsize=9, loc="left")
+    axes.set_ylabel(unit or "capacity used, percent\n(grey: asked for)")
     if title:
         use_thousands(axes, "y")
     _name_time_axis(axes, timeline)
