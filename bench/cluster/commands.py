@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,7 +135,7 @@ def backtest(
     instance = file if isinstance(file, Instance) else read(file)
     if not len(instance.jobs):
         raise InputError(instance.name if file is instance else str(file), "jobs", "there are none")
-    changes = [part for word in what_if for part in word.split(",")]
+    changes = re.split(",(?=[^,=]+=)", ",".join(what_if)) if what_if else []  # names of files may have commas
     hidden = () if file is instance else (str(Path(file).absolute().parent),)
     with run_context(RunContext(isolate=FAMILY.choose_isolation(isolate), hidden=hidden)):
         require_algorithms(FAMILY, (today, *policies))

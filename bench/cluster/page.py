@@ -50,7 +50,8 @@ def list_tables(result: Backtest) -> dict[str, Table]:
     title += "; difference: in a job's wait" + "; *: knows all lengths" * any(row.oracle for row in result.policies)
     tables = {title: _list_policies(result)}
     if result.what_ifs:
-        tables["What if: mean wait in minutes; OPT is over all jobs"] = _list_what_ifs(result)
+        over = "; OPT is over all jobs" * bool(result.optima)
+        tables[f"What if: mean wait in minutes{over}"] = _list_what_ifs(result)
     for kind, groups in (("by width (GPUs of the job)", "widths"), ("by account", "accounts")):
         if getattr(result.policies[0], groups):
             tables[f"Mean wait of a job in minutes, {kind}"] = _list_groups(result, groups)

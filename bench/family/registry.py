@@ -73,8 +73,10 @@ def claim_searches() -> dict[str, tuple[Family, SearchFunction]]:
 def find_search(claim: str) -> tuple[Family, SearchFunction]:
     """The family that can search for a violation of the claim, or without a claim for a worst ratio, and how."""
     if not claim:
-        searches = ((family, family.counterexample_search) for family in families().values())
-        return next((family, search.worst) for family, search in searches if search is not None and search.worst)
+        for family in families().values():
+            if (search := family.counterexample_search) is not None and search.worst is not None:
+                return family, search.worst
+        raise InputError("search", "", "no family searches for the worst ratio of an algorithm")
     known = claim_searches()
     require_known(claim, known, "claim")
     return known[claim]

@@ -173,6 +173,7 @@ def test_from_a_log_to_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
         (("backtest", "log.json", "--policies", "easy:order=fast"), "easy:order: 'fast' is not one of"),
         (("backtest", "log.json", "--today", "greedy"), "an algorithm of the family"),
         (("backtest", "log.json", "--what-if", "nodes=4"), "'4' is not a number of nodes"),
+        (("backtest", "log.json", "--what-if", "nodes=+4,quota=no,file.toml"), "no,file.toml"),
         (("backtest", "log.json", "--seconds", "-1"), "'-1' is not a number of at least 0"),
         (("backtest", "log.json", "--out", "no/page.html"), "no/page.html"),
         (("import", "log.swf", "--cluster", "none.toml"), "none.toml"),
