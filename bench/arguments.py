@@ -266,7 +266,10 @@ def command(
     json: bool = True,
     keeps: Callable[[Any], bool] = lambda values: False,  # what is finished, when it is interrupted: by the arguments
 ) -> Callable[[Callable[_P, Steps[_R]]], Callable[_P, _R]]:
-    """Make a command of its steps: called from Python, it checks its arguments and returns the outcome's `result`."""
+    """Make a command of its steps: called from Python, it checks its arguments and returns the outcome's `result`.
+
+    Its docstring begins with one line, the one of the help (`list_commands` finds it without an import).
+    """
 
     def decorate(function: Callable[_P, Steps[_R]]) -> Callable[_P, _R]:
         @functools.wraps(function)

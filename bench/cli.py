@@ -269,7 +269,7 @@ def make_parser(name: str, function: Any) -> Parser:
         if isinstance(option.values, Switch) and option.default is None:
             # a switch without a default of its own has a spelling for off, too
             about["action"] = argparse.BooleanOptionalAction
-        elif isinstance(option.values, Switch):
+        elif isinstance(option.values, Switch):  # off on the command line, whatever it is in Python
             about |= {"action": "store_true", "default": False}
         else:
             about["metavar"] = f"{{{','.join(option.values.options)}}}" if is_choice else option.metavar

@@ -255,7 +255,7 @@ def _only_here(index: Path) -> Iterator[None]:
 
 @cache
 def _open_lock(folder: Path, process: int) -> IO[bytes] | None:
-    """A process's file of locks in a folder of compiled kernels, a byte for each; None where there can be none."""
+    """The file of locks in a folder of compiled kernels, a byte for each, opened once a process; None without locks."""
     with suppress(OSError):
         if fcntl is not None:
             folder.mkdir(parents=True, exist_ok=True)

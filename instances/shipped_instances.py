@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ratiobench.instances.io.errors import InputError, explain_unknown_value
+from ratiobench.instances.io.errors import require_known
 
 EXPECTED = "expected.json"
 _TABLES = (EXPECTED, "bounds.json")
@@ -25,8 +25,7 @@ class ShippedInstances(Generic[Instance]):
         return tuple(sorted(path.stem for path in self.folder.glob("*.json") if path.name not in _TABLES))
 
     def path(self, name: str) -> Path:
-        if name not in (known := self.names()):
-            raise InputError("named instances", "name", explain_unknown_value(name, known))
+        require_known(name, self.names(), "named instances", "name")
         return self.folder / f"{name}.json"
 
     def named(self, name: str) -> Instance:

@@ -7,13 +7,5 @@ FAMILY = Family(
     "units/s",
     objective="profit rate",
     size=("users", "tasks", "machines"),
-    places={
-        "describe": "instances.model:describe",
-        "solution_document": "instances.format:solution_document",
-        "parse_solution": "instances.format:parse_solution",
-        "write_certificate": "formulations.verify:write",
-        "measures": "bench.evaluation:measures",
-        "measure_names": "bench.evaluation:MEASURES",
-        "sources": "bench.claims:SOURCES",
-    },
+    places={"measures": "bench.evaluation:measures", "measure_names": "bench.evaluation:MEASURES"},
 )

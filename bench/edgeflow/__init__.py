@@ -10,13 +10,8 @@ FAMILY = Family(
     whole_values=True,
     places={
         "traces": "instances.tables:traces",
-        "describe": "instances.model:describe",
-        "solution_document": "instances.format:solution_document",
-        "parse_solution": "instances.format:parse_solution",
-        "write_certificate": "formulations.verify:write",
         "timeline": "bench.evaluation:timeline",
         "measures": "bench.evaluation:measures",
         "measure_names": "bench.evaluation:MEASURES",
-        "sources": "bench.claims:SOURCES",
     },
 )

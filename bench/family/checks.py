@@ -1,4 +1,4 @@
-"""The verdict of one check of a theorem, lemma or property on one run."""
+"""A check of a claim on one run: its verdict, and what it is made on."""
 
 from __future__ import annotations
 

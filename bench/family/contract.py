@@ -191,7 +191,7 @@ class Family:
         "instances.format:content_hash", "(instance): SHA-256 of its content, 64 hexadecimal digits."
     )
     describe: Part[Callable[[Any], Mapping[str, Any]]] = Part(
-        "instances.quantities:describe", "(instance): figures to show: name, origin, tasks, nodes, slots, load, ..."
+        "instances.model:describe", "(instance): figures to show: name, origin, tasks, nodes, slots, load, ..."
     )
     generate: Part[Callable[[Mapping[str, Any]], Any]] = Part(
         "instances.generate:generate", "(recipe): its instance, the same one on every machine."
@@ -200,13 +200,15 @@ class Family:
         "instances.generate:recipes", "The kinds of recipes that can be named; all families have `file`.", lambda: ()
     )
     solution_document: Part[Callable[[Any], dict[str, Any]]] = Part(
-        "instances.solution:solution_document", '(solution): JSON values, ``{"decisions": [...]}``.'
+        "instances.format:solution_document", '(solution): JSON values, ``{"decisions": [...]}``.'
     )
     parse_solution: Part[Callable[[Any, str], Any]] = Part(
-        "instances.solution:parse_solution", "(data, source): the solution in a document; only its form is checked."
+        "instances.format:parse_solution", "(data, source): the solution in a document; only its form is checked."
     )
     solution_formats: Part[Mapping[str, Callable[[Any, Any], str]]] = Part(
-        "instances.solution:FORMATS", "(instance, solution): texts in other formats, by the suffix of the file.", {}
+        "instances.format:SOLUTION_FORMATS",
+        "(instance, solution): texts in other formats, by the suffix of the file.",
+        {},
     )
     own_suites: Part[Callable[[], Sequence[Suite]]] = Part(
         "bench.suites:suites", "The suites that the family ships; `suites` adds those of the standard set."
@@ -229,7 +231,7 @@ class Family:
         "instances.constructions:constructions", "Parametric families of instances, and their parameters.", lambda: ()
     )
     log_formats: Part[Names] = Part(
-        "bench.commands:LOGS", "The formats of logs that the family's command `import` reads, with summaries.", ()
+        "instances.logs:FORMATS", "The formats of logs that the family's command `import` reads, with summaries.", ()
     )
     commands: Part[Mapping[str, Callable[..., Any]]] = Part(
         "bench.commands:COMMANDS", "The commands that the family alone has, by name: functions made by `command`.", {}
@@ -293,7 +295,7 @@ class Family:
         "it. The `document()` of the result is a mapping with ``valid violations admitted welfare`` at least.",
     )
     write_certificate: Part[Callable[[Any, Path], None]] = Part(
-        "formulations.certificate:write",
+        "formulations.verify:write",
         "(certificate, path): writes the certificate of a report, whole or not at all.",
         refusal=NO_CERTIFICATES,
     )
@@ -594,7 +596,7 @@ class Family:
         "bench.readings:READINGS", "How a paper is read where it is ambiguous, a sentence or two for each reading.", ()
     )
     sources: Part[Sequence[Source]] = Part(
-        "bench.sources:SOURCES", "The papers and data that the family is based on, from which citations are made.", ()
+        "bench.claims:SOURCES", "The papers and data that the family is based on, from which citations are made.", ()
     )
 
     @property

@@ -25,8 +25,8 @@ class SolveSettings:
     seconds: float | None = None  # a time limit by hand; marks the report `time_limited`
 
 
-YESTERDAY = "prior=yesterday"  # constants come from the case's `prior`, not from the instance under test
 REPEATS = 1000  # Most runs of one algorithm on one instance
+YESTERDAY = "prior=yesterday"  # constants come from the case's `prior`, not from the instance under test
 HISTORY = "prior=history"  # The same, where the `prior` is the days before the one under test
 
 
@@ -69,7 +69,7 @@ class Case:
 
     def is_served(self, algorithm: str) -> bool:
         word = is_informed(algorithm)
-        return not word or self.prior is not None or (word in HISTORY and self.history is not None)
+        return not word or self.prior is not None or (word == "history" and self.history is not None)
 
 
 Printed = Annotated[str, Meta(pattern=r"^-?[0-9]{1,15}(\.[0-9]{1,9})?$", title='a number as text, such as "12.5"')]
@@ -93,7 +93,7 @@ QUANTITIES = ("welfare", "reached", "ratio", "revenue", "admitted", "seconds", "
 LEADERBOARD = "leaderboard"
 STUDIED = ("curve", "charges")  # Kinds of figures that show studies of that kind (`ratiobench.bench.report.figures`)
 SWEEP = "sweep"  # The kind of figure that shows ratios over the values of a parameter
-TAKEN = ("share-of-opt", "profile")  # Names of the pictures of every report, which no figure can have
+SHARE_OF_OPT, PROFILE = TAKEN = ("share-of-opt", "profile")  # Pictures of every report; no figure has such a name
 
 
 @dataclass(frozen=True, slots=True)

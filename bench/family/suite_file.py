@@ -24,10 +24,11 @@ from ratiobench.instances.io.documents import Name, Part, convert, require_diffe
 from ratiobench.instances.io.errors import (
     MEANT,
     InputError,
+    explain_unknown_key,
     explain_unknown_name,
-    explain_unknown_value,
     join_path,
     name_source,
+    require_known,
     shorten,
     suggest_name,
 )
@@ -36,9 +37,11 @@ from ratiobench.instances.io.keys import LISTS, Kind, Text, flatten, text_of
 
 SUFFIX = ".toml"
 CASES = 10_000  # Most cases of a file
-RUNS = 1000  # Most runs of an instance
 NAME = 100  # Most bytes of a name that is made of a grid
-Runs = Annotated[int, Meta(ge=1, le=RUNS)] | Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=RUNS)]
+Runs = (
+    Annotated[int, Meta(ge=1, le=suites.REPEATS)]
+    | Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=suites.REPEATS)]
+)
 
 Effort = Annotated[int, Meta(ge=1, le=10**6)]
 Gap = Annotated[float, Meta(ge=0, le=0.999)]
@@ -92,7 +95,7 @@ class SuiteTable(Part, frozen=True, kw_only=True):
     effort: Effort = 1  # amount of work on OPT
     gap: Gap = 0.0  # relative gap at which to stop
     seconds: TimeLimit | None = None  # time limit on OPT; marks the results
-    repeat: Annotated[int, Meta(ge=1, le=RUNS)] = 1  # runs of an algorithm that draws
+    repeat: Annotated[int, Meta(ge=1, le=suites.REPEATS)] = 1  # runs of an algorithm that draws
     verdicts_first: bool = False  # begin the page with claims
     crosscheck: bool = False  # solve the program as its paper prints it by several solvers, too
     groups: dict[str, str] = msgspec.field(default_factory=dict)  # groups in words
@@ -130,7 +133,7 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, suit
     for part in filter(None, tail.split(",")):
         name, equals, value = part.partition("=")
         if name not in known:
-            raise InputError(head, name, f"unknown key; known: {', '.join(known)}{suggest_name(name, known)}")
+            raise InputError(head, name, explain_unknown_key(name, known))
         if name in values or not equals:
             problem = "the key is given twice; once is allowed" if equals else f"{shorten(part)} is not KEY=VALUE"
             raise InputError(head, name, problem)
@@ -190,8 +193,7 @@ def _told_together(failures: Sequence[tuple[str, InputError]]) -> InputError:
 
 def _candidates(top: SuiteTable, source: str, families: Mapping[str, Family]) -> list[Family]:
     if top.family:
-        if top.family not in families:
-            raise InputError(source, "family", explain_unknown_value(top.family, families))
+        require_known(top.family, families, source, "family")
         return [families[top.family]]
     able = list(families.values())
     known = list(dict.fromkeys(name for family in able for name in family.recipes()))
@@ -344,14 +346,8 @@ class _Table:
         return _PLACEHOLDER.sub(lambda match: words[match.group(1)], value)
 
     def _flat(self, table: Any, place: str) -> Iterator[tuple[str, Any]]:
-        """The table by the names of keys; an error also suggests keys of `InstanceTable`."""
-        try:
-            yield from flatten(self.form.keys, table, self.source, join_path(self.field, place))
-        except InputError as error:
-            near = suggest_name(error.field.rpartition(".")[2], InstanceTable.__struct_fields__)
-            if "unknown key" not in error.problem or MEANT in error.problem or not near:
-                raise
-            raise InputError(self.source, error.field, error.problem + near) from None
+        beside = InstanceTable.__struct_fields__
+        return flatten(self.form.keys, table, self.source, join_path(self.field, place), beside=beside)
 
     def _choices(self, name: str, value: Any, place: str) -> list[Any]:
         """The values of a key in the grid: a list is several, unless it is one value by itself."""

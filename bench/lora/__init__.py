@@ -12,6 +12,11 @@ FAMILY = Family(
     whole_values=True,
     dollars=Fraction(1, 1_000_000),
     places={
+        "describe": "instances.quantities:describe",
+        "solution_document": "instances.solution:solution_document",
+        "parse_solution": "instances.solution:parse_solution",
+        "write_certificate": "formulations.certificate:write",
+        "sources": "bench.sources:SOURCES",
         "claims": "bench.theory.claims:THEORY",
         "counterexample_search": "bench.counterexamples.search:COUNTEREXAMPLES",
     },

@@ -20,7 +20,7 @@ from textwrap import wrap
 from typing import Any
 
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.suite import COUNTEREXAMPLES
+from ratiobench.bench.family.suite import COUNTEREXAMPLES, PROFILE
 from ratiobench.bench.report.pictures import Picture, draw_profile
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.bench.results.read import Results
@@ -89,7 +89,7 @@ def draw_profiles(comparison: Comparison) -> Picture:
     ran = {name: count for name in comparison.names if (count := len(comparison.rows_of(name)))}
     factors = {comparison.names[name]: list(map(float, comparison.factors(name))) for name in ran}
     draw = partial(draw_profile, profiles=factors, cases=dict(zip(factors, ran.values(), strict=True)))
-    return Picture("Performance profile", draw, max(3.2, 0.8 + 0.15 * len(ran)), "profile")
+    return Picture("Performance profile", draw, max(3.2, 0.8 + 0.15 * len(ran)), PROFILE)
 
 
 def list_profiles(comparison: Comparison) -> Lines:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_suite_if_any
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.suite import is_informed
+from ratiobench.bench.family.suite import PROFILE, SHARE_OF_OPT, is_informed
 from ratiobench.bench.report import rows
 from ratiobench.bench.report.claims import ClaimSummary, claims_section, count_fallen, fallen_lines
 from ratiobench.bench.report.compare import compare_runs, count_wins, draw_profiles, list_profiles, take_significance
@@ -50,8 +50,9 @@ def draw_share_picture(results: Results, group: str = "") -> Picture | None:
     groups = shares["group"].nunique()
     line = max(LINE, 0.1 * groups) if groups <= GROUPS else LINE
     legend = 0.2 * -(-groups // 3) if 1 < groups <= GROUPS else 0.0
-    height, title = height_of(list(shares["name"].unique()), line, 0.75 + legend), "Share of OPT"
-    return Picture(f"{title}, {group}" if group else title, partial(draw_shares, shares=shares), height, "share-of-opt")
+    height = height_of(list(shares["name"].unique()), line, 0.75 + legend)
+    title = f"Share of OPT, {group}" if group else "Share of OPT"
+    return Picture(title, partial(draw_shares, shares=shares), height, SHARE_OF_OPT)
 
 
 def list_pictures(results: Results, figures: Sequence[SuiteFigure]) -> list[Picture]:
@@ -82,8 +83,8 @@ def render_run(
 
 def _lead(results: Results, claims: Sequence[ClaimSummary], pictures: Mapping[str, Picture]) -> Iterator[Any]:
     shares = rows.take_shares(results)
-    if "share-of-opt" in pictures:
-        yield pictures["share-of-opt"]
+    if SHARE_OF_OPT in pictures:
+        yield pictures[SHARE_OF_OPT]
         ratio = {Sense.MOST: "ALG over the proved bound on OPT", Sense.LEAST: "the proved bound on OPT over ALG"}
         yield _method(
             "A circle is the mean of a group, the line that of all groups; numbers are the least and the largest."
@@ -140,7 +141,7 @@ def _comparison_sections(results: Results, pictures: Mapping[str, Picture]) -> I
     if comparison is None:
         return
     parts: list[Any] = [
-        pictures["profile"],
+        pictures[PROFILE],
         _method(
             "In how many cases an algorithm is within a factor of the best run of the case (Dolan and Moré, 2002). "
             "Factors are exact quotients of values, without OPT; the best run may itself be far from OPT. Unbounded, "

@@ -22,8 +22,7 @@ from ratiobench.bench.report.figures import SuiteFigure, make_figure
 from ratiobench.bench.report.rows import answer_lines, results_text
 from ratiobench.bench.report.tables import csv_of
 from ratiobench.bench.results.means import group_shares
-from ratiobench.bench.results.read import Results, stages
-from ratiobench.bench.results.read import read_folder as results_of
+from ratiobench.bench.results.read import Results, read_folder, stages
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.show import CELL, WIDTH, escape_lines, rows_of
 from ratiobench.bench.storage.payload import json_number
@@ -32,8 +31,8 @@ from ratiobench.instances.io.errors import InputError, make_printable, require_k
 from ratiobench.instances.io.files import make_folder, write_atomically
 
 
-def read_folder(folder: Path, labels: dict[str, str] | None = None) -> tuple[Results, Family]:
-    results = results_of(folder)
+def read_labelled(folder: Path, labels: dict[str, str] | None = None) -> tuple[Results, Family]:
+    results = read_folder(folder)
     name = results.about.get("family")
     if name not in families():
         raise InputError(str(folder / STORE), "family", f"{shorten(name)} is not one of {', '.join(families())}")
@@ -67,7 +66,7 @@ def write_report(
     from ratiobench.bench.report.page import list_pictures, render_run
 
     started = time.perf_counter()
-    results, family = read_folder(folder, labels)
+    results, family = read_labelled(folder, labels)
     claims = summarise_claims(results, family)
     figures = list_figures(results, family)
     write_atomically(folder / "results.csv", csv_of(results.exact))
@@ -145,7 +144,7 @@ def cite(results: Results) -> str:
 
 
 def results_document(folder: Path) -> dict[str, Any]:
-    results, family = read_folder(folder)
+    results, family = read_labelled(folder)
     claims = summarise_claims(results, family)
     about = results.about
     chosen = {name: about[name] for name in ("command", "date", "effort", "scale") if name in about}

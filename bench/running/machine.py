@@ -1,4 +1,4 @@
-"""What the numbers came from: the code's commit, versions of the packages, and the machine."""
+"""What the numbers came from: commit, packages, machine; and the cores and memory that this machine lends."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from ratiobench.bench.family.registry import families, require_algorithms
 from ratiobench.bench.family.standard import StoredRun, find_certificate, read_runs, read_set
 from ratiobench.bench.family.suite import Case, Study, Suite, is_informed
 from ratiobench.bench.running import work
-from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
+from ratiobench.bench.running.dask_pool import POLL, DaskCluster, Pool
 from ratiobench.bench.running.heartbeat import Progress, clock, set_current
 from ratiobench.bench.running.machine import collect, default_workers, usable_cores
 from ratiobench.bench.running.pool import ExecutorLost, SpawnPool
@@ -118,7 +118,9 @@ class _Piece:
 
 
 @dataclass(slots=True)
-class _Sweep:
+class _SuiteRun:
+    """What is planned, at work and there of a run of a suite."""
+
     family: Family
     store: Store
     folder: Path
@@ -543,17 +545,17 @@ def run_suite(family: Family, suite: Suite, options: RunOptions, idle: Callable[
         terms = replace(terms, hidden=(*terms.hidden, *sorted(folders)))
         solvers_key = family.printed_key() if suite.crosscheck else ""
         by_name = {case.name: case for case in cases}
-        sweep = _Sweep(family, store, folder, terms, repeats, audited, solvers_key, stored, options.rerun, by_name)
+        run = _SuiteRun(family, store, folder, terms, repeats, audited, solvers_key, stored, options.rerun, by_name)
         with run_context(terms):
             for case in cases:
-                sweep.plan(case)
+                run.plan(case)
         set_current("")  # the progress tells from here on
-        with closing(Progress(sum(sweep.left.values()), options.quiet)) as sweep.progress:
+        with closing(Progress(sum(run.left.values()), options.quiet)) as run.progress:
             for note in list_left_out(suite, options):
-                sweep.progress.warn(f"ratiobench: {make_printable(note, 500)}")
+                run.progress.warn(f"ratiobench: {make_printable(note, 500)}")
             if isinstance(pool, DaskCluster):
-                pool.tell = sweep.progress.line
-            sweep.drain(pool, idle)
+                pool.tell = run.progress.line
+            run.drain(pool, idle)
     return time.monotonic() - started
 
 

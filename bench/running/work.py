@@ -1,4 +1,4 @@
-"""What a worker does: make an instance, solve it, run an algorithm on it. Nothing here writes files."""
+"""What a worker does: make an instance, solve it or check its certificate, run, audit, study. It writes no files."""
 
 from __future__ import annotations
 

@@ -13,13 +13,5 @@ FAMILY = Family(
     size=("jobs", "gpus", "types"),
     whole_values=True,
     dollars=Fraction(1, 10**8),
-    places={
-        "describe": "instances.model:describe",
-        "solution_document": "instances.format:solution_document",
-        "parse_solution": "instances.format:parse_solution",
-        "write_certificate": "formulations.verify:write",
-        "measures": "bench.evaluation:measures",
-        "measure_names": "bench.evaluation:MEASURES",
-        "sources": "bench.claims:SOURCES",
-    },
+    places={"measures": "bench.evaluation:measures", "measure_names": "bench.evaluation:MEASURES"},
 )

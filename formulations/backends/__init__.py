@@ -2,7 +2,7 @@
 
 A backend is a module here with a function ``solve(model, limits, start) -> BackendResult`` and a function
 ``version() -> str``. It is imported in its own worker process and never in the caller's, so it imports its solver as it
-likes; adding a backend is adding a file.
+likes. It solves what names it: a family's formulations say which backends they go with.
 """
 
 from __future__ import annotations

@@ -168,8 +168,9 @@ def decode_order(order, jobs, layout, profile, plan):  # type: ignore[no-untyped
 def improve_order(order, jobs, layout, base, saved, paid, plan, cost, until, rounds, heat, state):  # type: ignore[no-untyped-def]
     """Improve an order of jobs by simulated annealing over moves; return the cost of the best, which is left in it.
 
-    saved: profiles before every `stride`-th job of the current order and of the trial, so that a trial is decoded from
-    its first change on; paid: (2, marks) the costs up to there.
+    jobs: the columns of `Search`, and the first place of each job's slots; layout, base: see `Search._profile`; saved:
+    profiles before every `stride`-th job of the current order and of the trial, so that a trial is decoded from its
+    first change on; paid: (2, marks) the costs up to there; plan: is filled; until: the second by which all must end.
     """
     _, run, pieces, wide, slope, kink, _, place = jobs
     start, pool, slot = plan

@@ -76,7 +76,7 @@ def _least_from(j, second, run, slope, kink, prices):  # type: ignore[no-untyped
 
 
 @inner
-def _earliest(j, low, used, size, run, capacity, states, x, late, late_end):  # type: ignore[no-untyped-def]
+def _earliest(j, low, used, size, capacity, states, x, late, late_end):  # type: ignore[no-untyped-def]
     """Return the first second from `low` on at which a job fits beside those of a state and job `late`, if any."""
     _, _, _, _, _, _, _, running, who, end = states
     y = 0
@@ -126,7 +126,7 @@ def expand(first, states, jobs, before, capacity, prices, most, children):  # ty
                 continue
             others[m] = j
             m += 1
-            starts[j] = _earliest(j, max(t, release[j]), now, size, run, capacity, states, x, -1, 0)
+            starts[j] = _earliest(j, max(t, release[j]), now, size, capacity, states, x, -1, 0)
             if starts[j] + run[j] > kink[j]:
                 free_until = min(free_until, starts[j] + run[j])
             least_cost[j] = _least_from(j, starts[j], run, slope, kink, prices)
@@ -153,7 +153,7 @@ def expand(first, states, jobs, before, capacity, prices, most, children):  # ty
                 if bound >= most:
                     break
                 if i != j:
-                    later = _earliest(i, max(s, starts[i]), now + size[j], size, run, capacity, states, x, j, e)
+                    later = _earliest(i, max(s, starts[i]), now + size[j], size, capacity, states, x, j, e)
                     if later > starts[i]:
                         bound += _least_from(i, later, run, slope, kink, prices) - least_cost[i]
             bound = max(bound, paid)

@@ -60,7 +60,7 @@ BLOCKS = 4  # Blocks of ruin and recreate in one unit of effort
 STEPS = 4_000_000
 FEWEST = 2_000  # Rounds in a block: so many over the jobs, of few jobs so many each, but no fewer
 CHUNK = 200  # Rounds between two looks at the clock
-HEAT, SHARE, MOST, TRIED = 0.3, 0.3, 8, 8  # See `placing.search`
+HEAT, SHARE, MOST, TRIED = 0.3, 0.3, 8, 8  # See `placement.search`
 SOLVER_WORK = 20  # Units of a solver's work in one unit of effort
 SLACK = 1e-6  # A solver's bound is raised by it, absolute and relative, before it is believed
 

@@ -1,4 +1,4 @@
-"""The normal and the gamma law on grids, drawn in integers: the same draws on any machine.
+"""The normal, the exponential and the gamma law on grids, drawn in integers: the same draws on any machine.
 
 A law is a table of thresholds floor(2^64 P(X <= x)) over the points x of a grid, computed in decimal arithmetic (whose
 exp and ln are correctly rounded everywhere), and a draw looks one 64-bit word up in it, as `Stream.poisson` does.

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, g
 import msgspec
 
 from ratiobench.instances.io import packing
-from ratiobench.instances.io.errors import InputError, explain_unknown_value, join_path, shorten, suggest_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_key, explain_unknown_name, join_path, shorten
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.files import (
     HugeInteger,
@@ -240,7 +240,7 @@ def _explain_fields(kind: Any, value: dict[str, Any]) -> tuple[str, str]:
     closed = is_dataclass(kind) or kind.__struct_config__.forbid_unknown_fields
     for key in value if closed else ():
         if key not in known:
-            return str(key), f"unknown field; allowed: {', '.join(known)}{suggest_name(str(key), known)}"
+            return str(key), explain_unknown_key(str(key), known)
     missing = [field.encode_name for field in fields if field.required and field.encode_name not in value]
     if not missing:
         return "", ""
@@ -315,7 +315,7 @@ def _explain(kind: Any, value: Any) -> str:
     if (options := _options(base)) and "title" not in meta:
         if len(options) == 1:
             return f"{shorten(value)} is not {options[0]!r}"
-        return explain_unknown_value(value, options)
+        return explain_unknown_name(value, options)
     if allowed is list and isinstance(value, list | tuple):
         return _explain_length(base, meta, len(value))
     number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)

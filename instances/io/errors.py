@@ -1,4 +1,4 @@
-"""The one error of unusable input."""
+"""The errors that are told in one line, and what their texts say of names and values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 DEBUG = "RATIOBENCH_DEBUG"  # Set in the environment by `--debug`: errors of other processes show their traceback
 SHOWN = 60  # Characters of a value in a message
@@ -70,25 +69,25 @@ def list_names(known: Iterable[str]) -> str:
     return ", ".join(known[:fit]) + (f" and {len(known) - fit} more" if fit < len(known) else "")
 
 
-def explain_unknown_value(value: Any, known: Iterable[str]) -> str:
+def explain_unknown_key(name: str, known: Iterable[str], near: str = "") -> str:
+    """An unknown key of a table; `near`: what may be meant beyond the keys that are known here."""
     known = list(known)
-    near = suggest_name(value, known) if isinstance(value, str) else ""
-    return f"{shorten(value)} is none of {list_names(known)}{near}"
+    return f"unknown key; known: {', '.join(known)}{suggest_name(name, known) or near}"
 
 
-def explain_unknown_name(name: str, known: Iterable[str], command: str = "") -> str:
-    """As `explain_unknown_value`; `command` prints all names, and is named if they are too many for a message."""
-    known = list(known)
-    near, some = suggest_name(name, known), list_names(known)
-    if len(", ".join(known)) <= LISTED:
+def explain_unknown_name(name: object, known: Iterable[object], command: str = "") -> str:
+    """An unknown name or value; `command` prints all names, and is named if they are too many for a message."""
+    names = list(map(str, known))
+    near, some = suggest_name(name, names) if isinstance(name, str) else "", list_names(names)
+    if len(", ".join(names)) <= LISTED:
         return f"{shorten(name)} is not one of {some}{near}"
     if near:
-        more = f"`{command}` prints all {len(known)}" if command else f"Known: {some}"
+        more = f"`{command}` prints all {len(names)}" if command else f"Known: {some}"
         return f"{shorten(name)} is not known{near} {more}"
     return f"{shorten(name)} is not one of {some}" + (f" (`{command}`)" if command else "")
 
 
-def require_known(name: str, known: Iterable[str], source: str, field: str = "", command: str = "") -> None:
+def require_known(name: object, known: Iterable[object], source: str, field: str = "", command: str = "") -> None:
     known = list(known)
     if name not in known:
         raise InputError(source, field, explain_unknown_name(name, known, command))

@@ -10,7 +10,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
-from ratiobench.instances.io.errors import InputError, explain_unknown_value, join_path, shorten, suggest_name
+from ratiobench.instances.io.errors import (
+    InputError,
+    explain_unknown_key,
+    join_path,
+    require_known,
+    shorten,
+    suggest_name,
+)
 from ratiobench.instances.io.fields import LIMIT, fraction_of, integer, text_of_fraction
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
@@ -85,9 +92,8 @@ class Choice(Kind):
         return "|".join(self.options)
 
     def checked(self, source: str, field: str, value: Any) -> str:
-        if not isinstance(value, str) or value not in self.options:
-            raise InputError(source, field, explain_unknown_value(value, self.options))
-        return value
+        require_known(value, self.options, source, field)
+        return str(value)
 
 
 @dataclass(frozen=True)
@@ -279,8 +285,10 @@ def text_of(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def flatten(keys: Sequence[Key], data: Any, source: str, field: str = "", path: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a nested object by the names of the keys."""
+def flatten(
+    keys: Sequence[Key], data: Any, source: str, field: str = "", path: str = "", beside: Sequence[str] = ()
+) -> Iterator[tuple[str, Any]]:
+    """The values of a nested object by the names of the keys; `beside`: other names that an error may suggest."""
     if not isinstance(data, Mapping):
         raise InputError(source, join_path(field, path), f"{shorten(data)} is not an object")
     names = [key.name for key in keys]
@@ -288,12 +296,12 @@ def flatten(keys: Sequence[Key], data: Any, source: str, field: str = "", path: 
         name = join_path(path, str(each))
         holds = any(other.startswith(f"{name}.") for other in names)
         if holds and (isinstance(value, Mapping) or name not in names):
-            yield from flatten(keys, value, source, field, name)
+            yield from flatten(keys, value, source, field, name, beside)
         elif name in names:
             yield name, value
         else:
-            problem = f"unknown key; known: {', '.join(names)}{suggest_name(name, names)}"
-            raise InputError(source, join_path(field, name), problem)
+            near = suggest_name(str(each), beside)
+            raise InputError(source, join_path(field, name), explain_unknown_key(name, names, near))
 
 
 class Values(Mapping[str, Any]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, require_known
 from ratiobench.instances.io.keys import Choice, Form, Key, Text, Values
 
 SOURCE = "recipe"
@@ -15,9 +15,8 @@ T = TypeVar("T")
 
 def make_instance(recipe: Mapping[str, Any], kinds: Mapping[str, Callable[[Mapping[str, Any]], T]]) -> T:
     kind = recipe.get("kind")
-    if not isinstance(kind, str) or kind not in kinds:
-        raise InputError(SOURCE, "kind", f"{shorten(kind)} is none of {', '.join(sorted(kinds))}")
-    return kinds[kind](recipe)
+    require_known(kind, sorted(kinds), SOURCE, "kind")
+    return kinds[str(kind)](recipe)
 
 
 def read_values(recipe: Mapping[str, Any], keys: Mapping[str, tuple[Key, ...]]) -> Values:

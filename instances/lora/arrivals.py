@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, require_known, shorten
 from ratiobench.instances.io.fields import integer
 from ratiobench.instances.io.keys import Text
 from ratiobench.instances.io.text_files import TextFile, open_text, read_number, read_table, rows
@@ -103,8 +103,7 @@ TRACES = {
 
 
 def find_trace(name: str) -> Trace:
-    if name not in TRACES:
-        raise InputError("traces", "name", f"{shorten(name)} is none of {', '.join(TRACES)}")
+    require_known(name, TRACES, "traces", "name")
     return TRACES[name]
 
 

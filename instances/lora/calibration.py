@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
 from ratiobench.instances.io.documents import Name, Part, Positive, convert
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, require_known
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.io.keys import Text
 
@@ -67,8 +67,7 @@ class Calibration:
     def choose_profiles(self, colocation: Sequence[int], batch: Sequence[int]) -> tuple[Profile, ...]:
         for key, values, known in (("colocation", colocation, self.tasks), ("batch", batch, self.batch)):
             for value in values:
-                if value not in known:
-                    raise InputError("recipe", key, f"{shorten(value)} is none of {', '.join(map(str, known))}")
+                require_known(value, known, "recipe", key)
         found = tuple(p for p in self.profiles if p.tasks in colocation and p.batch in batch)
         if not found:
             raise InputError("recipe", "batch", f"{list(batch)} with colocation {list(colocation)} did not fit the GPU")

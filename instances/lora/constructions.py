@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, require_known
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.keys import Form, Integer, Key, Values
 from ratiobench.instances.io.recipe import SOURCE
@@ -64,9 +64,8 @@ def forms() -> tuple[Form, ...]:
 
 def _read(recipe: Mapping[str, Any]) -> Shape:
     name = recipe.get("name")
-    if not isinstance(name, str) or name not in FAMILIES:
-        raise InputError(SOURCE, "name", f"{shorten(name)} is none of {', '.join(sorted(FAMILIES))}")
-    family = FAMILIES[name]
+    require_known(name, sorted(FAMILIES), SOURCE, "name")
+    family = FAMILIES[str(name)]
     _, shape = family.read(recipe)
     memory = MB * (shape.memory + 1)
     largest = max(shape.compute, memory, *(max(task[2], MB * task[3], *task[4:]) for task in shape.tasks))

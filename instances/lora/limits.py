@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, require_known, shorten
 from ratiobench.instances.io.fields import text_of_fraction
 from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Several, Switch, Values
 from ratiobench.instances.io.recipe import SOURCE
@@ -81,9 +81,8 @@ def generate_announced(recipe: Mapping[str, Any]) -> Instance | None:
 
 
 def read(recipe: Mapping[str, Any]) -> tuple[Values, UnitInstance]:
-    name = recipe.get("name")
-    if not isinstance(name, str) or name not in FAMILIES:
-        raise InputError(SOURCE, "name", f"{shorten(name)} is none of {', '.join(FAMILIES)}")
+    require_known(recipe.get("name"), FAMILIES, SOURCE, "name")
+    name = str(recipe["name"])
     values, units = FAMILIES[name].read(recipe)
     _, tasks, _ = units.prefixes()[-1]
     slots = units.slots + (len(units.levels) - 1) * values["apart"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, require_known
 from ratiobench.instances.io.keys import (
     Choice,
     Day,
@@ -194,8 +194,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     measured.choose_profiles(colocation, batch)
     region = found["prices.region"]
     day = found["prices.day"] or _DEFAULT_DAY[region]
-    if day not in regions()[region]:
-        raise InputError(SOURCE, "prices.day", f"{shorten(day)} is none of {', '.join(regions()[region])}")
+    require_known(day, regions()[region], SOURCE, "prices.day")
     deadlines, sizes = found["deadlines"], found["sizes"]
     values = {
         **found,

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.errors import require_known
 from ratiobench.instances.io.text_files import read_table
 
 DAY = 86_400  # Seconds
@@ -47,11 +47,9 @@ def regions() -> dict[str, tuple[str, ...]]:
 
 def tariff_from(region: str, day: str) -> Tariff:
     """The shipped days of a region from `day` on: dollars per MWh, rounded half to even; EUR taken 1:1."""
-    if region not in _shipped():
-        raise InputError("prices", "region", f"{shorten(region)} is none of {', '.join(_shipped())}")
+    require_known(region, _shipped(), "prices", "region")
     days = _shipped()[region]
-    if day not in days:
-        raise InputError("prices", "day", f"{shorten(day)} is none of {', '.join(days)}")
+    require_known(day, days, "prices", "day")
     first = list(days).index(day)
     prices = tuple(days.values())
     return Tariff((*prices[first:], *prices[:first]))

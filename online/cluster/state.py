@@ -15,8 +15,8 @@ NEVER = 2**60  # A second that does not come
 ORDERS = ("submit", "shortest", "smallest", "area", "largest", "wfp3", "unicep", "f1", "multifactor")
 BELIEFS = ("limit", "double", "last2", "true")
 NO_BACKFILL, FIRST_FIT, EASY, CONSERVATIVE, REPLAN = range(5)
-SMALLEST, AREA, LARGEST, WFP3, UNICEP, F1, MULTIFACTOR = range(2, 9)
-DOUBLE, LAST2, TRUE = range(1, 4)
+SMALLEST, AREA, LARGEST, WFP3, UNICEP, F1, MULTIFACTOR = range(2, 9)  # Places in ORDERS
+DOUBLE, LAST2, TRUE = range(1, 4)  # Places in BELIEFS
 # What a job gets that outlives its prediction, seconds, one after another (Tsafrir)
 EXTENSIONS = np.array([60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_000, 360_000])
 # Entries of State.rule, which do not change; GREATEST limit of the instance, EARLIEST submit

@@ -146,7 +146,6 @@ class LoadPrices:
         self._prices = [np.array(part, dtype).reshape(len(self._sizes), public.slots)[kinds] for part in rows]
         growth = self._laws[0].growth(share)  # of memory as of compute: only X differs
         self.terms = LawTerms(
-            law=self._name,
             growth=Fraction(0) if growth is None else growth,
             caps=(self._laws[0].top, self._laws[1].top),
             share=used["largest_share"],

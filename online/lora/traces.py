@@ -107,7 +107,6 @@ class LinearTrace:
 class LawTerms:
     """What Lemma P needs of a run with prices that follow loads."""
 
-    law: str  # name of the algorithm
     growth: Fraction  # B
     caps: tuple[Fraction, Fraction]  # X_c and X_m, margin included
     share: Fraction  # the eps that was announced

@@ -85,11 +85,11 @@ def _restore(array: np.ndarray[Any, Any], state: Any) -> None:
 
 
 def _make_array(*about: Any) -> Any:
-    """Stands for `Receiver.make_array`."""
+    """Stands for `Receiver._make_array`."""
 
 
 def _make_record(*about: Any) -> Any:
-    """Stands for `Receiver.make_record`."""
+    """Stands for `Receiver._make_record`."""
 
 
 def _recall(number: int) -> Any:

@@ -15,7 +15,7 @@ from ratiobench.bench.family.registry import claim_searches, families, find_suit
 from ratiobench.bench.running import runner
 from ratiobench.formulations.report import Termination
 from ratiobench.formulations.worker import Reply
-from ratiobench.instances.io.errors import explain_unknown_name, explain_unknown_value, install_command, suggest_name
+from ratiobench.instances.io.errors import explain_unknown_name, install_command, suggest_name
 from ratiobench.instances.lora.named import path
 from tests.support.commands import printed, python, refused
 from tests.support.toy_runs import toy  # noqa: F401
@@ -101,11 +101,10 @@ def test_names_are_near_whatever_the_case_of_their_letters() -> None:
     assert suggest_name("x" * 10**6, ["eft"]) == ""
     assert suggest_name("nothing", ["eft"]) == ""
     assert explain_unknown_name("efd", ["eft", "ntm"]) == "'efd' is not one of eft, ntm; did you mean 'eft'?"
-    assert explain_unknown_value("efd", ["eft", "ntm"]) == "'efd' is none of eft, ntm; did you mean 'eft'?"
-    assert explain_unknown_value("z", ["x" * 300]) == f"'z' is none of {'x' * 300}"
+    assert explain_unknown_name("z", ["x" * 300]) == f"'z' is not one of {'x' * 300}"
     many = [f"instance{i}" for i in range(10, 60)]
-    told = f"'instance_57' is none of {', '.join(many[:8])} and 42 more; did you mean 'instance57'?"
-    assert explain_unknown_value("instance_57", many) == told
+    told = f"'instance_57' is not known; did you mean 'instance57'? Known: {', '.join(many[:8])} and 42 more"
+    assert explain_unknown_name("instance_57", many) == told
 
 
 def test_an_unknown_suite_is_told_that_recipes_exist(capsys: pytest.CaptureFixture[str]) -> None:

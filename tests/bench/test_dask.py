@@ -18,8 +18,8 @@ import pytest
 from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.results.read import read_folder
-from ratiobench.bench.running import cluster as cluster_module
-from ratiobench.bench.running.cluster import DaskCluster
+from ratiobench.bench.running import dask_pool
+from ratiobench.bench.running.dask_pool import DaskCluster
 from ratiobench.bench.running.pool import WorkerLost
 from ratiobench.bench.running.runner import RunOptions, run_suite
 from tests.support.commands import refused
@@ -170,7 +170,7 @@ def test_the_schedulers_death_is_one_line_and_the_run_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Status 1; what was finished stays, and processes of our own end the run with the same table."""
-    monkeypatch.setattr(cluster_module, "CONNECT", 3.0)
+    monkeypatch.setattr(dask_pool, "CONNECT", 3.0)
     out = tmp_path / "out"
     mortal = Cluster(tmp_path)
     try:
@@ -211,7 +211,7 @@ def test_workers_with_other_code_are_refused(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Numbers of two versions never meet in one table: one line, status 1."""
-    monkeypatch.setattr(cluster_module, "hash_code", lambda: "0" * 64)
+    monkeypatch.setattr(dask_pool, "hash_code", lambda: "0" * 64)
     assert main(["run", "toy", "--out", str(tmp_path), "--quiet", "--dask", cluster.address]) == 1
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1, errors
@@ -223,7 +223,7 @@ def test_a_cluster_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No scheduler at the address, and no address at all: status 2, and nothing is written."""
-    monkeypatch.setattr(cluster_module, "CONNECT", 0.5)
+    monkeypatch.setattr(dask_pool, "CONNECT", 0.5)
     out = tmp_path / "out"
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
         line = refused(capsys, "run", "toy", "--out", str(out), "--quiet", "--dask", address)
@@ -236,9 +236,9 @@ def test_a_cluster_that_stays_without_workers_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is said, and after a while it ends in one line and status 1; processes of our own end the run."""
-    monkeypatch.setattr(cluster_module, "POLL", 0.1)
+    monkeypatch.setattr(dask_pool, "POLL", 0.1)
     monkeypatch.setattr("ratiobench.bench.running.runner.POLL", 0.1)
-    monkeypatch.setattr(cluster_module, "WORKERLESS", 1.0)
+    monkeypatch.setattr(dask_pool, "WORKERLESS", 1.0)
     empty = Cluster(tmp_path, workers=0)
     try:
         assert main(["run", "toy", "--out", str(tmp_path / "out"), "--dask", empty.address]) == 1
@@ -258,7 +258,7 @@ def test_what_is_no_scheduler_is_refused_in_a_line(
     what: str, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A port that says nothing, or something else, or that nobody listens at, or a worker's: status 2, no folder."""
-    monkeypatch.setattr(cluster_module, "CONNECT", 5.0 if what == "worker" else 0.5)
+    monkeypatch.setattr(dask_pool, "CONNECT", 5.0 if what == "worker" else 0.5)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"

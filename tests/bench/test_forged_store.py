@@ -73,7 +73,7 @@ FORGED: list[tuple[str, str, Any, str]] = [
     ("case", "algorithms", 3, "case 'toy0'.algorithms: 3 is not a list"),
     ("case", "algorithms", [["first"]], "case 'toy0'.algorithms[0]: 1 entries; 2 needed"),
     ("case", "instance", MISSING, "case 'toy0'.instance: the field is missing"),
-    ("case", "more", 1, "case 'toy0'.more: unknown field"),
+    ("case", "more", 1, "case 'toy0'.more: unknown key"),
     ("about", "plots", [{"name": 1}], "about.plots[0].name: 1 is not text"),
 ]
 

@@ -341,7 +341,7 @@ def test_any_concurrent_futures_executor_carries_a_run(tmp_path: Path, monkeypat
 
     assert run("toy", tmp_path / "pool") == 0
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
-    monkeypatch.setattr("ratiobench.bench.running.cluster._find_scheduler", lambda distributed, address: None)
+    monkeypatch.setattr("ratiobench.bench.running.dask_pool._find_scheduler", lambda distributed, address: None)
     assert run("toy", tmp_path / "dask", "--dask", "tcp://scheduler:1") == 0
     assert table(tmp_path / "dask") == table(tmp_path / "pool")
 

@@ -82,5 +82,5 @@ def test_the_tables_beside_shipped_instances_are_no_instances(tmp_path: Path) ->
     shipped = ShippedInstances(tmp_path, Path.read_text)
     assert shipped.names() == ("a", "z")
     assert shipped.path("z") == tmp_path / "z.json"
-    with pytest.raises(InputError, match="'expected' is none of a, z"):
+    with pytest.raises(InputError, match="'expected' is not one of a, z"):
         shipped.path("expected")

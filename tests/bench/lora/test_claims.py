@@ -308,7 +308,7 @@ def test_the_survey_names_the_smallest_witness_of_every_false_claim(smaller: Nam
             assert each.check.status is Verdict.VIOLATED
 
 
-def test_the_table_of_the_readme_is_the_survey(surveyed: list[Settled]) -> None:
+def test_the_table_of_the_page_is_the_survey(surveyed: list[Settled]) -> None:
     """Every claim stands there; witnesses and sides are those that the checks give."""
     text = (ROOT / "docs" / "theory" / "paper.md").read_text(encoding="utf-8")
     claims = text.partition("## Verdicts")[2].partition("\n## ")[0]

@@ -170,7 +170,7 @@ def test_the_window_and_what_runs_and_waits_at_its_beginning(tmp_path: Path) -> 
         ({"priority": {"qos_priority": {"high": 2}}}, "c.toml: priority.qos_priority.high: 'high' is not"),
         ({"quotas": [{"account": "b", "nominal": [8]}]}, "c.toml: quotas[0].account: 'b' is not one of a"),
         ({"quotas": [{"account": "a", "nominal": [8, 8]}]}, "c.toml: quotas[0].nominal: 2 entries; 1 needed"),
-        ({"pools": [{"name": "p", "nodes": 1, "gpu": 8}]}, "c.toml: pools[0].gpu: unknown field; allowed"),
+        ({"pools": [{"name": "p", "nodes": 1, "gpu": 8}]}, "c.toml: pools[0].gpu: unknown key; known"),
         ({"zone": "Berlin"}, "c.toml: zone: 'Berlin' is no time zone such as Europe/Berlin"),
     ],
 )

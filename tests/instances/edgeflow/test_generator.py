@@ -122,7 +122,7 @@ def test_what_describes_an_instance() -> None:
 
 WRONG = [
     ({"kind": "gpu-day", "day": 28}, "day: 28 is not in 0..27, the days of pai"),
-    ({"kind": "gpu-day", "cluster": "itb"}, "cluster: 'itb' is none of"),
+    ({"kind": "gpu-day", "cluster": "itb"}, "cluster: 'itb' is not one of"),
     ({"kind": "gpu-day", "jobs": 0}, "jobs: 0 is not in"),
     ({"kind": "gpu-day", "windows": "2-9"}, "windows: '2-9' is not HH:MM-HH:MM"),
     ({"kind": "gpu-day", "windows": "09:00-08:00"}, "windows: '09:00-08:00' does not end after"),
@@ -132,11 +132,11 @@ WRONG = [
     ({"kind": "gpu-day", "shortest": 599}, "shortest: 599"),
     ({"kind": "gpu-day", "tightnes": [1, 2]}, "tightnes: unknown key"),
     ({"kind": "elasticflow"}, "trace: the key is missing"),
-    ({"kind": "elasticflow", "trace": "t5"}, "trace: 't5' is none of"),
+    ({"kind": "elasticflow", "trace": "t5"}, "trace: 't5' is not one of"),
     ({"kind": "gpu-log"}, "path: the key is missing"),
     ({"kind": "gpu-log", "path": "/nowhere.csv"}, "/nowhere.csv: cannot be read"),
-    ({"kind": "named", "name": "x"}, "name: 'x' is none of"),
-    ({"kind": "nothing"}, "kind: 'nothing' is none of"),
+    ({"kind": "named", "name": "x"}, "name: 'x' is not one of"),
+    ({"kind": "nothing"}, "kind: 'nothing' is not one of"),
 ]
 
 

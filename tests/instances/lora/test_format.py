@@ -282,5 +282,5 @@ def test_all_tasks_are_of_one_kind() -> None:
     with pytest.raises(InputError, match=r"tasks\[1\].run: one-node, and that of tasks\[0\] is any"):
         parse(data | {"format": "ratiobench/lora/2"})
     data["tasks"][1]["run"] = ["any"]
-    with pytest.raises(InputError, match=r"tasks\[1\].run: .* is none of any, one-node"):
+    with pytest.raises(InputError, match=r"tasks\[1\].run: .* is not one of any, one-node"):
         parse(data | {"format": "ratiobench/lora/2"})

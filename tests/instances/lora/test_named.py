@@ -132,9 +132,9 @@ def test_instances_are_read_by_name(name: str) -> None:
 
 
 def test_an_unknown_name_is_an_error() -> None:
-    with pytest.raises(InputError, match="'expected' is none of"):
+    with pytest.raises(InputError, match="'expected' is not one of"):
         named("expected")
-    with pytest.raises(InputError, match="'x' is none of"):
+    with pytest.raises(InputError, match="'x' is not one of"):
         expected("x")
 
 

@@ -320,9 +320,9 @@ def test_a_missing_file_says_where_the_data_are(trace: str, where: str, tmp_path
 
 
 def test_unknown_traces_and_days_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'mars' is none of helios, pai, philly"):
+    with pytest.raises(InputError, match="'mars' is not one of helios, pai, philly"):
         read_arrivals("mars", tmp_path)
-    with pytest.raises(InputError, match="'mars' is none of helios, pai, philly"):
+    with pytest.raises(InputError, match="'mars' is not one of helios, pai, philly"):
         span_counts("mars", "2017-10-09", 1)
     with pytest.raises(InputError, match=r"'2001-01-01' is not shipped; shipped: 2017-10-09, .*own file"):
         span_counts("philly", "2001-01-01", 1)
@@ -330,7 +330,7 @@ def test_unknown_traces_and_days_are_named(tmp_path: Path) -> None:
     file.write_text(json.dumps(PHILLY_JOBS))
     with pytest.raises(InputError, match="'2001-01-01' is not in the file, which has 2017-10-09 to 2017-10-11"):
         span_counts("philly", "2001-01-01", 1, file)
-    with pytest.raises(InputError, match="'2016-01-01' is none of"):
+    with pytest.raises(InputError, match="'2016-01-01' is not one of"):
         tariff_from("DE", "2016-01-01")
-    with pytest.raises(InputError, match="'UK' is none of PJM, DE"):
+    with pytest.raises(InputError, match="'UK' is not one of PJM, DE"):
         tariff_from("UK", "2016-01-01")

@@ -147,7 +147,7 @@ def find_failing_assumptions(case: Case) -> dict[str, str]:
 
 def explain_outside_lemma3(case: Case) -> str:
     """The assumptions of Lemma 3, which are those of the proof of Theorem 5."""
-    problem = _explain_outside_proof(case, smaller=False)
+    problem = _explain_outside_proof(case, or_larger=False)
     if problem or case.observations is None:
         return problem
     if case.bbar_range is None:
@@ -158,16 +158,16 @@ def explain_outside_lemma3(case: Case) -> str:
 
 def explain_outside_selected(case: Case) -> str:
     """The assumptions of the proofs that need bbar >= 1 on the selected schedules only."""
-    return _explain_outside_proof(case, smaller=True) or explain_small_bbar(case)
+    return _explain_outside_proof(case, or_larger=True) or explain_small_bbar(case)
 
 
-def _explain_outside_proof(case: Case, *, smaller: bool) -> str:
+def _explain_outside_proof(case: Case, *, or_larger: bool) -> str:
     """Costs >= 0, prices that move as line 7 says, and the constants of the paper."""
     return (
         explain_outside_paper(case)
         or explain_negative_cost(case)
         or explain_half_printed(case)
-        or explain_foreign_constants(case, smaller=smaller)
+        or explain_foreign_constants(case, or_larger=or_larger)
     )
 
 
@@ -198,10 +198,10 @@ def explain_small_bbar(case: Case) -> str:
     return ""
 
 
-def explain_foreign_constants(case: Case, *, smaller: bool) -> str:
-    """alpha and beta equal to (with `smaller`: at least) max b/M and max b/r of this instance."""
+def explain_foreign_constants(case: Case, *, or_larger: bool) -> str:
+    """alpha and beta equal to (with `or_larger`: at least) max b/M and max b/r of this instance."""
     for name, _, used, own in _constants(case):
-        if used < own or (used != own and not smaller):
+        if used < own or (used != own and not or_larger):
             return f"{name} is not this instance's: {_decimal(used)} was used, {_decimal(own)} is"
     return ""
 

@@ -68,7 +68,7 @@ def lemma2(case: Case) -> Check:
     problem = (
         verdicts.explain_outside_paper(case)
         or verdicts.explain_negative_cost(case)
-        or verdicts.explain_foreign_constants(case, smaller=True)
+        or verdicts.explain_foreign_constants(case, or_larger=True)
         or verdicts.explain_small_bbar(case)
     )
     full = [step for step in case.steps if step.full is not None]

@@ -160,7 +160,7 @@ def run_piece(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, E
     child, ever, memory_mb = worker("piece"), 1e9, 2**30  # seconds; all memory
     if child.pid is None:
         child.call("ratiobench.bench.running.work:load_imports", wall_seconds=ever, memory_mb=memory_mb)
-    place, seconds = "ratiobench.bench.running.cluster:answer_call", limit or ever
+    place, seconds = "ratiobench.bench.running.dask_pool:answer_call", limit or ever
     reply = child.call(place, call, wall_seconds=seconds, memory_mb=memory_mb)
     if reply.termination is None:
         return reply.value  # type: ignore[no-any-return]
