@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 
 def _solve(instance: Instance, **settings: Any) -> SolveReport:
-    """Solve by the instance's cost; the message has the interval as a mean, which people read."""
-    from ratiobench.bench.cluster.measures import mean_text
+    """Solve by the instance's cost; the message has the interval as a mean, and what OPT does not keep."""
+    from ratiobench.bench.cluster.measures import mean_text, name_unkept
     from ratiobench.formulations.cluster.solve import solve
 
     report = solve(instance, instance.cost, **settings)
-    mean = mean_text(instance, report.lower, report.upper)
-    return replace(report, message="; ".join(filter(None, (mean, report.message))))
+    mean, unkept = mean_text(instance, report.lower, report.upper), name_unkept(instance)
+    note = f"OPT keeps no {unkept}, which policies keep" if unkept else ""
+    return replace(report, message="; ".join(filter(None, (mean, note, report.message))))
 
 
 def _warm_solver() -> None:

@@ -19,7 +19,7 @@ from ratiobench.formulations.report import UNLIMITED
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.cluster.format import content_hash
 from ratiobench.instances.cluster.model import Instance, Schedule, make_costs
-from ratiobench.instances.cluster.waits import PARTS, blocked, group_jobs
+from ratiobench.instances.cluster.waits import blocked, group_jobs, split_logged
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.cluster.algorithms import knows_lengths
 from ratiobench.online.run_context import RunContext, current, run_context
@@ -97,6 +97,7 @@ class Backtest(Struct, frozen=True):
     match: Match | None
     what_ifs: list[WhatIf]
     days: Days
+    unkept: str = ""  # rules of the cluster that schedules of OPT need not keep, in words
 
 
 def run_backtest(
@@ -144,6 +145,7 @@ def run_backtest(
             {name: measures.wait_by_day(instance, start) for name, start in starts.items()},
             {name: measures.list_utilisation(instance, start, list_days(instance)) for name, start in starts.items()},
         ),
+        unkept=next(filter(None, map(measures.name_unkept, (instance, *changes.values()))), ""),
     )
 
 
@@ -236,15 +238,8 @@ def _share(cost: float, today: float, optimum: Optimum) -> Span | None:
 def _match(instance: Instance, today: Schedule) -> Match:
     """Compare the blocked parts of the waits of all jobs that have a start in the log."""
     set_current("splitting the waits of log and replay")
-    jobs, log = instance.jobs, instance.origin.get("log")
-    parts = log.get("waits") if isinstance(log, dict) else None  # as the import wrote them, which knows jobs left out
-    if isinstance(parts, dict) and all(isinstance(parts.get(name), float | int) for name in ("wait", *PARTS)):
-        means = {name: float(parts[name]) for name in ("wait", *PARTS)}
-        exact = parts.get("is_lower_bound") is False
-    else:
-        waits = blocked(instance, jobs.logged)
-        means, exact = waits.means(), waits.exact
-    replay = blocked(instance, today).means(jobs.logged >= 0)
+    means, exact = split_logged(instance)
+    replay = blocked(instance, today).means(instance.jobs.logged >= 0)
     apart = abs(means["blocked"] - replay["blocked"])
     return Match(means, replay, exact, apart <= max(APART_SECONDS, APART * means["blocked"]))
 

@@ -14,7 +14,7 @@ from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.explanation import Explanation, Figure, Listing
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.cluster.model import Instance
-from ratiobench.instances.cluster.waits import PARTS, Waits, blocked, tabulate
+from ratiobench.instances.cluster.waits import PARTS, Waits, blocked, split_logged, tabulate
 from ratiobench.online.outcome import OnlineRun
 
 ROWS = 10  # of a table, at most
@@ -37,11 +37,10 @@ def _minutes(seconds: float) -> Fraction:
 
 
 def _causes(instance: Instance, run: OnlineRun, waits: Waits, best: Waits) -> Listing:
-    columns = {run.label: waits, "best known schedule": best}
+    columns = {run.label: waits.means(), "best known schedule": best.means()}
     if (instance.jobs.logged >= 0).any():
-        columns["log"] = blocked(instance, instance.jobs.logged)
-    means = [column.means() for column in columns.values()]
-    causes = PARTS | {"wait": "together"}
+        columns["log"], _ = split_logged(instance)
+    causes, means = PARTS | {"wait": "together"}, columns.values()
     rows: list[list[Figure]] = [[text, *(_minutes(mean[part]) for mean in means)] for part, text in causes.items()]
     return Listing("Mean wait of a job by cause", ["cause", *columns], rows)
 

@@ -14,7 +14,7 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.results.intervals import quantile
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.cluster.model import DAY, Instance, make_costs
+from ratiobench.instances.cluster.model import DAY, NONE, Instance, make_costs
 from ratiobench.instances.cluster.waits import Flags, group_jobs
 from ratiobench.online.outcome import OnlineRun
 
@@ -46,6 +46,13 @@ def mean_text(instance: Instance, lower: Exact, upper: Exact) -> str:
     unit, name = (1, "mean slowdown") if instance.cost == "slowdown" else (60, f"mean {NAMES[instance.cost]}")
     low, high = (f"{float(Fraction(end) / weight) / unit:,.2f}" for end in (lower, upper))
     return f"{name}: {low}{f' to {high}' * (low != high)}{' min' * (unit > 1)}"
+
+
+def name_unkept(instance: Instance) -> str:
+    """The rules of the cluster that bind policies and not OPT, in words; empty for none."""
+    bounded = any(bound != NONE for part in instance.partitions for bound in (part.user_gpus, part.account_gpus))
+    rules = {"quotas of accounts": instance.quotas, "bounds of users and accounts": bounded}
+    return " and ".join(name for name, is_there in rules.items() if is_there)
 
 
 class Figures(Struct, frozen=True):

@@ -115,7 +115,10 @@ def list_answers(result: Backtest) -> Iterator[str]:
     elif not result.recommended and not any(row.differences["wait"].high is not None for row in result.policies):
         yield f"No policy is recommended: the log has fewer than {LEAST_PERIODS} days, too few for intervals."
     elif not result.recommended:
-        yield f"No policy is recommended: none is better than {result.today} in the wait of jobs and worse in neither."
+        yield (
+            "No policy is recommended: of none is it sure (95 % interval) that jobs wait less than under "
+            f"{result.today}, or its GPU-hours wait longer."
+        )
     else:
         row, today = next(row for row in result.policies if row.name == result.recommended), result.policies[0]
         figures, before = row.figures, today.figures
@@ -151,7 +154,8 @@ def list_basis(result: Backtest) -> Iterator[str]:
         )
     if result.optima:
         seconds = max(optimum.seconds for optimum in result.optima.values())
-        yield f"OPT knows all lengths; its interval is proved, after {seconds:g} s for each cost (more: --seconds)."
+        knows = "OPT knows all lengths" + f", and keeps no {result.unkept}" * bool(result.unkept)
+        yield f"{knows}; its interval is proved, after {seconds:g} s for each cost (more: --seconds)."
     for row in result.policies[1:2]:
         difference = row.differences["wait"]
         known = "95 % interval, paired, of each policy alone"

@@ -278,7 +278,7 @@ def read_swf(file: TextFile, log: Log) -> Iterable[LogJob]:
         job.start = None if wait is None else job.submit + int(wait)
         job.run, job.limit = row.whole("run time"), int(row.number("requested time") or 0) or None
         job.gpus = int(row.number("requested processors") or row.number("allocated processors") or 0)
-        job.user, job.account, job.partition = row.text("user"), row.text("group"), row.text("queue")
+        job.user, job.account, job.partition = row.text("user"), row.text("group"), row.first(("queue", "partition"))
         if status in (2, 3, 4):
             job.left_out, job.run = Reason.PART, None
         elif status == 5 and not job.run:

@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,7 +36,7 @@ from ratiobench.instances.io.files import load_toml
 from ratiobench.instances.io.text_files import TextFile, open_text
 
 LATE = "could not start at submit (a dependency, a begin time): they are released when they are eligible"
-NO_LIMIT = "without a time limit (policies believe the greatest one)"
+NO_LIMIT = "without a time limit (policies believe the greatest limit of the log)"
 EARLY = "start before their submit in the log; they count as started at submit"
 UNEVEN = "ask for GPUs that their nodes do not divide; every node has the greater part"
 NO_ZONE = (
@@ -98,11 +98,14 @@ def import_logs(
     if form:
         require_known(form, READERS, "--format")
     log = Log(zone=cluster.read_zone(), columns=columns or {}, skip_bad=skip_bad)
-    lines = LogJobs()
+    lines, forms = LogJobs(), set[str]()
     for path in map(str, paths):
         log.source = path
         with open_text(path, errors="surrogateescape") as file:
-            lines += READERS[form or _guess_format(file, path)][0](file, log)
+            forms.add(kind := form or _guess_format(file, path))
+            lines += READERS[kind][0](file, log)
+    if columns and "csv" not in forms:
+        raise InputError("--columns", "", f"names columns of CSV logs; the format here is {', '.join(sorted(forms))}")
     jobs, shapes = _merge(lines, log), Shapes(cluster)
     for job in jobs:
         shapes.place(job)
@@ -121,8 +124,8 @@ def import_logs(
         log.remarks[NO_ZONE] += len(jobs)
     elif log.is_local:
         days = range(begin, chosen[-1].submit + DAY, DAY)
-        changes = len({datetime.fromtimestamp(second, log.zone).utcoffset() for second in days}) > 1
-        log.remarks[CLOCK] += len(jobs) * changes
+        offsets = [datetime.fromtimestamp(second, log.zone).utcoffset() or timedelta() for second in days]
+        log.remarks[CLOCK] += len(jobs) * any(later < offset for offset, later in pairwise(offsets))
     report = _make_report(instance, jobs, len(lines) - len(jobs), chosen, shapes, log)
     return replace(instance, origin={**instance.origin, "log": report.summary()}), report
 
@@ -329,7 +332,7 @@ def _make_report(instance: Instance, jobs: LogJobs, twice: int, chosen: LogJobs,
         waiting=int((columns.submit < begin).sum()),
         twice=twice,
         load=float(area[columns.submit >= begin].sum()) / capacity if capacity > 0 else 0.0,
-        utilisation=used / capacity if capacity > 0 else 0.0,
+        utilisation=used / capacity if capacity > 0 and held else None,
         window=(begin, end),
         left_out=_count_left_out(jobs),
         waits=waits,
@@ -348,7 +351,9 @@ class Report:
     waiting: int
     twice: int  # lines with the id and submit of another one, which count once
     load: float  # GPU-seconds asked for by the jobs submitted in the window over its capacity
-    utilisation: float  # GPU-seconds that ran in the window, jobs left out included, over its capacity
+    utilisation: (
+        float | None
+    )  # GPU-seconds that ran in the window, also of jobs left out, over its capacity; None: no starts
     window: tuple[int, int]  # from the beginning to the last submit; its capacity leaves closed nodes out
     left_out: dict[str, tuple[int, int]]  # reason -> jobs, GPU-seconds that are known
     waits: Waits  # of the log
@@ -383,9 +388,12 @@ class Report:
         if self.bad:
             yield f"{len(self.bad)} lines could not be read and are skipped:"
             yield from (f"  {line}" for line in self.bad[:_MOST])
+        begin, end = (datetime.fromtimestamp(second, UTC).replace(tzinfo=None) for second in self.window)
+        yield f"window from {begin} to {end} (UTC; first and last submit, unless `begin` and `end` are given)"
+        used = "is not known" if self.utilisation is None else f"{self.utilisation:.3f}"
         yield (
             f"load {self.load:.3f} (GPU-seconds asked for by jobs submitted in the window / its capacity), "
-            f"utilisation {self.utilisation:.3f}"
+            f"utilisation {used}"
         )
         if not self.tables:
             yield "the log has no start times, so its waits are not known"

@@ -104,6 +104,16 @@ def blocked(
     return Waits(**parts, known=known, exact=exact, overfull=int(length[overfull & (grid >= instance.begin)].sum()))
 
 
+def split_logged(instance: Instance) -> tuple[dict[str, float], bool]:
+    """Mean seconds of each part of the log's waits, and whether they are exact; the import knew jobs left out."""
+    log = instance.origin.get("log")
+    parts = log.get("waits") if isinstance(log, dict) else None
+    if isinstance(parts, dict) and all(isinstance(parts.get(name), float | int) for name in ("wait", *PARTS)):
+        return {name: float(parts[name]) for name in ("wait", *PARTS)}, parts.get("is_lower_bound") is False
+    waits = blocked(instance, instance.jobs.logged)
+    return waits.means(), waits.exact
+
+
 # (nodes, GPUs of each, pools): in which segments of the grid none of the pools has them free
 Lacks = Callable[[int, int, tuple[int, ...]], Flags]
 

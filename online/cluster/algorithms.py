@@ -82,7 +82,7 @@ for _name, _backfill, _keys, _summary in _POLICIES:
         Entry(
             name=_name,
             summary=_summary,
-            version="4" if _name == "replan" else "1",
+            version={"fcfs": "2", "easy": "2", "replan": "4"}.get(_name, "1"),
             options={key: _OPTIONS[key] for key in _keys},
             make=partial(_make, _name, _backfill),
         )

@@ -115,24 +115,29 @@ def _plan_all(s, last):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _backfill(s, head, last, most):  # type: ignore[no-untyped-def]
-    """EASY: reservations from the head of the queue on, then the candidates behind it, which stand before `last`."""
+def _backfill(s, head, last, most, parts):  # type: ignore[no-untyped-def]
+    """EASY: reservations from the first head on, then the candidates behind it, which stand before `last`.
+
+    parts: how many parts have a head and thus reservations to give.
+    """
     P.make_plan(s)
-    given = 0
     for x in range(head, most):
         j = s.job[S.QUEUE, x]
         s.job[S.HOLDS, j] = 0
-        if given == s.rule[S.RESERVATIONS] and x >= last:
+        if parts == 0 and x >= last:
             break
-        if given < s.rule[S.RESERVATIONS] and S.is_considered(s, x) and not P.try_start(s, j, False, False):
+        given = s.pool[S.GIVEN, s.job[S.PART, j]]
+        waits = s.job[S.START, j] < 0 and 0 <= given < s.rule[S.RESERVATIONS] and S.is_considered(s, x)
+        if waits and not P.try_start(s, j, False, False):
             P.reserve(s, j)
-            given += 1
+            s.pool[S.GIVEN, s.job[S.PART, j]] += 1
+            parts -= given + 1 == s.rule[S.RESERVATIONS]
     for x in range(s.clock[S.RESERVED]):
         P.shift(s, s.reserved[x], 1)
     s.clock[S.STAMP] += 1
     n = 0
     for x in range(head + 1, last):
-        if S.has_room(s, s.job[S.QUEUE, x]):
+        if s.job[S.START, s.job[S.QUEUE, x]] < 0 and S.has_room(s, s.job[S.QUEUE, x]):
             length = S.believe(s, s.job[S.QUEUE, x])
             s.job[S.BELIEF, x] = length if length < S.NEVER else s.rule[S.GREATEST]
             s.job[S.ORDER, n] = x
@@ -179,14 +184,18 @@ def _make_pass(s):  # type: ignore[no-untyped-def]
             if replan(s) == 0:
                 break
     else:
-        head = 0
-        while head < last:
-            waits = S.is_considered(s, head) and not P.try_start(s, s.job[S.QUEUE, head], False, True)
-            if waits and backfill != S.FIRST_FIT:
-                break
-            head += 1
+        head = last
+        parts = 0  # that have a head, the first job that does not fit
+        s.pool[S.GIVEN] = -1
+        for x in range(last):
+            j = s.job[S.QUEUE, x]
+            may_start = s.pool[S.GIVEN, s.job[S.PART, j]] < 0 and S.is_considered(s, x)
+            if may_start and not P.try_start(s, j, False, True) and backfill != S.FIRST_FIT:
+                s.pool[S.GIVEN, s.job[S.PART, j]] = 0
+                head = min(head, x)
+                parts += 1
         if backfill == S.EASY and head < last:
-            _backfill(s, head, last, most)
+            _backfill(s, head, last, most, parts)
     left = 0
     for x in range(s.clock[S.WAITING]):
         if s.job[S.START, s.job[S.QUEUE, x]] < 0:

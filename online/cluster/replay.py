@@ -95,7 +95,7 @@ def make_state(instance: Instance, rule: Rule, room: int) -> State:
         search=np.zeros((FLOOR + len(instance.pools), job.shape[1]), dtype=np.int64),
         profile=np.zeros((2, len(instance.pools), pool.shape[0] - rows.COUNT, steps), dtype=np.int64),
         memo=np.zeros((512, 6), dtype=np.int64),
-        reserved=np.zeros((max(1, rule.reservations), 5 + node.shape[1]), dtype=np.int64),
+        reserved=np.zeros((max(1, rule.reservations) * len(instance.pools), 5 + node.shape[1]), dtype=np.int64),
     )
     state.clock[rows.NOW] = instance.begin
     return state
@@ -131,6 +131,7 @@ def _make_jobs(instance: Instance) -> tuple[IntArray, IntArray, int]:
     job[rows.RUN, :n], job[rows.RUN, n:] = jobs.run, running.end - running.start
     job[rows.QOS, :n], job[rows.QOS, n:] = jobs.qos, NONE
     job[rows.ALLOWED, :n] = jobs.allowed @ (1 << np.arange(len(instance.pools)))
+    job[rows.PART, :n] = _find_parts(jobs.allowed)[jobs.allowed.argmax(axis=1)]
     job[rows.START, :n], job[rows.START, n:] = NONE, running.start
     job[rows.POOL, n:] = running.pool
     job[rows.ARRIVALS, :n] = np.argsort(jobs.release, kind="stable")
@@ -140,6 +141,14 @@ def _make_jobs(instance: Instance) -> tuple[IntArray, IntArray, int]:
     job[rows.LIMIT] = np.where(limit == NONE, NEVER, np.maximum(limit, 1))
     place = np.concatenate([np.zeros(int(jobs.nodes.sum()), dtype=np.int64), running.node])
     return job, place, max(1, *limit.tolist(), 1)
+
+
+def _find_parts(allowed: NDArray[np.bool_]) -> IntArray:
+    """(pools,) the first of the pools that jobs connect with each: jobs of other pools are another queue."""
+    part = np.arange(allowed.shape[1])
+    for row in np.unique(allowed, axis=0):
+        part[np.isin(part, part[row])] = part[row].min()
+    return part
 
 
 def _make_accounts(instance: Instance, accounts: int) -> IntArray:

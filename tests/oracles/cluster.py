@@ -28,6 +28,10 @@ class Simulation:
         self.limit = [NEVER if a == -1 else max(1, int(a)) for a in asked]
         self.greatest = max([1, *(int(a) for a in asked)])
         self.gpus, self.pool_of = instance.node_gpus.tolist(), instance.node_pool.tolist()
+        self.parts = list(range(len(instance.pools)))  # pools that jobs connect have the same number
+        for allowed in jobs.allowed.tolist():
+            mine = {self.parts[q] for q in range(len(allowed)) if allowed[q]}
+            self.parts = [min(mine) if part in mine else part for part in self.parts]
         self.counted = [p.gpus == 1 and not p.closures for p in instance.pools]
         self.closures = [c for c in instance.closures.tolist() if c[2] > instance.begin]
         self.live: dict[int, tuple[int, int, int, list[int]]] = {}  # job -> start, belief, pool, nodes
@@ -288,15 +292,19 @@ class Simulation:
                 elif q >= 0:
                     self.block(j, q, self.fitting(j, q, t)[: self.m[j]], t)
             return
-        head = next(
-            (j for j in self.queue if self.considered(j) and not self.attempt(j, []) and backfill != "first fit"), -1
-        )
-        if head < 0 or backfill != "easy":
+        part = {j: self.parts[x.jobs.allowed[j].tolist().index(True)] for j in self.queue}
+        rest = list[int]()  # of each part its head, the first job that does not fit, and what stands behind it
+        for j in [*self.queue]:
+            blocked = part[j] in {part[i] for i in rest}
+            if blocked or (self.considered(j) and not self.attempt(j, []) and backfill != "first fit"):
+                rest.append(j)
+        if backfill != "easy":
             return
         self.make_plan()
-        rest, held, reservations, put = self.queue[self.queue.index(head) :], list[int](), [], []
+        held, reservations, put = list[int](), [], []
         for j in rest:
-            if len(held) < self.rule.reservations and self.considered(j) and not self.fits(j):
+            given = sum(part[i] == part[j] for i in held)
+            if given < self.rule.reservations and self.considered(j) and not self.fits(j):
                 held.append(j)
                 t, q = self.earliest(j)
                 if q >= 0:

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pytest
 
 from ratiobench import imported
@@ -222,7 +223,7 @@ def test_local_times_are_read_in_their_zone_and_clock_changes_are_told(tmp_path:
     same, told = load(tmp_path, sacct(iter(rows)), cluster=cluster_of(x))
     assert columns(local) == columns(same)
     assert "times without a zone, which are read as UTC" in str(told)
-    assert "the clocks change" in str(report)
+    assert "the clocks change" not in str(report)  # forward: no hour is there twice
 
 
 def test_a_night_in_which_clocks_go_back(tmp_path: Path) -> None:
@@ -236,6 +237,8 @@ def test_a_night_in_which_clocks_go_back(tmp_path: Path) -> None:
     x, report = load(tmp_path, text)
     assert x.jobs.run.tolist() == [6 * HOUR, 1200, HOUR]
     assert "2 jobs whose Elapsed is not End - Start (a clock change, a suspension): Elapsed counts" in str(report)
+    _, local = load(tmp_path, text, cluster=msgspec.structs.replace(NODES, zone="Europe/Berlin"))
+    assert "the clocks change: the hour that is there twice" in str(local)
 
 
 def test_pools_by_constraint_and_jobs_that_bounds_never_let_start(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The replay against the second simulator, on random logs and by hand; own policies."""
 
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from ratiobench.formulations.cluster.check import check
-from ratiobench.instances.cluster.format import FORMAT, parse
+from ratiobench.instances.cluster.format import FORMAT, document, parse
 from ratiobench.instances.cluster.model import Instance, Schedule
 from ratiobench.online.cluster.algorithms import DEFAULTS, knows_lengths
 from ratiobench.online.cluster.protocol import Cluster, Job, adapt
@@ -100,6 +101,20 @@ HEAD = [(0, 10, 10, 3), (1, 10, 10, 4), (2, 5, 8, 1), (3, 5, 9, 1)]
 def test_jobs_overtake_as_the_rule_says(policy: str, expected: list[int]) -> None:
     """Four jobs on four nodes, worked out by hand."""
     assert starts(replay(log(HEAD), make_rule(policy))) == expected
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "easy:reservations=2,candidates=shortest", "conservative"])
+def test_pools_that_no_job_connects_have_queues_of_their_own(policy: str) -> None:
+    """A job that does not fit in one pool holds up no job of the other: each part starts as it does alone."""
+    r = random.Random(7)
+    rows = sorted((r.randint(0, 60), r.randint(1, 20), r.randint(1, 30), r.randint(1, 4)) for _ in range(40))
+    home, whole, rule = [r.randrange(2) for _ in rows], document(log(rows)), make_rule(policy)
+    whole |= {"pools": [whole["pools"][0], whole["pools"][0] | {"name": "q"}], "pool_sets": [[0], [1]]}
+    together = starts(replay(parse(whole | {"jobs": whole["jobs"] | {"pools": home}}), rule))
+    for part in range(2):
+        alone = log([row for row, pool in zip(rows, home, strict=True) if pool == part])
+        mine = [start for start, pool in zip(together, home, strict=True) if pool == part]
+        assert mine == starts(replay(alone, rule))
 
 
 def test_a_closed_node_sends_its_job_back() -> None:
