@@ -64,18 +64,23 @@ class Anything(Kind):
 
 class File(Anything):
     def checked(self, source: str, field: str, value: Any) -> Path:
-        if not isinstance(value, str | os.PathLike):
+        if not isinstance(value, str | os.PathLike) or not str(value):
             raise InputError(source, field, f"{shorten(value)} is not the name of a file")
         return Path(value)
 
 
+@dataclass(frozen=True, slots=True)
 class NewFile(File):
     """A file that is to be written; that it cannot be is found before the work, not after it."""
 
+    takes_dash: bool = False  # whether `-` is standard output
+
     def checked(self, source: str, field: str, value: Any) -> Path:
-        path = super().checked(source, field, value)
+        path = File.checked(self, source, field, value)
         if str(path) != "-":
             check_writable(path)
+        elif not self.takes_dash:
+            raise InputError(source, field, "'-' is not the name of a file; this is not written to standard output")
         return path
 
 
@@ -289,6 +294,32 @@ def command(
     return decorate
 
 
+def keep_apart(options: Mapping[str, Option], values: Mapping[str, Any]) -> None:
+    """Refuse standard input for two files, two outputs of one name, and an output that would replace an input."""
+    taken: dict[str, str] = {}
+    inputs = 0
+    for name, option in sorted(options.items(), key=lambda pair: isinstance(pair[1].values, NewFile)):
+        value = values.get(name)
+        for word in value if isinstance(value, list | tuple) else [value]:
+            if not isinstance(word, str | os.PathLike) or not str(word):
+                continue
+            if isinstance(option.values, NewFile):
+                path = os.path.realpath(word)
+                if path in taken:
+                    raise InputError(option.spelling, "", f"{shorten(str(word))} is {taken[path]}, too")
+                taken[path] = f"written by {option.spelling}"
+            elif str(word) == "-":
+                inputs += 1
+            elif os.path.isfile(word):
+                taken[os.path.realpath(word)] = "read by this command"
+            elif os.path.isdir(word):
+                from ratiobench.bench.storage.store import STORE
+
+                taken[os.path.realpath(os.path.join(word, STORE))] = "read by this command"
+    if inputs > 1:
+        raise InputError("<stdin>", "", "only one file can be standard input")
+
+
 def _bind(function: Callable[..., Any], given: Any, named: Any) -> inspect.BoundArguments:
     signature = inspect.signature(function)
     try:
@@ -298,9 +329,12 @@ def _bind(function: Callable[..., Any], given: Any, named: Any) -> inspect.Bound
         problem = str(error) if unknown is None else explain_unknown_name(unknown, signature.parameters)
         raise InputError(function.__name__, "", problem) from None
     for name, option in options_of(function).items():
-        value = bound.arguments.get(name)
-        if value is not None and value is not signature.parameters[name].default:
+        value, default = bound.arguments.get(name), signature.parameters[name].default
+        if value is not None and value is not default:
             bound.arguments[name] = option.checked(name, value)
+        elif name in bound.arguments and default is not NEEDED:
+            bound.arguments[name] = default  # None, too, stands for it
+    keep_apart(options_of(function), bound.arguments)
     return bound
 
 

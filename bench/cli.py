@@ -17,7 +17,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ratiobench import __version__
-from ratiobench.bench.arguments import NEEDED, Choice, Switch, as_phrase, meanings_of, options_of, perform, split_names
+from ratiobench.bench.arguments import (
+    NEEDED,
+    Choice,
+    Switch,
+    as_phrase,
+    keep_apart,
+    meanings_of,
+    options_of,
+    perform,
+    split_names,
+)
 from ratiobench.bench.running.heartbeat import Heartbeat
 from ratiobench.instances.io.errors import (
     DEBUG,
@@ -102,16 +112,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _perform(function: Any, values: dict[str, Any], is_json: bool) -> int:
+    gone = None
     for step in perform(function.steps(**values), shows=not is_json):
         if isinstance(step, str):
-            if not is_json:
-                print(step, flush=True)
+            try:
+                if not is_json and gone is None:
+                    print(step, flush=True)
+            except BrokenPipeError as error:  # files are written all the same
+                gone = error
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             continue
         outcome = step
         if is_json:
             if outcome.document is None:
                 raise InputError("--json", "", "what these options print is no JSON document")
             print(json.dumps(outcome.document(), indent=1, allow_nan=False), flush=True)
+    if gone is not None:
+        raise gone
     return int(outcome.status())
 
 
@@ -190,6 +207,7 @@ def parse(words: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
             (value,) = value if option.single else (value,)
             value = option.values.parsed(value) if isinstance(value, str) else value
             values[key] = option.checked(option.spelling, value)
+    keep_apart(options_of(function), values)
     return name, function, values
 
 

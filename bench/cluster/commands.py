@@ -38,7 +38,7 @@ class Backtested:
 
 @command("reading the logs")
 def import_logs(
-    logs: tuple[str, ...],
+    logs: tuple[Path, ...],
     *,
     cluster: Path,
     out: Output = None,

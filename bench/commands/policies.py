@@ -23,7 +23,7 @@ from ratiobench.bench.family.standard import read_set, set_of
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.show import align_columns
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.io.errors import InputError, make_printable
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
 from ratiobench.online.answers import locate_error
 from ratiobench.online.outcome import OnlineRun, Violation
 from ratiobench.online.policy_file import Policy, PolicyError, is_policy_file, read_policy
@@ -106,8 +106,12 @@ def evaluate(
     >>> ratiobench.evaluate("greedy", stage="tiny", tiny=2).valid
     True
     """
+    if not isinstance(policy, str | os.PathLike) or not str(policy):
+        raise InputError("policy", "", f"{shorten(policy)} is neither a policy's file nor the name of an algorithm")
     policy = os.fspath(policy)
     stages = tuple(each for each in STAGES if each in stage) or STAGES
+    if last is not None and last not in stages:
+        raise InputError("--last", "", f"{last} is not one of the stages that are run: {', '.join(stages)}")
     settings = EvaluationSettings(seed, tiny, stages, threshold, float(budget), isolate, only, last or "")
     owner = _family_of(policy, family)
     evaluation = evaluate_policy(policy, owner, set_of(owner.name) if set is None else read_set(set), settings)
@@ -306,9 +310,12 @@ def play(instances: Iterable[Any], policy: object, *, trusted: bool = True) -> p
     import numpy as np
     import pandas as pd
 
-    listed = [instances] if isinstance(instances, str | os.PathLike) else list(instances)
+    is_several = isinstance(instances, Iterable) and not isinstance(instances, str | os.PathLike | Mapping)
+    listed = list(instances) if is_several else [instances]
     if not listed:
         raise InputError("instances", "", "none is given")
+    if policy is None or isinstance(policy, list | tuple):
+        raise InputError("policy", "", f"{shorten(policy)} is neither a name, a class nor an object of one")
     read = {id(item): read_given(item) for item in {id(item): item for item in listed}.values()}
     rows = list(_play_rows([read[id(item)] for item in listed], policy, trusted))
     columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}

@@ -186,10 +186,12 @@ def report(
     label : what the report calls an algorithm.
     quiet : print no progress.
     """
+    if figures is not None and figures.exists() and not figures.is_dir():
+        raise InputError("--figures", "", f"{shorten(str(figures))} is no folder")
     labels: dict[str, str] = {}
     for pair in label:
         name, _, text = pair.rpartition("=")
-        if not name or not text:
+        if not name or not text.strip():
             raise InputError("--label", "", f"{shorten(pair)} is not NAME=LABEL")
         labels[name] = text
     yield from _report(folder, {}, figures, labels)

@@ -101,6 +101,8 @@ def simulate(
     files = list(file) if several else [file]
     pairs = [shared.read_given(each, cost) for each in files]
     names, own = name_algorithms(algorithm, {kind for family, _ in pairs for kind in family.secret_types()})
+    if not names:
+        raise InputError("algorithm", "", "none is named")
     if len(files) > 1:
         for name, value in (("solution", solution), ("timeline", timeline), ("csv", csv)):
             if value is not None:
@@ -387,7 +389,7 @@ def audit(
     effort: arg.Effort = None,
     seconds: arg.Seconds = None,
     task: Annotated[int | None, arg.Option(arg.Integer(0, 10**9 - 1), "I")] = None,
-    curve: Annotated[Path | None, arg.Option(arg.NewFile(), "CSV")] = None,
+    curve: Annotated[Path | None, arg.Option(arg.NewFile(takes_dash=True), "CSV")] = None,
     csv: arg.Output = None,
     prior: arg.Prior = None,
 ) -> Steps[pd.DataFrame]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.io.errors import CommandError, InputError, make_printable
+from ratiobench.instances.io.errors import CommandError, InputError, make_printable, shorten
 from ratiobench.instances.io.files import read_bytes, text_of, write_atomically
 
 if TYPE_CHECKING:
@@ -355,13 +356,14 @@ def check(
         problem = "needs SOLUTION or --certificate CERT" if judged is None else "SOLUTION is not allowed with it"
         raise InputError("check" if judged is None else "--certificate", "", problem)
     word = judged if certificate is None else certificate
-    if file == word == "-":
-        raise InputError("<stdin>", "", "only one of the two files can be standard input")
     family, given = shared.read_given(file, cost)
     held = next((name for name in ("decisions", "solution") if hasattr(word, name)), "")  # of a run, of a report
     if isinstance(word, Mapping) or held:
         document = family.solution_document(getattr(word, held)) if held else dict(word)
         source = "document"
+    elif not isinstance(word, str | os.PathLike):
+        problem = "is neither a run, a report, a solution or certificate nor a file of one"
+        raise InputError("check", "", f"{shorten(word)} {problem}")
     else:
         data, source = read_bytes(word)
         document = family.load_document(given, data, source)

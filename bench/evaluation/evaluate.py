@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections import deque
@@ -32,7 +33,7 @@ from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.storage.payload import json_number, read_exact
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.io.errors import InputError, make_printable
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.policy_file import Policy, PolicyError, is_policy_file, read_policy
 from ratiobench.online.referee import sandbox
@@ -65,7 +66,8 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
         for stage in settings.stages
     }
     if not any(stages.values()):
-        raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
+        patterns = shorten(", ".join(settings.only))
+        raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has a name like {patterns}")
     with contextlib.ExitStack() as stack:
         isolation: str | None = None
         if not is_shipped:
@@ -182,6 +184,9 @@ class _Runner:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+        except (KeyboardInterrupt, SystemExit):
+            self.budget = -math.inf  # which ends the runs at work
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -179,6 +179,8 @@ def results(folder: str | os.PathLike[str]) -> Results:
     ------
     InputError : there are no results in the folder.
     """
+    if not isinstance(folder, str | os.PathLike):
+        raise InputError("folder", "", f"{shorten(folder)} is not the name of a folder")
     stored = _tables.read_folder(Path(folder))
     parts = {part.name: getattr(stored, part.name) for part in fields(stored)}
     return Results(**parts | {"seconds": stored.seconds.astype(SECONDS)})

@@ -7,12 +7,13 @@ content alone, so the numbers do not depend on the number of workers, on the ord
 from __future__ import annotations
 
 import math
+import os
 import shlex
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -39,6 +40,11 @@ from ratiobench.instances.io.files import fill_folder, make_folder, read_bytes, 
 from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 OPT, MAKING = "OPT", "instance"  # The kinds of work that solve and make an instance
 GENERATE, OPT_STAGE, SOLVERS, ONLINE, AUDIT, STUDY = "generate", "opt", "solvers", "online", "audit", "study"
@@ -379,6 +385,24 @@ def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
     return replace(case, algorithms=algorithms, studies=studies)
 
 
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Refuse a folder into which another process runs a suite; the lock goes with its process, however that ends."""
+    if fcntl is None:
+        yield
+        return
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            try:
+                fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(str(folder), "", "another process runs a suite into this folder now") from None
+        yield
+    finally:
+        os.close(place)
+
+
 def filter_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
     known = dict.fromkeys(case.group for case in suite.cases)
     for tier in tiers:
@@ -530,7 +554,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions, idle: Callable[
         pool = SpawnPool(options.workers or default_workers(), options.limit)
     else:
         pool = DaskCluster(options.dask, options.limit)
-    with pool, Store.open(make_folder(options.out) / STORE) as store:
+    with pool, hold_folder(make_folder(options.out)), Store.open(options.out / STORE) as store:
         make_folder(folder)
         audited = suite.audited if options.audits is None else options.audits
         stored: dict[tuple[str, str], StoredRun] = {}  # those of the standard sets, by entry and algorithm

@@ -175,6 +175,8 @@ def store_runs(
                 family.validate_algorithm(each.name)
                 algorithms[each.name] = None
         only = tuple(entry.name for entry in entries if entry.family == name)
+        cases = [case for case in suite.cases if case.name in only]
+        algorithms = {each: None for each in algorithms if any(case.is_served(each) for case in cases)}
         out = folder / name
         set_current(f"{len(algorithms)} algorithms of {name} on {len(only)} instances")
         run_suite(family, suite, replace(options, algorithms=tuple(algorithms), only=only, out=out))

@@ -10,6 +10,7 @@ or a clock, so a search limited by tries finds the same on any machine, interrup
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -24,6 +25,7 @@ from ratiobench.instances.io.seeds import RandomNumbers
 
 BACK = 400  # Tries without a better candidate after which a round goes back to its best one
 SLACK = (Fraction(0), Fraction(0), Fraction(1, 100), Fraction(1, 10))  # Part of the score that a change may lose
+SHRINKING = 0.3  # Part of a time limit that is left for making the best one smaller
 Document = dict[str, Any]
 Candidate = TypeVar("Candidate")  # An instance in the form that a family changes, in JSON values
 
@@ -126,6 +128,7 @@ class LocalSearch(Generic[Candidate]):
         self.problem, self.settings, self.limits, self._tell = problem, settings, settings, tell
         self.tries = self.before = 0  # before: tries of an interrupted search
         self.began = self._told = time.monotonic()
+        self.until = self.began + (math.inf if settings.seconds is None else settings.seconds)
         # What must not change when a search is taken up; `bounded` where it is set, as in states of old.
         left_out = ("tries", "seconds") if settings.bounded else ("tries", "seconds", "bounded")
         own = {key: value for key, value in asdict(settings).items() if key not in left_out}
@@ -207,7 +210,7 @@ class LocalSearch(Generic[Candidate]):
             limit = problem.size(than.candidate)
             for candidate in candidates:
                 if problem.size(candidate) < limit:
-                    if not left:
+                    if not left or time.monotonic() >= self.until:
                         return None
                     left -= 1
                     measure = self._measure(candidate, Fraction(0))
@@ -222,7 +225,7 @@ class LocalSearch(Generic[Candidate]):
 
         found, patience = reduce(found), problem.polish
         draws = RandomNumbers("hunt", problem.version, "shrink", self.settings.seed, problem.name)
-        while patience and left:
+        while patience and left and time.monotonic() < self.until:
             patience -= 1
             tasks, slots, nodes, *_ = problem.size(found.candidate)
             limits = replace(self.settings, tasks=tasks, slots=slots, nodes=nodes, largest=2**40)
@@ -291,13 +294,14 @@ class LocalSearch(Generic[Candidate]):
                 state = self.document()
                 if is_better:
                     keep(state)
-                if settings.seconds is not None and time.monotonic() - self.began >= settings.seconds:
+                if settings.seconds is not None and time.monotonic() >= self.until - SHRINKING * settings.seconds:
                     break
         finally:
             keep(state)  # an interrupt in the middle of a try leaves the state before it
-        fresh, seconds, best = self.tries - self.before, time.monotonic() - self.began, self.best
+        best = self.best
         if best is not None and not best.measure.violated:
             best = self.shrink(best)
+        fresh, seconds = self.tries - self.before, time.monotonic() - self.began
         result = SearchResult(
             problem.name, problem.statement, problem.algorithm, False, self.tries, fresh, seconds,
             against=settings.against,

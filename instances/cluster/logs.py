@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +85,7 @@ class ClusterFile(ClusterDocument, frozen=True, kw_only=True):
 
 
 def import_logs(
-    paths: Sequence[str],
+    paths: Sequence[str | os.PathLike[str]],
     cluster: ClusterFile | str,
     form: str = "",  # of the logs; empty: by the names of the files
     columns: Mapping[str, str] | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
+from numbers import Integral
 from typing import Any
 
 from ratiobench.instances.io.display import format_decimal
@@ -17,7 +18,7 @@ NUMERAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}|/[0-9]{1,9})?", re.ASCII)  # none
 
 def integer(source: str, path: str, value: Any, low: int, high: int) -> int:
     """`value` if it is an integer in low..high; booleans and floats are not integers."""
-    whole = type(value) is int
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
     if whole and low <= value <= high:
         return int(value)
     problem = "in" if whole or isinstance(value, HugeInteger) else "an integer in"

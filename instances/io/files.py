@@ -257,6 +257,8 @@ def _open_named_pipe(path: str | os.PathLike[str], source: str) -> IO[bytes]:
 
 def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
     """The content of a file or pipe (`-`: standard input), and its name for messages."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError("", "", f"{shorten(path)} is not the name of a file")
     try:
         with open_bytes(path) as (file, source):
             return _bounded(file, source), source

@@ -47,7 +47,7 @@ class Guard:
     def __init__(self, process: AnyProcess, *, isolated: bool = False, folder: str | None = None) -> None:
         self.foul: tuple[str, str] | None = None
         self._process, self._isolated, self._folder = process, isolated, folder
-        self._limit = run_context.current().limit
+        self._limit, self._left = run_context.current().limit, run_context.current().left
         self._deadline: float | None = None
         self.begin(BUILD_SECONDS)
         self._done = threading.Event()
@@ -58,9 +58,8 @@ class Guard:
         """The clock for a whole run starts, if there is a limit, or one for as many seconds."""
         self._end: tuple[float, float] | None = None
         if self._limit is not None:
-            left = run_context.current().left
             if seconds is None:
-                seconds = self._limit if left is None else max(0.0, min(self._limit, left()))
+                seconds = self._limit if self._left is None else max(0.0, min(self._limit, self._left()))
             self._end = (time.monotonic() + seconds, seconds)
 
     def spare(self, seconds: float) -> None:
@@ -88,6 +87,8 @@ class Guard:
 
     def _judge(self, turn: int) -> tuple[str, str] | None:
         now, deadline, end = time.monotonic(), self._deadline, self._end
+        if self._left is not None and self._left() == -math.inf:
+            return "timeout", "interrupted"
         if end is not None and now > end[0]:
             return "timeout", run_context.stop_message(end[1])
         if deadline is not None and now > deadline:

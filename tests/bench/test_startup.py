@@ -168,7 +168,7 @@ def _piece(what: str, weight: int, slow: bool = False) -> runner._Piece:
 
 def test_the_largest_case_and_the_slowest_algorithm_come_first() -> None:
     """Cases are generated ahead; then OPT of the largest one, then what took longest elsewhere."""
-    sweep: Any = object.__new__(runner._Sweep)
+    sweep: Any = object.__new__(runner._SuiteRun)
     sweep.planned, sweep.queue = deque([_piece("", 0)]), []
     sweep.started, sweep.left, sweep.shown, sweep.same = {}, {}, True, {}
     sweep.spent, sweep.compiled = {"quick": 0.1, "slow": 9.0, "said": 1.0}, set()
@@ -193,7 +193,7 @@ def test_the_largest_case_and_the_slowest_algorithm_come_first() -> None:
 
 def test_workers_do_not_wait_for_each_others_kernels() -> None:
     """What runs the same kernels as a piece at work comes last, until one of the kind is done."""
-    sweep: Any = object.__new__(runner._Sweep)
+    sweep: Any = object.__new__(runner._SuiteRun)
     sweep.planned, sweep.started, sweep.left, sweep.same = deque(), {}, {}, {}
     sweep.shown, sweep.spent, sweep.compiled = True, {}, set()
     sweep.queue = [_piece("pdftsp:units=given", 9), _piece("greedy", 5)]
@@ -206,7 +206,7 @@ def test_workers_do_not_wait_for_each_others_kernels() -> None:
 
 
 def test_all_workers_take_the_smallest_case_until_there_is_a_table() -> None:
-    sweep: Any = object.__new__(runner._Sweep)
+    sweep: Any = object.__new__(runner._SuiteRun)
     sweep.planned, sweep.started, sweep.left, sweep.same = deque(), {}, {"case 5": {}, "case 9": {}}, {}
     sweep.shown, sweep.spent, sweep.compiled = False, {}, set()
     sweep.progress = SimpleNamespace(quiet=False)
