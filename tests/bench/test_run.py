@@ -20,9 +20,9 @@ from ratiobench.bench.cli import main
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.pool import SpawnPool, WorkerLost
-from ratiobench.bench.running.runner import _with_priors
+from ratiobench.bench.running.runner import _with_priors, hold_folder
 from ratiobench.bench.storage.store import Store, StoredCase
-from ratiobench.instances.io.errors import install_command
+from ratiobench.instances.io.errors import InputError, install_command
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.named import expected
 from tests.support.commands import printed, refused
@@ -220,6 +220,13 @@ class Interrupt:
 sys.meta_path.insert(0, Interrupt())
 sys.exit(main())
 """
+
+
+def test_one_run_at_a_time_in_a_folder(tmp_path: Path) -> None:
+    with hold_folder(tmp_path), pytest.raises(InputError, match="another process runs a suite"), hold_folder(tmp_path):
+        pass
+    with hold_folder(tmp_path):  # it was let go
+        pass
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")

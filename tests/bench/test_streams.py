@@ -90,3 +90,44 @@ def test_a_policy_file_is_read_as_python_reads_it(head: bytes, tmp_path: Path) -
     file = tmp_path / "policy.py"
     file.write_bytes(head + POLICY.encode())
     assert read_policy(str(file)).name.endswith(":Never")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("opt", "f.json", "--solution", "f.json"), "'f.json' is read by this command, too"),
+        (("opt", "f.json", "--solution", "s", "--certificate", "s"), "'s' is written by --solution, too"),
+        (("simulate", "-", "-a", "greedy", "--certificate", "-"), "only one file can be standard input"),
+        (("opt", "f.json", "--solution", "-"), "'-' is not the name of a file"),
+        (("run", "tiny", "--out", ""), "'' is not the name of a file"),
+    ],
+)
+def test_what_is_written_replaces_nothing_that_is_read(words: tuple[str, ...], problem: str, tmp_path: Path) -> None:
+    shutil.copy(FILE, tmp_path / "f.json")
+    done = ratiobench(*words, cwd=tmp_path, capture_output=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert problem in done.stderr
+    assert os.listdir(tmp_path) == ["f.json"]
+    assert (tmp_path / "f.json").read_bytes() == Path(FILE).read_bytes()
+
+
+def test_a_closed_pipe_ends_the_text_and_not_the_files(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = ratiobench("opt", FILE, "--solution", "s.json", cwd=tmp_path, stdout=writer)
+    os.close(writer)
+    assert done.returncode == 1
+    assert "decisions" in json.loads((tmp_path / "s.json").read_text())
+
+
+def test_an_interrupt_ends_an_evaluation_at_once(tmp_path: Path) -> None:
+    """The policy sleeps for as long as the budget lasts."""
+    (tmp_path / "slow.py").write_text(POLICY.replace("return None", "__import__('time').sleep(50)"))
+    code = "import signal, threading; from ratiobench.bench.cli import main; import sys, os; "
+    code += "threading.Timer(8, os.kill, (os.getpid(), signal.SIGINT)).start(); "
+    code += "sys.exit(main(['evaluate', 'slow.py:Never', '--no-isolate']))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False, timeout=40,
+    )  # fmt: skip
+    assert (done.returncode, "interrupted" in done.stderr) == (130, True)
