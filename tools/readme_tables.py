@@ -30,7 +30,7 @@ from ratiobench.bench.family.standard import read_runs, read_set
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.lora.paper_suites import PDFTSP
 from ratiobench.bench.report.tables import csv_of
-from ratiobench.bench.report.write import list_figures, read_folder
+from ratiobench.bench.report.write import list_figures, read_labelled
 from ratiobench.bench.results.means import SHOWN
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.bench.running.standard import make_entry
@@ -75,7 +75,7 @@ def figures(file: Path = PAPER) -> pd.DataFrame:
 
 def figure_data(folder: Path, name: str) -> pd.DataFrame:
     """The rows of all figures of a run: ``means``, ``printed``, ``leaderboard`` or ``studies``; figures are text."""
-    results, family = read_folder(folder)
+    results, family = read_labelled(folder)
     frames = [figure.frames[name] for figure in list_figures(results, family) if name in figure.frames]
     rows = pd.concat(frames, ignore_index=True).drop(columns=list(SHOWN), errors="ignore")
     return pd.read_csv(io.BytesIO(csv_of(rows)), dtype=str, keep_default_na=False)

@@ -130,10 +130,11 @@ def _postpone_interrupt() -> Iterator[None]:
 
 
 def _import_report() -> None:
-    import matplotlib.backends.backend_svg  # noqa: F401
-
     import ratiobench.bench.report.page
     import ratiobench.bench.report.write  # noqa: F401
+    from ratiobench.bench.report.pictures import load_matplotlib
+
+    load_matplotlib()
 
 
 @cache

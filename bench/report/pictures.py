@@ -40,6 +40,14 @@ DOTS = 60  # Cases of a row that are drawn; of more, that many quantiles
 FORMATS = (".svg", ".pdf", ".png")
 
 
+def load_matplotlib() -> Any:
+    """The library, which says nothing of a home folder that cannot be written."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    import matplotlib.backends.backend_svg
+
+    return matplotlib
+
+
 @dataclass(frozen=True)
 class Picture:
     title: str  # what it shows
@@ -62,9 +70,7 @@ class Picture:
         return figure
 
     def _bytes(self, kind: str) -> bytes:
-        logging.getLogger("matplotlib").setLevel(logging.ERROR)  # of a home folder that cannot be written
-        import matplotlib as mpl
-
+        mpl = load_matplotlib()
         style: Any = {"svg.hashsalt": self.title, "svg.fonttype": "none", "text.parse_math": False}
         style |= {"font.size": 9, "axes.linewidth": 0.6}
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}

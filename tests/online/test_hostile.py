@@ -323,7 +323,7 @@ def long_task(work_: int, slots: int = 10_000) -> Document:
 # Algorithms that are run with these options; all others are run as they are
 OPTIONS = [
     "pdftsp:arith=float", "pdftsp:search=printed,arith=float", "pdftsp:units=canonical", "posted:arith=float", "posted",
-    "queue:backfill=conservative", "reserve:arith=float", "units:arith=float",
+    "reserve:arith=float", "units:arith=float",
 ]  # fmt: skip
 ALGORITHMS = [*OPTIONS, *sorted(set(registry.entries()) - {name.partition(":")[0] for name in OPTIONS})]
 

@@ -282,6 +282,7 @@ def decide(self, task, view):
 def test_all_runs_on_an_instance_share_the_budget(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two thirds of it in the first run leave a third for the second one, which shows whether it peeks."""
     monkeypatch.setattr(evaluation, "MOST_WORKERS", 1)
+    monkeypatch.setattr("ratiobench.online.referee.user_run.usable_threads", lambda: 1)  # one run after the other
     sleeps = """
 def cheat(self):
     time.sleep(2)

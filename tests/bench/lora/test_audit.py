@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ratiobench.bench.family.checks import Check, Verdict
@@ -232,7 +232,7 @@ def test_the_repaired_bounds_are_never_violated(instance: Instance, algorithm: s
     assert checks["theorem5"].status is not Verdict.UNDECIDED
 
 
-@settings(max_examples=samples(150))
+@settings(max_examples=samples(150), suppress_health_check=[HealthCheck.filter_too_much])
 @given(instance=tiny_instances(max_tasks=5))
 def test_the_repaired_bound_applies_in_canonical_units(instance: Instance) -> None:
     """There the least bbar is 1: with costs >= 0 the claim must be decided, and hold."""
