@@ -304,6 +304,8 @@ def keep_apart(options: Mapping[str, Option], values: Mapping[str, Any]) -> None
             if not isinstance(word, str | os.PathLike) or not str(word):
                 continue
             if isinstance(option.values, NewFile):
+                if os.path.exists(word) and not os.path.isfile(word):
+                    continue  # a device
                 path = os.path.realpath(word)
                 if path in taken:
                     raise InputError(option.spelling, "", f"{shorten(str(word))} is {taken[path]}, too")

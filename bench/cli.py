@@ -113,20 +113,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _perform(function: Any, values: dict[str, Any], is_json: bool) -> int:
     gone = None
+
+    def show(text: str) -> None:
+        nonlocal gone
+        try:
+            if gone is None:
+                print(text, flush=True)
+        except BrokenPipeError as error:  # files are written all the same
+            gone = error
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
     for step in perform(function.steps(**values), shows=not is_json):
         if isinstance(step, str):
-            try:
-                if not is_json and gone is None:
-                    print(step, flush=True)
-            except BrokenPipeError as error:  # files are written all the same
-                gone = error
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if not is_json:
+                show(step)
             continue
         outcome = step
         if is_json:
             if outcome.document is None:
                 raise InputError("--json", "", "what these options print is no JSON document")
-            print(json.dumps(outcome.document(), indent=1, allow_nan=False), flush=True)
+            show(json.dumps(outcome.document(), indent=1, allow_nan=False))
     if gone is not None:
         raise gone
     return int(outcome.status())

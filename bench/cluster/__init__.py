@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 def _solve(instance: Instance, **settings: Any) -> SolveReport:
     """Solve by the instance's cost; the message has the interval as a mean, and what OPT does not keep."""
-    from ratiobench.bench.cluster.measures import mean_text, name_unkept
+    from ratiobench.bench.cluster.measures import list_unkept, mean_text
     from ratiobench.formulations.cluster.solve import solve
 
     report = solve(instance, instance.cost, **settings)
-    mean, unkept = mean_text(instance, report.lower, report.upper), name_unkept(instance)
+    mean, unkept = mean_text(instance, report.lower, report.upper), " and ".join(list_unkept(instance))
     note = f"OPT keeps no {unkept}, which policies keep" if unkept else ""
     return replace(report, message="; ".join(filter(None, (mean, note, report.message))))
 

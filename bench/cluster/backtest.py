@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 from msgspec import Struct
@@ -145,7 +146,7 @@ def run_backtest(
             {name: measures.wait_by_day(instance, start) for name, start in starts.items()},
             {name: measures.list_utilisation(instance, start, list_days(instance)) for name, start in starts.items()},
         ),
-        unkept=next(filter(None, map(measures.name_unkept, (instance, *changes.values()))), ""),
+        unkept=" and ".join(dict.fromkeys(chain(*map(measures.list_unkept, (instance, *changes.values()))))),
     )
 
 

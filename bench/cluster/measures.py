@@ -48,11 +48,11 @@ def mean_text(instance: Instance, lower: Exact, upper: Exact) -> str:
     return f"{name}: {low}{f' to {high}' * (low != high)}{' min' * (unit > 1)}"
 
 
-def name_unkept(instance: Instance) -> str:
-    """The rules of the cluster that bind policies and not OPT, in words; empty for none."""
+def list_unkept(instance: Instance) -> list[str]:
+    """The rules of the cluster that bind policies and not OPT, in words."""
     bounded = any(bound != NONE for part in instance.partitions for bound in (part.user_gpus, part.account_gpus))
     rules = {"quotas of accounts": instance.quotas, "bounds of users and accounts": bounded}
-    return " and ".join(name for name, is_there in rules.items() if is_there)
+    return [name for name, is_there in rules.items() if is_there]
 
 
 class Figures(Struct, frozen=True):

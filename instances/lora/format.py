@@ -184,7 +184,7 @@ def _check_tasks(top: InstanceDocument) -> None:
         _require_length(f"{path}.rate", task.rate, len(peak), "one per node type")
         _check_cost(task, path, top.slots, peak)
         if task.run is not UNSET and top.format == FORMAT:
-            raise InputError("", f"{path}.run", f"unknown field of {FORMAT}; {FORMAT_2} has it")
+            raise InputError("", f"{path}.run", f"unknown key of {FORMAT}; {FORMAT_2} has it")
         if (kind := _kind(task)) is not (first := _kind(top.tasks[0])):
             problem = f"{kind.value}, and that of tasks[0] is {first.value}; all tasks are of one kind"
             raise InputError("", f"{path}.run", problem)

@@ -49,7 +49,7 @@ _OPTIONS = {
 }
 _QUEUE = ("order", "belief")
 _POLICIES = (
-    ("fcfs", NO_BACKFILL, _QUEUE, "starts jobs in the queue's order, none overtakes"),
+    ("fcfs", NO_BACKFILL, _QUEUE, "starts jobs in the queue's order; none overtakes another one of its pools"),
     ("firstfit", FIRST_FIT, _QUEUE, "starts every job that fits, in the queue's order"),
     (
         "easy",
@@ -82,7 +82,7 @@ for _name, _backfill, _keys, _summary in _POLICIES:
         Entry(
             name=_name,
             summary=_summary,
-            version={"fcfs": "2", "easy": "2", "replan": "4"}.get(_name, "1"),
+            version="5" if _name == "replan" else "2",
             options={key: _OPTIONS[key] for key in _keys},
             make=partial(_make, _name, _backfill),
         )

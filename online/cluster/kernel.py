@@ -77,6 +77,34 @@ def _sort_queue(s):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _part_of(s, j):  # type: ignore[no-untyped-def]
+    """The part of a job's pools."""
+    q = 0
+    while not s.job[S.ALLOWED, j] >> q & 1:
+        q += 1
+    return s.pool[S.PART, q]
+
+
+@inner
+def _find_parts(s):  # type: ignore[no-untyped-def]
+    """Part the pools: two are in one part if a waiting job may use both, or if others connect them."""
+    pools = s.rule[S.POOLS]
+    for q in range(pools):
+        s.pool[S.PART, q] = q
+        s.pool[S.GIVEN, q] = -1
+    for x in range(s.clock[S.WAITING]):
+        j = s.job[S.QUEUE, x]
+        part = _part_of(s, j)
+        for q in range(pools):
+            other = s.pool[S.PART, q]
+            if s.job[S.ALLOWED, j] >> q & 1 and other != part:
+                for r in range(pools):
+                    if s.pool[S.PART, r] == max(part, other):
+                        s.pool[S.PART, r] = min(part, other)
+                part = min(part, other)
+
+
+@inner
 def _trim(s, first, last):  # type: ignore[no-untyped-def]
     """The place behind the last job from `first` on that could start: what stands behind it changes nothing."""
     while last > first and not S.has_room(s, s.job[S.QUEUE, last - 1]):
@@ -126,11 +154,12 @@ def _backfill(s, head, last, most, parts):  # type: ignore[no-untyped-def]
         s.job[S.HOLDS, j] = 0
         if parts == 0 and x >= last:
             break
-        given = s.pool[S.GIVEN, s.job[S.PART, j]]
+        part = _part_of(s, j)
+        given = s.pool[S.GIVEN, part]
         waits = s.job[S.START, j] < 0 and 0 <= given < s.rule[S.RESERVATIONS] and S.is_considered(s, x)
         if waits and not P.try_start(s, j, False, False):
             P.reserve(s, j)
-            s.pool[S.GIVEN, s.job[S.PART, j]] += 1
+            s.pool[S.GIVEN, part] += 1
             parts -= given + 1 == s.rule[S.RESERVATIONS]
     for x in range(s.clock[S.RESERVED]):
         P.shift(s, s.reserved[x], 1)
@@ -186,12 +215,13 @@ def _make_pass(s):  # type: ignore[no-untyped-def]
     else:
         head = last
         parts = 0  # that have a head, the first job that does not fit
-        s.pool[S.GIVEN] = -1
+        _find_parts(s)
         for x in range(last):
             j = s.job[S.QUEUE, x]
-            may_start = s.pool[S.GIVEN, s.job[S.PART, j]] < 0 and S.is_considered(s, x)
+            part = _part_of(s, j)
+            may_start = s.pool[S.GIVEN, part] < 0 and S.is_considered(s, x)
             if may_start and not P.try_start(s, j, False, True) and backfill != S.FIRST_FIT:
-                s.pool[S.GIVEN, s.job[S.PART, j]] = 0
+                s.pool[S.GIVEN, part] = 0
                 head = min(head, x)
                 parts += 1
         if backfill == S.EASY and head < last:

@@ -131,7 +131,6 @@ def _make_jobs(instance: Instance) -> tuple[IntArray, IntArray, int]:
     job[rows.RUN, :n], job[rows.RUN, n:] = jobs.run, running.end - running.start
     job[rows.QOS, :n], job[rows.QOS, n:] = jobs.qos, NONE
     job[rows.ALLOWED, :n] = jobs.allowed @ (1 << np.arange(len(instance.pools)))
-    job[rows.PART, :n] = _find_parts(jobs.allowed)[jobs.allowed.argmax(axis=1)]
     job[rows.START, :n], job[rows.START, n:] = NONE, running.start
     job[rows.POOL, n:] = running.pool
     job[rows.ARRIVALS, :n] = np.argsort(jobs.release, kind="stable")
@@ -141,14 +140,6 @@ def _make_jobs(instance: Instance) -> tuple[IntArray, IntArray, int]:
     job[rows.LIMIT] = np.where(limit == NONE, NEVER, np.maximum(limit, 1))
     place = np.concatenate([np.zeros(int(jobs.nodes.sum()), dtype=np.int64), running.node])
     return job, place, max(1, *limit.tolist(), 1)
-
-
-def _find_parts(allowed: NDArray[np.bool_]) -> IntArray:
-    """(pools,) the first of the pools that jobs connect with each: jobs of other pools are another queue."""
-    part = np.arange(allowed.shape[1])
-    for row in np.unique(allowed, axis=0):
-        part[np.isin(part, part[row])] = part[row].min()
-    return part
 
 
 def _make_accounts(instance: Instance, accounts: int) -> IntArray:

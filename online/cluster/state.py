@@ -27,16 +27,14 @@ NOW, WAITING, RUNNING, RELEASED, TURNED, KNOWN, OVERFLOW, PLANNED, RESERVED, ORD
 RESUMED = 12  # Whether the jobs that run at the beginning hold their nodes
 # Rows of State.job. LIMIT is the partition's where the job has none, else NEVER; ALLOWED has bit q for pool q; OFFSET
 # is that of its nodes in State.place; PLANNED_END is by what is believed, EFFECTIVE as of this pass; HOLDS: reserved.
-# PART: the first of the pools that its jobs or others connect with the job's own; a part has a queue of its own.
 # Lists of jobs: QUEUE (waiting, in the order of the last pass), LIVE (running), ORDER (candidates), ARRIVALS
 (SUBMIT, RELEASE, RUN, LIMIT, NODES, GPUS, ACCOUNT, USER, PARTITION, QOS, ALLOWED, START, POOL, OFFSET) = range(14)
-PLANNED_END, EXTENDED, REQUEUED, EFFECTIVE, HOLDS, BAND, QUEUE, LIVE, ORDER, BELIEF, ARRIVALS, PART = range(14, 26)
-JOB_ROWS = 26
+PLANNED_END, EXTENDED, REQUEUED, EFFECTIVE, HOLDS, BAND, QUEUE, LIVE, ORDER, BELIEF, ARRIVALS, JOB_ROWS = range(14, 26)
 # Rows of State.node; STEPS and FIT (when a node fits, or its free GPUs if it does) are of planned nodes; CHOSEN: a list
 POOL_OF, PLAN_OF, FREE, IS_CLOSED, FIT, CHOSEN, STEPS, NODE_ROWS = range(8)
-# Rows of State.pool; GIVEN: of a part, at its first pool, the reservations of this pass, -1 while it has no head;
-# COUNT + g: open nodes with g free GPUs
-FIRST, FIRST_PLAN, POOL_GPUS, BY_COUNT, TRIAL_STEPS, BASE_STEPS, GIVEN, COUNT = range(8)
+# Rows of State.pool; PART: first pool that waiting jobs connect with this one, with a queue of its own; GIVEN: there,
+# the reservations of this pass, -1 while the part has no head; COUNT + g: open nodes with g free GPUs
+FIRST, FIRST_PLAN, POOL_GPUS, BY_COUNT, TRIAL_STEPS, BASE_STEPS, PART, GIVEN, COUNT = range(9)
 # Entries of row 0 of State.real behind the weights: share of limits that jobs ran, and jobs, both fading
 RATIO, ENDS = 10, 11
 REMEMBERED = 16  # Jobs of a user that ended

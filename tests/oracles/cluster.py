@@ -28,10 +28,6 @@ class Simulation:
         self.limit = [NEVER if a == -1 else max(1, int(a)) for a in asked]
         self.greatest = max([1, *(int(a) for a in asked)])
         self.gpus, self.pool_of = instance.node_gpus.tolist(), instance.node_pool.tolist()
-        self.parts = list(range(len(instance.pools)))  # pools that jobs connect have the same number
-        for allowed in jobs.allowed.tolist():
-            mine = {self.parts[q] for q in range(len(allowed)) if allowed[q]}
-            self.parts = [min(mine) if part in mine else part for part in self.parts]
         self.counted = [p.gpus == 1 and not p.closures for p in instance.pools]
         self.closures = [c for c in instance.closures.tolist() if c[2] > instance.begin]
         self.live: dict[int, tuple[int, int, int, list[int]]] = {}  # job -> start, belief, pool, nodes
@@ -292,7 +288,11 @@ class Simulation:
                 elif q >= 0:
                     self.block(j, q, self.fitting(j, q, t)[: self.m[j]], t)
             return
-        part = {j: self.parts[x.jobs.allowed[j].tolist().index(True)] for j in self.queue}
+        parts = list(range(len(x.pools)))  # pools that waiting jobs connect have the same number
+        for allowed in x.jobs.allowed[self.waiting].tolist():
+            mine = {parts[q] for q in range(len(allowed)) if allowed[q]}
+            parts = [min(mine) if number in mine else number for number in parts]
+        part = {j: parts[x.jobs.allowed[j].tolist().index(True)] for j in self.queue}
         rest = list[int]()  # of each part its head, the first job that does not fit, and what stands behind it
         for j in [*self.queue]:
             blocked = part[j] in {part[i] for i in rest}

@@ -152,7 +152,7 @@ def test_quotas_of_a_file_hold(tmp_path: object) -> None:
         ("load=1e3", "'1e3' is not a factor in 0.1..10"),
         ("limits=false", "'false' is not true"),
         ("maintenance=1d..2d", "'1d..2d' is not FROM..TO:N"),
-        ("maintenance=2d..1d:3", "needs a start between"),
+        ("maintenance=2d..1d:3", "needs a start between beginning"),
         ("maintenance=x..2d:3", "'x' is neither a date or time"),
         ("maintenance=1d..2d:9", "9 nodes; a100 has 4 that are in service then"),
         ("pool.a100=-4", "pools[0].nodes: 0 is not in 1..131072"),

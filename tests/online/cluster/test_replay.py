@@ -17,7 +17,7 @@ from ratiobench.online.cluster.algorithms import DEFAULTS, knows_lengths
 from ratiobench.online.cluster.protocol import Cluster, Job, adapt
 from ratiobench.online.cluster.registry import REGISTRY
 from ratiobench.online.cluster.replay import Replay, Rule, replay
-from ratiobench.online.cluster.run import Simulator
+from ratiobench.online.cluster.run import ENVIRONMENT, Simulator
 from ratiobench.online.cluster.state import BELIEFS, CONSERVATIVE, EASY, FIRST_FIT, NO_BACKFILL, ORDERS
 from ratiobench.online.referee.simulator import run_in_process
 from tests.online.cluster.random_logs import draw_log
@@ -115,6 +115,20 @@ def test_pools_that_no_job_connects_have_queues_of_their_own(policy: str) -> Non
         alone = log([row for row, pool in zip(rows, home, strict=True) if pool == part])
         mine = [start for start, pool in zip(together, home, strict=True) if pool == part]
         assert mine == starts(replay(alone, rule))
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "firstfit", "easy", "easy:reservations=2", "conservative", "replan"])
+def test_no_start_depends_on_jobs_that_come_later(policy: str) -> None:
+    """Without the jobs after some second all starts before it are the same."""
+    for seed in range(20):
+        instance = draw_log(seed)
+        half = ENVIRONMENT.first_half(instance)
+        n = len(half.jobs)
+        if n == len(instance.jobs):
+            continue
+        early, whole = (replay(each, make_rule(policy)).schedule.start[:n] for each in (half, instance))
+        until = instance.jobs.submit[n]
+        assert np.minimum(early, until).tolist() == np.minimum(whole, until).tolist(), seed
 
 
 def test_a_closed_node_sends_its_job_back() -> None:
