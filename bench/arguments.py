@@ -24,6 +24,7 @@ from ratiobench.instances.io.keys import Kind
 from ratiobench.instances.io.keys import Switch as Switch
 from ratiobench.instances.io.keys import Text as Text
 
+STORE = "results.sqlite"  # The file of a folder of results
 NEEDED: Any = inspect.Parameter.empty  # the default of an option that has to be given
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -315,8 +316,6 @@ def keep_apart(options: Mapping[str, Option], values: Mapping[str, Any]) -> None
             elif os.path.isfile(word):
                 taken[os.path.realpath(word)] = "read by this command"
             elif os.path.isdir(word):
-                from ratiobench.bench.storage.store import STORE
-
                 taken[os.path.realpath(os.path.join(word, STORE))] = "read by this command"
     if inputs > 1:
         raise InputError("<stdin>", "", "only one file can be standard input")

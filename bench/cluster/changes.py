@@ -89,9 +89,7 @@ def _close_nodes(instance: Instance, data: dict[str, Any], value: str) -> None:
         raise _refuse("maintenance", value, "is not FROM..TO:N, such as 10d..11d:20 or 2024-03-01..2024-03-02:20")
     start, end, count = _second(instance, match[1]), _second(instance, match[2]), int(match[3])
     if not instance.begin <= start < min(end, int((instance.jobs.submit + instance.jobs.run).max())):
-        raise _refuse(
-            "maintenance", value, "needs a start between beginning and end of the log, and a later end"
-        )
+        raise _refuse("maintenance", value, "needs a start between beginning and end of the log, and a later end")
     q = max(range(len(instance.pools)), key=lambda q: instance.pools[q].nodes * instance.pools[q].gpus)
     pool, running = instance.pools[q], instance.running
     until = np.repeat(running.end, running.nodes)

@@ -17,11 +17,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from ratiobench.bench.arguments import STORE as STORE
 from ratiobench.bench.family.suite import REPEATS
 from ratiobench.instances.io.documents import convert
 from ratiobench.instances.io.errors import CommandError, InputError, shorten
 
-STORE = "results.sqlite"  # The file of a folder of results
 VERSION = 2
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files
 PATIENCE = 60.0  # Seconds to wait while another process writes the same store
