@@ -116,8 +116,8 @@ def list_answers(result: Backtest) -> Iterator[str]:
         yield f"No policy is recommended: the log has fewer than {LEAST_PERIODS} days, too few for intervals."
     elif not result.recommended:
         yield (
-            "No policy is recommended: of none is it sure (95 % interval) that jobs wait less than under "
-            f"{result.today}, or its GPU-hours wait longer."
+            f"No policy is recommended: under none do jobs wait less than under {result.today} (95 % confidence) and "
+            "GPU-hours no longer."
         )
     else:
         row, today = next(row for row in result.policies if row.name == result.recommended), result.policies[0]

@@ -1,4 +1,4 @@
-"""What the numbers came from: commit, packages, machine; and the cores and memory that this machine lends."""
+"""What the numbers came from: commit, packages and machine; usable cores, free memory, number of workers."""
 
 from __future__ import annotations
 

@@ -352,9 +352,7 @@ class Report:
     waiting: int
     twice: int  # lines with the id and submit of another one, which count once
     load: float  # GPU-seconds asked for by the jobs submitted in the window over its capacity
-    utilisation: (
-        float | None
-    )  # GPU-seconds that ran in the window, also of jobs left out, over its capacity; None: no starts
+    utilisation: float | None  # GPU-seconds that ran in the window over its capacity; None: the log has no starts
     window: tuple[int, int]  # from the beginning to the last submit; its capacity leaves closed nodes out
     left_out: dict[str, tuple[int, int]]  # reason -> jobs, GPU-seconds that are known
     waits: Waits  # of the log

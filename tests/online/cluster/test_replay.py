@@ -103,14 +103,20 @@ def test_jobs_overtake_as_the_rule_says(policy: str, expected: list[int]) -> Non
     assert starts(replay(log(HEAD), make_rule(policy))) == expected
 
 
+def two_pools(rows: Sequence[tuple[int, int, int, int]], sets: Sequence[int]) -> Instance:
+    """A log of two pools of 4 one-GPU nodes; a job may use the first (0), the second (1) or both (2)."""
+    whole = document(log(rows))
+    whole |= {"pools": [whole["pools"][0], whole["pools"][0] | {"name": "q"}], "pool_sets": [[0], [1], [0, 1]]}
+    return parse(whole | {"jobs": whole["jobs"] | {"pools": list(sets)}})
+
+
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "easy:reservations=2,candidates=shortest", "conservative"])
 def test_pools_that_no_job_connects_have_queues_of_their_own(policy: str) -> None:
     """A job that does not fit in one pool holds up no job of the other: each part starts as it does alone."""
     r = random.Random(7)
     rows = sorted((r.randint(0, 60), r.randint(1, 20), r.randint(1, 30), r.randint(1, 4)) for _ in range(40))
-    home, whole, rule = [r.randrange(2) for _ in rows], document(log(rows)), make_rule(policy)
-    whole |= {"pools": [whole["pools"][0], whole["pools"][0] | {"name": "q"}], "pool_sets": [[0], [1]]}
-    together = starts(replay(parse(whole | {"jobs": whole["jobs"] | {"pools": home}}), rule))
+    home, rule = [r.randrange(2) for _ in rows], make_rule(policy)
+    together = starts(replay(two_pools(rows, home), rule))
     for part in range(2):
         alone = log([row for row, pool in zip(rows, home, strict=True) if pool == part])
         mine = [start for start, pool in zip(together, home, strict=True) if pool == part]
@@ -119,14 +125,21 @@ def test_pools_that_no_job_connects_have_queues_of_their_own(policy: str) -> Non
 
 @pytest.mark.parametrize("policy", ["fcfs", "firstfit", "easy", "easy:reservations=2", "conservative", "replan"])
 def test_no_start_depends_on_jobs_that_come_later(policy: str) -> None:
-    """Without the jobs after some second all starts before it are the same."""
+    """A job that may use two pools connects them from its submit on; random logs without their later half."""
+    rule, last = make_rule(policy), (1000, 1, 1, 1)
+    for rows, sets in (
+        ([(0, 10, 10, 3), (1, 10, 10, 4), (2, 5, 8, 1)], [0, 0, 1]),
+        ([(0, 10, 10, 3), (0, 10, 10, 3), (1, 10, 10, 4), (2, 10, 10, 4), (3, 20, 20, 1)], [0, 1, 0, 1, 1]),
+    ):
+        before, after = two_pools(rows, sets), two_pools([*rows, last], [*sets, 2])
+        assert starts(replay(after, rule))[:-1] == starts(replay(before, rule))
     for seed in range(20):
         instance = draw_log(seed)
         half = ENVIRONMENT.first_half(instance)
         n = len(half.jobs)
         if n == len(instance.jobs):
             continue
-        early, whole = (replay(each, make_rule(policy)).schedule.start[:n] for each in (half, instance))
+        early, whole = (replay(each, rule).schedule.start[:n] for each in (half, instance))
         until = instance.jobs.submit[n]
         assert np.minimum(early, until).tolist() == np.minimum(whole, until).tolist(), seed
 
